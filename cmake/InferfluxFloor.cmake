@@ -1,0 +1,38 @@
+# inferflux_floor(NAME SOURCES ... [PUBLIC ...] [PRIVATE ...])
+#
+# One folder under src/ is one static library, inferflux_NAME. It fails at configure time where a floor links one
+# that stands above it or beside it out of order, so the architecture cannot rot silently.
+set(INFERFLUX_FLOOR_LEVEL_base 1)
+set(INFERFLUX_FLOOR_LEVEL_metrics 1)
+set(INFERFLUX_FLOOR_LEVEL_config 2)
+set(INFERFLUX_FLOOR_LEVEL_formats 2)
+set(INFERFLUX_FLOOR_LEVEL_text 2)
+set(INFERFLUX_FLOOR_LEVEL_net 2)
+set(INFERFLUX_FLOOR_LEVEL_compute 3)
+set(INFERFLUX_FLOOR_LEVEL_model 4)
+set(INFERFLUX_FLOOR_LEVEL_engine 5)
+set(INFERFLUX_FLOOR_LEVEL_scheduler 6)
+set(INFERFLUX_FLOOR_LEVEL_routing 7)
+set(INFERFLUX_FLOOR_LEVEL_server 8)
+set(INFERFLUX_FLOOR_LEVEL_worker 8)
+set(INFERFLUX_FLOOR_LEVEL_dspy 8)
+set(INFERFLUX_FLOOR_LEVEL_apps 9)
+
+function(inferflux_floor name)
+  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  foreach(lib IN LISTS arg_PUBLIC arg_PRIVATE)
+    if(lib MATCHES "^inferflux_(.+)$")
+      set(below ${CMAKE_MATCH_1})
+      if(below STREQUAL "base")  # the ground itself: every folder may stand on it, also those of floor 1
+        continue()
+      endif()
+      if(NOT INFERFLUX_FLOOR_LEVEL_${below} LESS INFERFLUX_FLOOR_LEVEL_${name})
+        message(FATAL_ERROR "src/${name} (floor ${INFERFLUX_FLOOR_LEVEL_${name}}) must not link src/${below} "
+                            "(floor ${INFERFLUX_FLOOR_LEVEL_${below}}); docs/architecture.md has the floors")
+      endif()
+    endif()
+  endforeach()
+  add_library(inferflux_${name} STATIC ${arg_SOURCES})
+  target_include_directories(inferflux_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(inferflux_${name} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+endfunction()

@@ -1,0 +1,98 @@
+#include "base/cpu_features.h"
+
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
+namespace inferflux {
+namespace {
+
+#if defined(__x86_64__)
+// Linux hands out AMX tile state on request only (Documentation/x86/xstate.rst): XFEATURE_XTILEDATA is 18.
+bool RequestTilePermission() {
+  constexpr long kArchReqXcompPerm = 0x1023;
+  constexpr long kXfeatureXtiledata = 18;
+  return ::syscall(SYS_arch_prctl, kArchReqXcompPerm, kXfeatureXtiledata) == 0;
+}
+#endif
+
+CpuFeatures Detect() {
+  CpuFeatures out;
+#if defined(__x86_64__)
+  out.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  out.avx512_vnni = out.avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                    __builtin_cpu_supports("avx512vnni");
+  out.avx512_bf16 = out.avx512_vnni && __builtin_cpu_supports("avx512bf16");
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (out.avx512_vnni && __get_cpuid_count(7, 0, &a, &b, &c, &d)) {  // leaf 7 EDX: 22 AMX-BF16, 24 TILE, 25 AMX-INT8
+    const bool tiles = ((d >> 24) & 1u) != 0 && RequestTilePermission();
+    out.amx_bf16 = tiles && ((d >> 22) & 1u) != 0;
+    out.amx_int8 = tiles && ((d >> 25) & 1u) != 0;
+  }
+#elif defined(__aarch64__)
+  constexpr unsigned long kHwcapAsimdDp = 1ul << 20;
+  out.neon_dotprod = (::getauxval(AT_HWCAP) & kHwcapAsimdDp) != 0;
+#endif
+  return out;
+}
+
+constexpr std::array<std::pair<CpuIsa, std::string_view>, 5> kNames = {{{CpuIsa::kScalar, "scalar"},
+                                                                       {CpuIsa::kAvx2, "avx2"},
+                                                                       {CpuIsa::kAvx512Vnni, "avx512-vnni"},
+                                                                       {CpuIsa::kAmx, "amx"},
+                                                                       {CpuIsa::kNeon, "neon"}}};
+
+bool Runs(const CpuFeatures& features, CpuIsa isa) {
+  switch (isa) {
+    case CpuIsa::kScalar: return true;
+    case CpuIsa::kAvx2: return features.avx2;
+    case CpuIsa::kAvx512Vnni: return features.avx512_vnni;
+    case CpuIsa::kAmx: return features.amx_int8 && features.amx_bf16;
+    case CpuIsa::kNeon: return features.neon_dotprod;
+  }
+  return false;
+}
+
+}  // namespace
+
+const CpuFeatures& DetectCpuFeatures() {
+  static const CpuFeatures features = Detect();
+  return features;
+}
+
+Result<CpuIsa> SelectCpuIsa() {
+  const CpuFeatures& features = DetectCpuFeatures();
+  if (const char* forced = std::getenv("INFERFLUX_CPU_ISA"); forced != nullptr && *forced != '\0') {
+    for (const auto& [isa, name] : kNames) {
+      if (name != forced) continue;
+      if (!Runs(features, isa)) {
+        return Fail(ErrorCode::kUnsupported, "INFERFLUX_CPU_ISA={}: this machine cannot run it", forced);
+      }
+      return isa;
+    }
+    return Fail(ErrorCode::kInvalidArgument,
+                "INFERFLUX_CPU_ISA={}: unknown; use scalar, avx2, avx512-vnni, amx or neon", forced);
+  }
+  for (const CpuIsa isa : {CpuIsa::kAmx, CpuIsa::kAvx512Vnni, CpuIsa::kAvx2, CpuIsa::kNeon}) {
+    if (Runs(features, isa)) return isa;
+  }
+  return CpuIsa::kScalar;
+}
+
+std::string_view CpuIsaName(CpuIsa isa) {
+  for (const auto& [value, name] : kNames) {
+    if (value == isa) return name;
+  }
+  return "unknown";
+}
+
+}  // namespace inferflux

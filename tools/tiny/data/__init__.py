@@ -1,0 +1,1 @@
+"""Synthetic, seeded conversations that the embedded model is trained and judged on."""
