@@ -1,0 +1,51 @@
+// One loaded model as the rest of the house sees it. Held by shared_ptr: an unload never races a request in flight.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scheduler/scheduler.h"
+#include "text/chat_template/chat_template.h"
+#include "text/tokenizer/tokenizer.h"
+
+namespace inferflux::routing {
+
+// What was asked for, what was given, who provides it, and why (DESIGN's "exposure").
+struct BackendAttempt {
+  std::string backend;
+  std::string provider;
+  std::string outcome;  // "loaded", "failed", "skipped"
+  std::string reason;
+};
+struct BackendExposure {
+  std::string requested_backend;  // the user's own word
+  std::string exposed_backend;    // what runs now: "cpu", "cuda", ...
+  std::string provider;           // "native" or "llama_cpp"
+  bool fallback = false;
+  std::string fallback_reason;
+  std::vector<BackendAttempt> attempts;
+};
+
+struct ModelInfo {
+  std::string path;
+  std::string format;        // "gguf"
+  std::string architecture;  // as the file names it: "llama", "qwen2", ...
+  std::string quantization;  // the weights' commonest type: "BF16", "Q4_K", ...
+  int64_t parameters = 0;
+  int32_t context = 0;       // tokens, prompt and output together
+  int32_t vocab_size = 0;
+  int64_t created = 0;       // seconds since 1970, when it was loaded
+};
+
+struct ServedModel {
+  std::string id;
+  ModelInfo info;
+  BackendExposure exposure;
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+  std::shared_ptr<const text::ChatTemplate> chat_template;  // null: the file has none, and chat is an error that says so
+  std::shared_ptr<scheduler::Scheduler> scheduler;
+};
+
+}  // namespace inferflux::routing

@@ -1,0 +1,57 @@
+// What a client asks of a model, and what comes back, as the scheduler sees it: tokens in, text and tokens out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/token_id.h"
+#include "engine/sampling_params.h"
+
+namespace inferflux::scheduler {
+
+struct GenerationRequest {
+  std::vector<TokenId> prompt;          // not empty; special tokens already in place
+  engine::SamplingParams sampling;
+  int32_t max_tokens = 0;               // 0: as many as the context has room for
+  std::vector<std::string> stop;        // generation ends before the first of these in the output text
+  bool ignore_eos = false;              // end-of-generation tokens are neither obeyed nor sampled
+  std::optional<int32_t> top_logprobs;  // set: each token carries its log probability and this many alternatives (0 to 20)
+};
+
+struct TokenLogprob {
+  TokenId id = 0;
+  std::string bytes;     // what the token stands for; may be part of a UTF-8 sequence
+  float logprob = 0.0f;  // natural log of the model's own probability, before temperature and filters
+};
+
+struct GeneratedToken {
+  TokenLogprob chosen;
+  std::vector<TokenLogprob> top;  // likeliest first; empty unless asked for
+};
+
+enum class FinishReason { kStop, kLength, kCancelled, kError };
+
+struct Usage {
+  int32_t prompt_tokens = 0;
+  int32_t completion_tokens = 0;  // every token that was sampled, the end-of-generation token included
+  int32_t cached_tokens = 0;      // of the prompt, served from shared KV blocks
+};
+
+struct Finish {
+  FinishReason reason = FinishReason::kStop;
+  Error error;  // with kError: what went wrong
+  Usage usage;
+};
+
+// One piece of a generation. `text` is always complete UTF-8; the text of a token that could begin a stop string is
+// held back until that is decided, and a stop string itself is never part of any event.
+struct StreamEvent {
+  std::string text;
+  std::vector<GeneratedToken> tokens;  // what was sampled since the last event; logprobs only where asked for
+  std::optional<Finish> finish;        // on the last event, and only there
+};
+
+}  // namespace inferflux::scheduler

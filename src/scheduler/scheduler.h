@@ -1,0 +1,33 @@
+// One step loop for one loaded model: admission, continuous batching, chunked prefill, cancellation.
+// It drives any engine::InferenceBackend and never asks which one it is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/result.h"
+#include "scheduler/generation.h"
+#include "scheduler/token_stream.h"
+
+namespace inferflux::scheduler {
+
+struct SchedulerStats {
+  int32_t queued = 0;
+  int32_t running = 0;
+  int64_t kv_blocks_used = 0;
+  int64_t kv_blocks_free = 0;
+};
+
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+
+  // Any thread. Queues the request; its first event comes when it has been served. Errors: kInvalidArgument where it
+  // can never fit (the message says the limit), kResourceExhausted where the queue is full, kUnavailable while stopping.
+  virtual Result<std::shared_ptr<TokenStream>> Submit(GenerationRequest request) = 0;
+
+  // Any thread. A snapshot of the last step.
+  virtual SchedulerStats stats() const = 0;
+};
+
+}  // namespace inferflux::scheduler
