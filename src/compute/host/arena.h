@@ -1,0 +1,35 @@
+// Memory for a step's activations. A step asks for the same sizes again and again, so freed pieces are kept by size class
+// and handed out anew; nothing is returned to the system before the arena ends. Belongs to one thread, the engine's.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "compute/host/host_buffer.h"
+
+namespace inferflux::compute::host {
+
+class Arena {
+ public:
+  Arena() = default;
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // Uninitialised floats. Every buffer must die before its arena.
+  Buffer Allocate(int64_t rows, int64_t cols);
+
+  // Bytes held, in use and kept for reuse.
+  size_t bytes() const { return bytes_; }
+
+ private:
+  friend struct Buffer::Release;
+  void Recycle(float* data, size_t bytes);
+
+  std::array<std::vector<float*>, 64> free_;  // [log2 of the bytes]
+  size_t bytes_ = 0;
+};
+
+}  // namespace inferflux::compute::host

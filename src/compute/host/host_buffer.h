@@ -1,0 +1,54 @@
+// Float matrices in host memory, shared by the backends that compute there.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace inferflux::compute::host {
+
+class Arena;
+
+// A read-only [rows, cols] window; row r begins at data + r * stride.
+struct View {
+  const float* data = nullptr;
+  int64_t rows = 0;
+  int64_t cols = 0;
+  int64_t stride = 0;
+
+  const float* row(int64_t r) const { return data + r * stride; }
+};
+
+// An owned, dense [rows, cols] matrix, 64-byte aligned. Its memory returns to the arena that it came from.
+class Buffer {
+ public:
+  Buffer() = default;
+
+  int64_t rows() const { return rows_; }
+  int64_t cols() const { return cols_; }
+  float* row(int64_t r) { return data_.get() + r * cols_; }
+  std::span<float> values() { return {data_.get(), static_cast<size_t>(rows_ * cols_)}; }
+
+  operator View() const { return {data_.get(), rows_, cols_, cols_}; }  // NOLINT: a buffer is a view of itself
+
+ private:
+  friend class Arena;
+  struct Release {
+    Arena* arena = nullptr;
+    size_t bytes = 0;
+    void operator()(float* data) const;
+  };
+
+  std::unique_ptr<float[], Release> data_;
+  int64_t rows_ = 0;
+  int64_t cols_ = 0;
+};
+
+inline View Columns(View view, int64_t first, int64_t count) {
+  assert(first >= 0 && count >= 0 && first + count <= view.cols);
+  return {view.data + first, view.rows, count, view.stride};
+}
+
+}  // namespace inferflux::compute::host

@@ -1,0 +1,11 @@
+// The seam is checked where the backend is built, not where it is first used.
+#include "compute/backend.h"
+#include "compute/reference/reference_backend.h"
+
+namespace inferflux::compute {
+
+static_assert(Backend<Reference>);
+static_assert(PagedKv<Reference, KvFp32> && PagedKv<Reference, KvFp16> && PagedKv<Reference, KvBf16>);
+static_assert(BatchInvariant<Reference>);
+
+}  // namespace inferflux::compute

@@ -1,0 +1,54 @@
+#include <cmath>
+
+#include "compute/host/copies.h"
+#include "compute/reference/reference_backend.h"
+
+namespace inferflux::compute {
+namespace {
+
+float Activate(float x, Activation activation) {
+  switch (activation) {
+    case Activation::kSilu: return x / (1.0f + std::exp(-x));
+    case Activation::kGeluTanh:
+      return 0.5f * x * (1.0f + std::tanh(0.7978845608028654f * (x + 0.044715f * x * x * x)));  // sqrt(2 / pi)
+    case Activation::kGeluErf: return 0.5f * x * (1.0f + std::erf(x * 0.7071067811865476f));     // 1 / sqrt(2)
+  }
+  return x;
+}
+
+// out[r, c] = f(r, c) for a result of x's shape.
+template <class F>
+host::Buffer Fill(host::Arena& arena, host::View x, F f) {
+  host::Buffer out = arena.Allocate(x.rows, x.cols);
+  for (int64_t r = 0; r < x.rows; ++r) {
+    for (int64_t c = 0; c < x.cols; ++c) out.row(r)[c] = f(r, c);
+  }
+  return out;
+}
+
+}  // namespace
+
+host::Buffer Reference::Scale(Context& context, View x, float factor) {
+  return Fill(context.arena, x, [&](int64_t r, int64_t c) { return x.row(r)[c] * factor; });
+}
+
+host::Buffer Reference::Add(Context& context, View a, View b) {
+  return Fill(context.arena, a, [&](int64_t r, int64_t c) { return a.row(r)[c] + b.row(r)[c]; });
+}
+
+host::Buffer Reference::AddBias(Context& context, View x, View bias) {
+  return Fill(context.arena, x, [&](int64_t r, int64_t c) { return x.row(r)[c] + bias.data[c]; });
+}
+
+host::Buffer Reference::Gate(Context& context, View gate, View up, Activation activation) {
+  return Fill(context.arena, gate,
+              [&](int64_t r, int64_t c) { return Activate(gate.row(r)[c], activation) * up.row(r)[c]; });
+}
+
+host::Buffer Reference::GatherRows(Context& context, View x, std::span<const int32_t> rows) {
+  return host::GatherRows(context.arena, x, rows);
+}
+
+std::vector<float> Reference::Read(Context&, View x) { return host::Read(x); }
+
+}  // namespace inferflux::compute

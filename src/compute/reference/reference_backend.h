@@ -1,0 +1,80 @@
+// The oracle: plain scalar code, one file an operation, no threads, no tricks. Every other backend is tested against it,
+// by operation and by whole model. Weights are dequantised to float at load; sums are kept in double.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/host/arena.h"
+#include "compute/host/host_buffer.h"
+#include "compute/kv_types.h"
+#include "compute/params.h"
+
+namespace inferflux::compute {
+
+struct Reference {
+  static constexpr const char* kName = "reference";
+  static constexpr bool kBatchInvariant = true;
+
+  struct Context {
+    host::Arena arena;
+  };
+  using Buffer = host::Buffer;
+  using View = host::View;
+  using Batch = StepGeometry;
+
+  struct Matrix {
+    int64_t rows = 0;  // outputs
+    int64_t cols = 0;  // inputs
+    std::vector<float> values;
+    std::string types;  // of the parts, as they were in the file
+  };
+  using Table = Matrix;
+
+  // Slots numbered block * block_size + offset; a slot holds kv_heads * head_dim elements.
+  template <class E>
+  struct KvCache {
+    struct Layer {
+      std::vector<typename E::Storage> keys;
+      std::vector<typename E::Storage> values;
+    };
+    KvShape shape;
+    std::vector<Layer> layers;
+  };
+
+  static consteval bool SupportsWeights(formats::TensorType) { return true; }  // whatever formats/ can dequantise
+
+  static Buffer LoadVector(Context& context, std::span<const float> values);
+  static Result<Matrix> LoadMatrix(Context& context, std::span<const HostMatrix> parts);
+  static Result<Table> LoadTable(Context& context, const HostMatrix& table);
+  static std::string Describe(const Matrix& matrix);
+
+  static Batch LoadBatch(Context&, const StepGeometry& geometry) { return geometry; }
+  static View Columns(View x, int64_t first, int64_t count) { return host::Columns(x, first, count); }
+  static Buffer Embed(Context& context, const Table& table, const Batch& batch);
+  static Buffer GatherRows(Context& context, View x, std::span<const int32_t> rows);
+  static Buffer Scale(Context& context, View x, float factor);
+  static Buffer Add(Context& context, View a, View b);
+  static Buffer AddBias(Context& context, View x, View bias);
+  static Buffer RmsNorm(Context& context, View x, View weight, float epsilon);
+  static Buffer MatMul(Context& context, View x, const Matrix& matrix);
+  static Buffer Gate(Context& context, View gate, View up, Activation activation);
+  static Buffer RopeAngles(Context& context, const Batch& batch, const RopeSpec& spec);
+  static Buffer Rope(Context& context, View x, View angles, const RopeParams& params);
+  static std::vector<float> Read(Context&, View x);
+
+  template <class E>
+  static Result<KvCache<E>> CreateKvCache(Context& context, const KvShape& shape);
+  template <class E>
+  static void Append(Context& context, KvCache<E>& cache, int32_t layer, View k, View v, const Batch& batch);
+  template <class E>
+  static Buffer Attend(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
+                       const AttentionParams& params);
+  template <class E>
+  static void CopyBlock(Context& context, KvCache<E>& cache, int32_t from, int32_t to);
+};
+
+}  // namespace inferflux::compute

@@ -1,0 +1,78 @@
+// An engine that runs one loaded model: it steps batches of sequences and owns their KV. The run-time seam: NativeEngine<B>
+// is one for each compute backend, the llama.cpp engine is another.
+//
+// Engines are thread-affine: every call but info() is made on one thread, the step loop's.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/token_id.h"
+#include "engine/sequence.h"
+#include "engine/unified_batch.h"
+
+namespace inferflux::engine {
+
+// What the engine can do, derived from its compute backend's concepts: the scheduler asks this, never a name.
+struct EngineInfo {
+  std::string backend;   // "cpu", "reference", "cuda", ...
+  std::string provider;  // "native" or "llama_cpp"
+  std::string kv_dtype;
+  int32_t vocab_size = 0;
+  int32_t context = 0;          // tokens a sequence may have
+  int32_t block_size = 0;       // tokens a KV block holds
+  int64_t kv_tokens = 0;        // tokens that the whole KV budget holds
+  int32_t max_sequences = 0;    // live at once
+  bool batch_invariant = false;
+  std::vector<std::string> plan;  // one line a product: which kernel runs it (--explain-plan)
+};
+
+struct KvUsage {
+  int64_t blocks_used = 0;  // held by live sequences
+  int64_t blocks_cached = 0;  // held by no sequence, kept for their prefix; free on demand
+  int64_t blocks_free = 0;
+};
+
+struct PrefixMatch {
+  SequenceId sequence;
+  int32_t cached_tokens = 0;  // the sequence's length: the KV of these is there already
+};
+
+class InferenceBackend {
+ public:
+  virtual ~InferenceBackend() = default;
+
+  virtual const EngineInfo& info() const = 0;
+
+  // --- sequences and their KV ---
+
+  // Opens a sequence that begins with as much of `tokens` as the store still holds; at least the last token is always
+  // left to compute, since its logits are wanted. Sequences opened under different salts never share.
+  // kResourceExhausted where no more sequences may live.
+  virtual Result<PrefixMatch> Open(std::span<const TokenId> tokens, uint64_t salt) = 0;
+
+  // A second sequence with the same tokens; blocks are shared, the partly filled last one is copied on the first write.
+  virtual Result<SequenceId> Fork(SequenceId sequence) = 0;
+
+  // Makes room for `tokens` tokens in all, or changes nothing: kResourceExhausted says how many blocks are missing.
+  virtual Status Reserve(SequenceId sequence, int32_t tokens) = 0;
+
+  // Forgets the tokens from `length` on.
+  virtual Status Truncate(SequenceId sequence, int32_t length) = 0;
+
+  // Ends the sequence. Its full blocks stay to be matched until their room is needed.
+  virtual Status Close(SequenceId sequence) = 0;
+
+  virtual Result<int32_t> Length(SequenceId sequence) const = 0;
+  virtual KvUsage usage() const = 0;
+
+  // --- steps ---
+
+  // Runs the step; room must have been reserved. On an error no sequence has grown: the step can be tried again.
+  virtual Result<StepResult> ExecuteUnifiedBatch(const UnifiedBatch& batch) = 0;
+};
+
+}  // namespace inferflux::engine

@@ -1,0 +1,55 @@
+// One step as plain, serialisable data: what every sequence feeds in, and what is wanted of it. Any mix of prefill
+// chunks and decodes. The same data drives a local engine, a worker process, and the other ranks of a parallel model.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/token_id.h"
+#include "engine/sampling_params.h"
+#include "engine/sequence.h"
+
+namespace inferflux::engine {
+
+struct OutputSpec {
+  enum class Kind { kSample, kLogits };
+
+  int32_t token_index = 0;  // of the item's tokens: the output follows this token
+  Kind kind = Kind::kSample;
+  SamplingParams sampling;   // kSample
+  int32_t prompt_tokens = 0;  // kSample: where the sequence's prompt ends and its output begins, for the penalties
+  uint64_t draw = 0;          // kSample: number of this draw in its sequence; with the seed it fixes the random number
+  std::vector<TokenId> banned;           // kSample: never chosen (end tokens under ignore_eos)
+  std::optional<int32_t> top_logprobs;  // kSample: also report log probabilities, of the chosen token and of this many
+};
+
+struct BatchItem {
+  SequenceId sequence;
+  std::vector<TokenId> tokens;  // not empty
+  int32_t first_position = 0;   // must be the sequence's length: a mismatch is an error, never a silent overwrite
+  std::vector<OutputSpec> outputs;
+};
+
+struct UnifiedBatch {
+  std::vector<BatchItem> items;
+};
+
+struct LogprobEntry {
+  TokenId id = 0;
+  float logprob = 0.0f;  // natural log, of the model's own distribution: before bias, penalties, temperature, filters
+};
+
+struct OutputResult {
+  TokenId token = 0;             // kSample
+  LogprobEntry chosen;           // kSample with top_logprobs
+  std::vector<LogprobEntry> top;  // likeliest first
+  std::vector<float> logits;     // kLogits: [vocab_size]
+};
+
+struct StepResult {
+  std::vector<std::vector<OutputResult>> items;  // [item][output], as asked
+};
+
+}  // namespace inferflux::engine
