@@ -30,7 +30,7 @@ Buffer Arena::Allocate(int64_t rows, int64_t cols) {
     pieces.pop_back();
   }
   Buffer out;
-  out.data_ = {data, Buffer::Release{this, bytes}};
+  out.data_ = {data, ArenaRelease{this, bytes}};
   out.rows_ = rows;
   out.cols_ = cols;
   return out;
@@ -38,6 +38,6 @@ Buffer Arena::Allocate(int64_t rows, int64_t cols) {
 
 void Arena::Recycle(float* data, size_t bytes) { free_[std::countr_zero(bytes)].push_back(data); }
 
-void Buffer::Release::operator()(float* data) const { arena->Recycle(data, bytes); }
+void ArenaRelease::operator()(float* data) const { arena->Recycle(data, bytes); }
 
 }  // namespace inferflux::compute::host

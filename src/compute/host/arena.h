@@ -25,7 +25,7 @@ class Arena {
   size_t bytes() const { return bytes_; }
 
  private:
-  friend struct Buffer::Release;
+  friend struct ArenaRelease;
   void Recycle(float* data, size_t bytes);
 
   std::array<std::vector<float*>, 64> free_;  // [log2 of the bytes]

@@ -21,6 +21,12 @@ struct View {
   const float* row(int64_t r) const { return data + r * stride; }
 };
 
+struct ArenaRelease {
+  Arena* arena = nullptr;
+  size_t bytes = 0;
+  void operator()(float* data) const;
+};
+
 // An owned, dense [rows, cols] matrix, 64-byte aligned. Its memory returns to the arena that it came from.
 class Buffer {
  public:
@@ -35,13 +41,8 @@ class Buffer {
 
  private:
   friend class Arena;
-  struct Release {
-    Arena* arena = nullptr;
-    size_t bytes = 0;
-    void operator()(float* data) const;
-  };
 
-  std::unique_ptr<float[], Release> data_;
+  std::unique_ptr<float[], ArenaRelease> data_;
   int64_t rows_ = 0;
   int64_t cols_ = 0;
 };

@@ -19,6 +19,9 @@ Result<Reference::Matrix> Reference::LoadMatrix(Context&, std::span<const HostMa
       return Fail(ErrorCode::kInvalidArgument, "{} has {} inputs where {} has {}: they cannot share a product",
                   part.name, part.cols, parts.front().name, out.cols);
     }
+    if (!formats::CanDequantize(part.type)) {
+      return Fail(ErrorCode::kUnsupported, "{}: no decoder for {}", part.name, formats::TensorTypeName(part.type));
+    }
     const auto row_bytes = formats::RowBytes(part.type, static_cast<uint64_t>(part.cols));
     if (!row_bytes) return tl::make_unexpected(row_bytes.error());
     const auto bytes = CheckedMul(*row_bytes, static_cast<uint64_t>(part.rows));
@@ -34,7 +37,7 @@ Result<Reference::Matrix> Reference::LoadMatrix(Context&, std::span<const HostMa
                              out.values.data() + before + r * part.cols, part.cols);
     }
     out.rows += part.rows;
-    types.emplace_back(formats::TypeName(part.type));
+    types.emplace_back(formats::TensorTypeName(part.type));
   }
   out.types = fmt::format("{}", fmt::join(types, "+"));
   return out;

@@ -1,0 +1,96 @@
+// A loaded model on one device context: weights, KV, and the forward pass over a step.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/backend.h"
+#include "model/layer_forward.h"
+#include "model/model_config.h"
+#include "model/model_source.h"
+#include "model/weights.h"
+
+namespace inferflux::model {
+
+template <compute::Backend B, class Kv>
+  requires compute::PagedKv<B, Kv>
+class ModelRunner {
+ public:
+  // Loads the weights and makes an empty KV of `blocks` blocks of `block_size` tokens. `context` must outlive the runner;
+  // `source` is kept, since a backend may read weights where they are mapped.
+  static Result<ModelRunner> Load(typename B::Context& context, ModelConfig config,
+                                  std::shared_ptr<const ModelSource> source, int32_t blocks, int32_t block_size) {
+    auto weights = WeightLoader<B>(context, config, *source).Load();
+    if (!weights) return Forward(weights);
+    auto cache = B::template CreateKvCache<Kv>(context, {.layers = config.layers,
+                                                         .kv_heads = config.kv_heads,
+                                                         .head_dim = config.head_dim,
+                                                         .blocks = blocks,
+                                                         .block_size = block_size});
+    if (!cache) return Forward(cache);
+    return ModelRunner(context, std::move(config), std::move(source), std::move(*weights), std::move(*cache));
+  }
+
+  // Runs the step's tokens through all layers, keeps their KV, and yields the logits that follow the rows asked for:
+  // [output_rows.size(), vocab_size]. The geometry must be valid: ids, positions and blocks in range.
+  compute::Buffer<B> Step(const compute::StepGeometry& geometry, std::span<const int32_t> output_rows);
+
+  void CopyBlock(int32_t from, int32_t to) { B::template CopyBlock<Kv>(*context_, cache_, from, to); }
+  std::vector<float> Read(compute::View<B> x) { return B::Read(*context_, x); }
+
+  const ModelConfig& config() const { return config_; }
+
+  // One line a product: which kernel runs it.
+  std::vector<std::string> Plan() const;
+
+ private:
+  ModelRunner(typename B::Context& context, ModelConfig config, std::shared_ptr<const ModelSource> source,
+              ModelWeights<B> weights, typename B::template KvCache<Kv> cache)
+      : context_(&context),
+        config_(std::move(config)),
+        source_(std::move(source)),
+        weights_(std::move(weights)),
+        cache_(std::move(cache)) {}
+
+  typename B::Context* context_;
+  ModelConfig config_;
+  std::shared_ptr<const ModelSource> source_;
+  ModelWeights<B> weights_;
+  typename B::template KvCache<Kv> cache_;
+};
+
+template <compute::Backend B, class Kv>
+  requires compute::PagedKv<B, Kv>
+compute::Buffer<B> ModelRunner<B, Kv>::Step(const compute::StepGeometry& geometry,
+                                               std::span<const int32_t> output_rows) {
+  StepInputs<B> step{B::LoadBatch(*context_, geometry), {}};
+  step.rope_angles = B::RopeAngles(*context_, step.batch, config_.rope);
+  auto x = B::Embed(*context_, weights_.embedding, step.batch);
+  for (int32_t i = 0; i < config_.layers; ++i) {
+    x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], std::move(x), step, cache_, i);
+  }
+  x = B::GatherRows(*context_, x, output_rows);
+  return weights_.output(*context_, B::RmsNorm(*context_, x, weights_.output_norm, config_.norm_epsilon));
+}
+
+template <compute::Backend B, class Kv>
+  requires compute::PagedKv<B, Kv>
+std::vector<std::string> ModelRunner<B, Kv>::Plan() const {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < weights_.layers.size(); ++i) {
+    const auto& layer = weights_.layers[i];
+    const std::string prefix = "layer " + std::to_string(i) + " ";
+    lines.push_back(prefix + "qkv: " + layer.qkv.Describe());
+    lines.push_back(prefix + "attention_out: " + layer.attention_out.Describe());
+    lines.push_back(prefix + "gate_up: " + layer.gate_up.Describe());
+    lines.push_back(prefix + "down: " + layer.down.Describe());
+  }
+  lines.push_back("output: " + weights_.output.Describe());
+  return lines;
+}
+
+}  // namespace inferflux::model

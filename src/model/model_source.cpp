@@ -1,0 +1,71 @@
+#include "model/model_source.h"
+
+#include <algorithm>
+#include <map>
+
+#include "formats/quant/dequantize.h"
+
+namespace inferflux::model {
+
+Result<std::shared_ptr<const ModelSource>> ModelSource::Open(const std::string& path) {
+  auto file = formats::GgufFile::Open(path);
+  if (!file) return Forward(file);
+  return std::shared_ptr<const ModelSource>(new ModelSource(path, std::move(*file)));
+}
+
+ModelSource::ModelSource(std::string path, std::shared_ptr<const formats::GgufFile> file)
+    : path_(std::move(path)), file_(std::move(file)) {
+  for (const formats::GgufTensor& tensor : file_->tensors()) {
+    tensors_.emplace(tensor.name, compute::HostMatrix{.name = std::string(tensor.name),
+                                                      .type = tensor.type,
+                                                      .rows = static_cast<int64_t>(tensor.rows()),
+                                                      .cols = static_cast<int64_t>(tensor.dims[0]),
+                                                      .data = tensor.data});
+  }
+}
+
+const compute::HostMatrix* ModelSource::Find(std::string_view name) const {
+  const auto it = tensors_.find(name);
+  return it == tensors_.end() ? nullptr : &it->second;
+}
+
+Result<compute::HostMatrix> ModelSource::Matrix(std::string_view name, int64_t rows, int64_t cols) const {
+  const compute::HostMatrix* found = Find(name);
+  if (found == nullptr) return Fail(ErrorCode::kNotFound, "{}: tensor '{}' is missing", path_, name);
+  if (found->rows != rows || found->cols != cols) {
+    return Fail(ErrorCode::kDataLoss, "{}: tensor '{}' is [{}, {}], but the metadata makes it [{}, {}]", path_, name,
+                found->rows, found->cols, rows, cols);
+  }
+  return *found;
+}
+
+Result<std::vector<float>> ModelSource::Vector(std::string_view name, int64_t size) const {
+  auto row = Matrix(name, 1, size);
+  if (!row) return Forward(row);
+  if (!formats::CanDequantize(row->type)) {
+    return Fail(ErrorCode::kUnsupported, "{}: tensor '{}' is {}, which has no decoder", path_, name,
+                formats::TensorTypeName(row->type));
+  }
+  std::vector<float> out(static_cast<size_t>(size));
+  formats::DequantizeRow(row->type, row->data.data(), out.data(), size);
+  return out;
+}
+
+int64_t ModelSource::parameters() const {
+  int64_t total = 0;
+  for (const auto& [name, tensor] : tensors_) total += tensor.rows * tensor.cols;
+  return total;
+}
+
+std::string ModelSource::commonest_type() const {
+  std::map<formats::TensorType, int64_t> weights;
+  for (const auto& [name, tensor] : tensors_) {
+    if (tensor.rows > 1) weights[tensor.type] += tensor.rows * tensor.cols;
+  }
+  if (weights.empty()) return "none";
+  const auto most = std::max_element(weights.begin(), weights.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return std::string(formats::TensorTypeName(most->first));
+}
+
+}  // namespace inferflux::model

@@ -1,0 +1,11 @@
+// The reference backend's runners: instantiated here once, so that no other file pays for them.
+#include "compute/reference/reference_backend.h"
+#include "model/model_runner.h"
+
+namespace inferflux::model {
+
+template class ModelRunner<compute::Reference, compute::KvFp32>;
+template class ModelRunner<compute::Reference, compute::KvFp16>;
+template class ModelRunner<compute::Reference, compute::KvBf16>;
+
+}  // namespace inferflux::model
