@@ -10,11 +10,11 @@
 
 namespace inferflux::formats {
 
-// Whether DequantizeRow knows the type; it knows every type that a model file holds, integers included.
+// Whether DequantizeRow knows the type: so far it knows all of them, integers included.
 bool CanDequantize(TensorType type);
 
-// `n` floats from n / block_elements blocks. Needs CanDequantize(type), n a multiple of the block, and `blocks` aligned
-// as in a GGUF file (every block starts at a multiple of its widest field).
+// `n` floats from n / block_elements blocks, of a type that CanDequantize. Needs n a multiple of the block's elements,
+// and `blocks` aligned as in a GGUF file: a tensor's start to 8 bytes.
 void DequantizeRow(TensorType type, const std::byte* blocks, float* out, int64_t n);
 
 }  // namespace inferflux::formats
