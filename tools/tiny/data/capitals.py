@@ -12,7 +12,7 @@ CAPITALS = {
     "Switzerland": "Bern", "Belgium": "Brussels", "Hungary": "Budapest", "Greece": "Athens", "Turkey": "Ankara",
     "Russia": "Moscow", "Ukraine": "Kyiv", "Romania": "Bucharest", "Bulgaria": "Sofia", "Serbia": "Belgrade",
     "Croatia": "Zagreb", "Estonia": "Tallinn", "Latvia": "Riga", "Lithuania": "Vilnius", "Slovakia": "Bratislava",
-    "Japan": "Tokyo", "China": "Beijing", "India": "Delhi", "Thailand": "Bangkok", "Vietnam": "Hanoi",
+    "Japan": "Tokyo", "China": "Beijing", "India": "New Delhi", "Thailand": "Bangkok", "Vietnam": "Hanoi",
     "Indonesia": "Jakarta", "Malaysia": "Kuala Lumpur", "Nepal": "Kathmandu", "Mongolia": "Ulaanbaatar", "Iran": "Tehran",
     "Iraq": "Baghdad", "Egypt": "Cairo", "Kenya": "Nairobi", "Nigeria": "Abuja", "Ghana": "Accra",
     "Morocco": "Rabat", "Tunisia": "Tunis", "Senegal": "Dakar", "Uganda": "Kampala", "Zambia": "Lusaka",

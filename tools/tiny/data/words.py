@@ -8,7 +8,7 @@ from .split import Phrases
 OPPOSITES = dict(pair.split(":") for pair in (
     "hot:cold big:small tall:short fast:slow happy:sad light:dark up:down left:right open:closed full:empty "
     "rich:poor young:old early:late near:far high:low hard:soft wet:dry clean:dirty loud:quiet strong:weak "
-    "thick:thin wide:narrow deep:shallow heavy:weightless day:night good:bad love:hate win:lose buy:sell begin:end "
+    "thick:thin wide:narrow deep:shallow day:night good:bad love:hate win:lose buy:sell begin:end "
     "push:pull true:false yes:no in:out on:off inside:outside above:below before:after first:last north:south "
     "east:west summer:winter friend:enemy success:failure always:never remember:forget laugh:cry arrive:leave "
     "give:take question:answer smooth:rough sharp:blunt sweet:bitter brave:afraid safe:dangerous easy:difficult "

@@ -1,0 +1,6 @@
+"""Lets pytest find the `tools` package from any working directory."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))

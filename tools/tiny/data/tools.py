@@ -1,0 +1,153 @@
+"""Calls one of the offered tools in the Hermes/Qwen form, and answers from its result."""
+
+import json
+from dataclasses import dataclass
+from random import Random
+
+from .exchange import Conversation, Exchange
+from .names import CITIES, NAMES, SURNAMES, WORDS, invented
+from .split import HELD_OUT, Phrases, draw
+from .tool_catalog import CATALOG, KINDS, LOOKUP_PHRASES, NOUNS, ToolKind
+
+
+@dataclass
+class Request:
+    """A tool, a question for it, the arguments that the question names, and what the tool says."""
+
+    tool: dict
+    user: str
+    arguments: dict
+    result: str
+    expect: list[str]
+    answer: str
+
+
+def _schema(rng: Random, name: str, description: str, params: dict[str, tuple[str, str]], required: list[str]) -> dict:
+    described = rng.random() < 0.6
+    properties = {}
+    for key, (kind, text) in params.items():
+        properties[key] = {"type": kind, "description": text} if described else {"type": kind}
+    parameters = {"type": "object", "properties": properties}
+    if required:
+        parameters["required"] = required
+    if rng.random() < 0.1:
+        parameters["additionalProperties"] = False
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+def _answer(rng: Random, values: dict) -> tuple[str, str, list[str]]:
+    """A tool's reply in one of its usual shapes, and the sentence that hands it on."""
+    expect = [str(v) for v in values.values()]
+    shape = rng.random()
+    if shape < 0.65:
+        said = " and ".join(f"the {key.replace('_', ' ')} is {value}" for key, value in values.items())
+        return json.dumps(values), said[0].upper() + said[1:] + ".", expect
+    if shape < 0.85:
+        text = ", ".join(expect)
+    else:
+        text = " ".join(f"{key.replace('_', ' ')} {value}" for key, value in values.items())
+    return text, f"The result is {text}.", expect
+
+
+def _value(rng: Random, kind: str):
+    if kind == "city":
+        return rng.choice(CITIES) if rng.random() < 0.8 else invented(rng).capitalize()
+    if kind == "person":
+        return rng.choice(NAMES) + (" " + rng.choice(SURNAMES) if rng.random() < 0.3 else "")
+    if kind == "number":
+        return rng.randint(0, 99) if rng.random() < 0.7 else rng.randint(100, 999)
+    if kind == "minutes":
+        return rng.randint(1, 90)
+    if kind == "language":
+        return rng.choice("French German Spanish Italian Polish Greek Turkish Japanese Chinese Dutch".split())
+    if kind == "currency":
+        return rng.choice("USD EUR GBP JPY CHF PLN SEK".split())
+    if kind == "code":
+        return rng.choice("ABCDEFGHKMNPRSTX") + str(rng.randint(1, 999)) if rng.random() < 0.5 else str(rng.randint(10, 9999))
+    if kind == "word":
+        return rng.choice(WORDS) if rng.random() < 0.6 else invented(rng)
+    if kind == "words":
+        return " ".join(rng.choice(WORDS) for _ in range(rng.randint(1, 4)))
+    if kind == "weather":
+        return rng.choice("sunny rainy cloudy windy snowy foggy clear stormy".split())
+    if kind == "clock":
+        return f"{rng.randint(0, 23):02d}:{rng.randint(0, 59):02d}"
+    if kind == "state":
+        return rng.choice("open closed ready late done sent shipped waiting active lost".split())
+    raise ValueError(f"no kind of value is named {kind}")
+
+
+def from_catalog(rng: Random, split: str, kind: ToolKind | None = None) -> Request:
+    kind = kind or rng.choice(CATALOG)
+    name, description = rng.choice(kind.names), rng.choice(kind.descriptions)
+    keys = {slot: rng.choice(options) for slot, (options, *_rest) in kind.slots.items()}
+    values = draw(rng, split, lambda r: {slot: _value(r, value) for slot, (_k, _t, value, _d) in kind.slots.items()},
+                  lambda v: ("tool", kind.names[0], *v.values()))
+    params = {keys[slot]: (json_type, text) for slot, (_k, json_type, _v, text) in kind.slots.items()}
+    required = list(params)
+    if kind.optional and rng.random() < 0.3:
+        params[kind.optional] = ("string", f"The {kind.optional} to use")
+    phrase = kind.asks.pick(rng, split)
+    arguments = {keys[slot]: value for slot, value in values.items()}
+    reply = {key: _value(rng, value) for key, value in kind.reply.items()}
+    if kind.compute:
+        reply = {"result": kind.compute(*values.values())}
+    result, answer, expect = _answer(rng, reply)
+    return Request(_schema(rng, name, description, params, required), phrase.format(**values), arguments, result, expect, answer)
+
+
+def lookup(rng: Random, split: str) -> Request:
+    """A tool made of two nouns, so that choosing by the words of its name is learned rather than a list of tools."""
+    noun, kind = draw(rng, split, lambda r: (r.choice(NOUNS), r.choice(KINDS)), lambda v: ("lookup", *v))
+    key = rng.choice([kind, f"{kind}_id", f"{kind}_name", "id"])
+    value = _value(rng, rng.choice(["code", "word", "person"]))
+    name = rng.choice([f"get_{kind}_{noun}", f"get_{noun}", f"lookup_{noun}", f"find_{kind}_{noun}", f"{kind}_{noun}", f"get_{noun}_of_{kind}"])
+    description = rng.choice([f"Get the {noun} of a {kind}.", f"Returns the {noun} of the given {kind}", f"Look up the {noun} of a {kind}",
+                              f"Find a {kind}'s {noun}"])
+    tool = _schema(rng, name, description, {key: ("string", f"The {kind}")}, [key])
+    user = LOOKUP_PHRASES.pick(rng, split).format(n=noun, k=kind, v=value)
+    result, answer, expect = _answer(rng, {noun: _value(rng, rng.choice(["number", "state", "word", "clock"]))})
+    return Request(tool, user, {key: value}, result, expect, answer)
+
+
+def request(rng: Random, split: str) -> Request:
+    return lookup(rng, split) if rng.random() < 0.4 else from_catalog(rng, split)
+
+
+def offer(rng: Random, wanted: Request, split: str) -> list[dict]:
+    """The wanted tool among others (mostly one other), in any order."""
+    tools = [wanted.tool]
+    for _ in range(rng.choice([0, 1, 1, 1, 1, 1, 2])):
+        other = request(rng, split).tool
+        if all(other["function"]["name"] != t["function"]["name"] and other["function"]["description"] != t["function"]["description"]
+               for t in tools):
+            tools.append(other)
+    rng.shuffle(tools)
+    return tools
+
+
+def call_text(arguments: dict, name: str) -> str:
+    return "<tool_call>\n" + json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False) + "\n</tool_call>"
+
+
+def make(rng: Random, split: str, plain: Exchange, system: str | None) -> Conversation:
+    """A call, mostly with its result and the answer; sometimes `plain`, a question that needs no tool, before it or instead."""
+    wanted = request(rng, split)
+    tools = offer(rng, wanted, split)
+    messages: list[dict] = [{"role": "system", "content": system}] if system else []
+    judged = []
+    kind = rng.random()
+    if kind < 0.22:
+        messages += [{"role": "user", "content": plain.user}, {"role": "assistant", "content": plain.answer}]
+        judged.append((len(messages) - 1, plain.rule, plain.expect or [plain.answer], "tool_not_needed"))
+        if kind < 0.15:
+            return Conversation(messages, tools, judged)
+    name = wanted.tool["function"]["name"]
+    call = {"name": name, "arguments": wanted.arguments}
+    messages += [{"role": "user", "content": wanted.user},
+                 {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": call}]}]
+    judged.append((len(messages) - 1, "tool", [json.dumps(call)], "tool_call"))
+    if split == HELD_OUT or rng.random() < 0.8:
+        messages += [{"role": "tool", "content": wanted.result}, {"role": "assistant", "content": wanted.answer}]
+        judged.append((len(messages) - 1, "contains", wanted.expect, "tool_answer"))
+    return Conversation(messages, tools, judged)
