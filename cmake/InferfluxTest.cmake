@@ -1,6 +1,9 @@
 # inferflux_test(NAME SOURCES ... LIBS ... [LABELS ...])
 #
 # One GoogleTest program, registered as one ctest entry. Label "threads" marks what also runs under TSan.
+add_custom_target(unit_tests)     # builds every unit test
+add_custom_target(threads_tests)  # builds those with the label "threads"
+
 function(inferflux_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBS;LABELS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
@@ -8,6 +11,10 @@ function(inferflux_test name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests/unit)
   target_compile_definitions(${name} PRIVATE INFERFLUX_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_dependencies(unit_tests ${name})
+  if("threads" IN_LIST arg_LABELS)
+    add_dependencies(threads_tests ${name})
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "unit;${arg_LABELS}" TIMEOUT 300)
 endfunction()
