@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "formats/gguf/gguf_parser.h"
+#include "formats/printable.h"
 
 namespace inferflux::formats {
 namespace {
@@ -98,7 +99,7 @@ Status GgufFile::OpenSplits(const std::string& path) {
 Status GgufFile::AddTensors(const std::string& source, std::vector<GgufTensor> tensors) {
   for (const GgufTensor& tensor : tensors) {
     if (!index_.emplace(tensor.name, tensors_.size()).second) {
-      return Fail(ErrorCode::kDataLoss, "{}: tensor '{}' appears twice", source, tensor.name);
+      return Fail(ErrorCode::kDataLoss, "{}: tensor '{}' appears twice", source, Printable(tensor.name));
     }
     tensors_.push_back(tensor);
   }

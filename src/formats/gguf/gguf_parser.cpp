@@ -6,6 +6,7 @@
 
 #include "base/checked_math.h"
 #include "formats/byte_reader.h"
+#include "formats/printable.h"
 
 namespace inferflux::formats {
 namespace {
@@ -104,7 +105,7 @@ Result<GgufEntry> ReadEntry(ByteReader& reader, uint64_t number) {
                 key_offset, key->size(), kMaxKeyBytes);
   }
   entry.key = *key;
-  const std::string what = fmt::format("the value of metadata key '{}'", entry.key);
+  const std::string what = fmt::format("the value of metadata key '{}'", Printable(entry.key));
   entry.offset = reader.offset();
   const auto type = ReadValueType(reader, what);
   if (!type) return tl::make_unexpected(type.error());
@@ -143,7 +144,8 @@ Result<std::vector<GgufEntry>> ReadEntries(ByteReader& reader, uint64_t count) {
     auto entry = ReadEntry(reader, i);
     if (!entry) return tl::make_unexpected(entry.error());
     if (!keys.insert(entry->key).second) {
-      return Fail(ErrorCode::kDataLoss, "metadata key '{}' appears twice, again at byte {}", entry->key, entry->offset);
+      return Fail(ErrorCode::kDataLoss, "metadata key '{}' appears twice, again at byte {}", Printable(entry->key),
+                  entry->offset);
     }
     entries.push_back(*entry);
   }
@@ -168,11 +170,11 @@ Result<TensorInfo> ReadTensorInfo(ByteReader& reader, uint64_t number) {
   }
   GgufTensor& tensor = info.tensor;
   tensor.name = *name;
-  const std::string what = fmt::format("the description of tensor '{}'", tensor.name);
+  const std::string what = fmt::format("the description of tensor '{}'", Printable(tensor.name));
   const auto rank = reader.Read<uint32_t>(what);
   if (!rank) return tl::make_unexpected(rank.error());
   if (*rank == 0 || *rank > kGgufMaxDims) {
-    return Fail(ErrorCode::kDataLoss, "tensor '{}' at byte {} has {} dimensions, not 1 to {}", tensor.name,
+    return Fail(ErrorCode::kDataLoss, "tensor '{}' at byte {} has {} dimensions, not 1 to {}", Printable(tensor.name),
                 info.info_offset, *rank, kGgufMaxDims);
   }
   tensor.rank = *rank;
@@ -186,7 +188,7 @@ Result<TensorInfo> ReadTensorInfo(ByteReader& reader, uint64_t number) {
   const auto data_offset = reader.Read<uint64_t>(what);
   if (!data_offset) return tl::make_unexpected(data_offset.error());
   info.data_offset = *data_offset;
-  const std::string where = fmt::format("tensor '{}' at byte {}", tensor.name, info.info_offset);
+  const std::string where = fmt::format("tensor '{}' at byte {}", Printable(tensor.name), info.info_offset);
   auto type = TensorTypeFromId(*type_id);
   if (!type) return Forward(type, where);
   tensor.type = *type;
@@ -202,13 +204,13 @@ Status PlaceTensors(std::vector<TensorInfo>& infos, std::span<const std::byte> d
   for (TensorInfo& info : infos) {
     if (info.data_offset % alignment != 0) {
       return Fail(ErrorCode::kDataLoss, "tensor '{}' at byte {}: data offset {} is not a multiple of the alignment {}",
-                  info.tensor.name, info.info_offset, info.data_offset, alignment);
+                  Printable(info.tensor.name), info.info_offset, info.data_offset, alignment);
     }
     if (info.data_offset > data.size() || info.bytes > data.size() - info.data_offset) {
       return Fail(ErrorCode::kDataLoss,
                   "tensor '{}' at byte {}: {} bytes of data at offset {} reach past the end of the file, whose data "
                   "section is {} bytes from byte {}; the file is truncated or corrupt",
-                  info.tensor.name, info.info_offset, info.bytes, info.data_offset, data.size(), data_start);
+                  Printable(info.tensor.name), info.info_offset, info.bytes, info.data_offset, data.size(), data_start);
     }
     info.tensor.data = data.subspan(info.data_offset, info.bytes);
   }
@@ -223,7 +225,8 @@ Status PlaceTensors(std::vector<TensorInfo>& infos, std::span<const std::byte> d
     if (before.data_offset + before.bytes > after.data_offset) {
       return Fail(ErrorCode::kDataLoss,
                   "tensors '{}' and '{}' overlap: the first ends at data offset {}, the second starts at {}",
-                  before.tensor.name, after.tensor.name, before.data_offset + before.bytes, after.data_offset);
+                  Printable(before.tensor.name), Printable(after.tensor.name), before.data_offset + before.bytes,
+                  after.data_offset);
     }
   }
   return {};
