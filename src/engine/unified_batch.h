@@ -18,10 +18,10 @@ struct OutputSpec {
 
   int32_t token_index = 0;  // of the item's tokens: the output follows this token
   Kind kind = Kind::kSample;
-  SamplingParams sampling;   // kSample
+  SamplingParams sampling;    // kSample
   int32_t prompt_tokens = 0;  // kSample: where the sequence's prompt ends and its output begins, for the penalties
   uint64_t draw = 0;          // kSample: number of this draw in its sequence; with the seed it fixes the random number
-  std::vector<TokenId> banned;           // kSample: never chosen (end tokens under ignore_eos)
+  std::vector<TokenId> banned;          // kSample: never chosen (end tokens under ignore_eos)
   std::optional<int32_t> top_logprobs;  // kSample: also report log probabilities, of the chosen token and of this many
 };
 
@@ -41,11 +41,13 @@ struct LogprobEntry {
   float logprob = 0.0f;  // natural log, of the model's own distribution: before bias, penalties, temperature, filters
 };
 
+inline constexpr TokenId kNoToken = -1;  // the logits left nothing to choose: all NaN, -infinity or banned
+
 struct OutputResult {
-  TokenId token = 0;             // kSample
-  LogprobEntry chosen;           // kSample with top_logprobs
+  TokenId token = kNoToken;       // kSample
+  LogprobEntry chosen;            // kSample with top_logprobs
   std::vector<LogprobEntry> top;  // likeliest first
-  std::vector<float> logits;     // kLogits: [vocab_size]
+  std::vector<float> logits;      // kLogits: [vocab_size]
 };
 
 struct StepResult {

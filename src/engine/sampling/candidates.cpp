@@ -1,0 +1,90 @@
+#include "engine/sampling/candidates.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace inferflux::engine {
+
+void SelectTop(std::span<const float> logits, size_t k, std::vector<Candidate>& top) {
+  // Twice k are collected, then the worse half is dropped and what is left sets the bar: few tokens pass it.
+  top.clear();
+  float bar = -std::numeric_limits<float>::infinity();
+  const auto halve = [&] {
+    std::nth_element(top.begin(), top.begin() + static_cast<std::ptrdiff_t>(k), top.end());
+    top.resize(k);
+    bar = std::max_element(top.begin(), top.end())->logit;  // the last in the order: the lowest logit
+  };
+  for (size_t id = 0; id < logits.size(); ++id) {
+    if (!(logits[id] > bar)) continue;  // an equal one has a higher id: it comes later in the order
+    top.push_back({.logit = logits[id], .id = static_cast<TokenId>(id)});
+    if (top.size() == 2 * k) halve();
+  }
+  if (top.size() > k) halve();
+  std::sort(top.begin(), top.end());
+}
+
+void Candidates::GatherAll(std::span<const float> logits, std::span<const float> weights, float least, double total) {
+  candidates_.clear();
+  sorted_ = 0;
+  total_ = total;
+  for (size_t id = 0; id < weights.size(); ++id) {
+    if (weights[id] > 0.0f && weights[id] >= least) {
+      candidates_.push_back({.logit = logits[id], .weight = weights[id], .id = static_cast<TokenId>(id)});
+    }
+  }
+}
+
+void Candidates::GatherTop(std::span<const float> logits, std::span<const float> weights, size_t k) {
+  SelectTop(logits, k, candidates_);
+  for (auto& candidate : candidates_) candidate.weight = weights[static_cast<size_t>(candidate.id)];
+  std::erase_if(candidates_, [](const Candidate& candidate) { return !(candidate.weight > 0.0f); });
+  sorted_ = candidates_.size();
+  total_ = 0.0;
+  for (const auto& candidate : candidates_) total_ += candidate.weight;
+}
+
+void Candidates::SortHead(size_t count) {
+  count = std::min(count, candidates_.size());
+  if (count <= sorted_) return;
+  const auto begin = candidates_.begin() + static_cast<std::ptrdiff_t>(sorted_);
+  const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(count);
+  if (end != candidates_.end()) std::nth_element(begin, end, candidates_.end());
+  std::sort(begin, end);
+  sorted_ = count;
+}
+
+void Candidates::Cut(size_t count) {
+  candidates_.resize(count);
+  sorted_ = std::min(sorted_, count);
+}
+
+void Candidates::KeepTopP(double p) {
+  double reached = 0.0;
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    if (i == sorted_) SortHead(std::max<size_t>(64, 4 * i));
+    reached += candidates_[i].weight;
+    if (reached >= p * total_) return Cut(i + 1);
+  }
+}
+
+void Candidates::KeepMinP(float ratio) {
+  float heaviest = 0.0f;
+  for (const auto& candidate : candidates_) heaviest = std::max(heaviest, candidate.weight);
+  const float least = ratio * heaviest;
+  const bool in_order = sorted_ == candidates_.size();
+  std::erase_if(candidates_, [least](const Candidate& candidate) { return candidate.weight < least; });
+  sorted_ = in_order ? candidates_.size() : 0;
+}
+
+TokenId Candidates::Draw(double uniform) const {
+  double total = 0.0;
+  for (const auto& candidate : candidates_) total += candidate.weight;
+  double left = uniform * total;
+  for (const auto& candidate : candidates_) {
+    left -= candidate.weight;
+    if (left < 0.0) return candidate.id;
+  }
+  return candidates_.back().id;  // rounding at the very end of the range
+}
+
+}  // namespace inferflux::engine

@@ -1,0 +1,23 @@
+// What changes logits before any probability is computed: bias, penalties on what was said before, and bans.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/token_id.h"
+#include "engine/sampling_params.h"
+
+namespace inferflux::engine {
+
+class Penalties {
+ public:
+  // Ids must be inside the row. `history`: the sequence's tokens, of which the first `prompt_tokens` are its prompt.
+  void Apply(std::span<float> logits, const SamplingParams& params, std::span<const TokenId> history,
+             int32_t prompt_tokens, std::span<const TokenId> banned);
+
+ private:
+  std::vector<int32_t> counts_;  // [vocab], all 0 between calls
+};
+
+}  // namespace inferflux::engine

@@ -1,0 +1,19 @@
+// Random numbers without a state: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
+// 1, 2, 3", SC 2011). A sequence's i-th number depends on (seed, i) alone, so nothing has to be saved when it is
+// preempted.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace inferflux::engine {
+
+std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+// What a draw needs the number for: one draw may need several, which must not depend on each other.
+enum class RandomUse : uint32_t { kToken = 0 };
+
+// Uniform in [0, 1), a multiple of 2^-53.
+double Uniform(uint64_t seed, uint64_t draw, RandomUse use);
+
+}  // namespace inferflux::engine

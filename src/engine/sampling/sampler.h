@@ -1,0 +1,41 @@
+// Chooses the next token from a row of logits, on the host. The order of what is applied is SamplingParams' own. One
+// sampler serves any number of sequences, one after the other: all that it keeps is scratch memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/token_id.h"
+#include "engine/sampling/candidates.h"
+#include "engine/sampling/penalties.h"
+#include "engine/sampling_params.h"
+#include "engine/unified_batch.h"
+
+namespace inferflux::engine {
+
+struct SampleContext {
+  std::span<const TokenId> history;  // the sequence's tokens up to here
+  int32_t prompt_tokens = 0;         // of which its prompt are so many
+  uint64_t draw = 0;
+  std::span<const TokenId> banned;
+  std::optional<int32_t> top_logprobs;
+};
+
+class Sampler {
+ public:
+  // `logits` is used up. Fills token, chosen and top; the token is kNoToken where every logit is NaN, -infinity or
+  // banned.
+  OutputResult Sample(std::span<float> logits, const SamplingParams& params, const SampleContext& context);
+
+ private:
+  TokenId Choose(std::span<const float> logits, const SamplingParams& params, uint64_t draw);
+
+  Penalties penalties_;
+  Candidates candidates_;
+  std::vector<float> weights_;
+  std::vector<float> raw_;
+};
+
+}  // namespace inferflux::engine
