@@ -1,0 +1,23 @@
+#include "metrics/model_metrics.h"
+
+namespace inferflux::metrics {
+
+std::vector<double> LatencyBuckets() {
+  return {0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60};
+}
+
+ModelMetrics::ModelMetrics(Registry& registry, const std::string& model, const std::string& backend) {
+  const Labels labels = {{"model", model}, {"backend", backend}};
+  prompt_tokens = registry.GetCounter("inferflux_prompt_tokens_total", "Tokens taken in as prompts.", labels);
+  generated_tokens = registry.GetCounter("inferflux_generated_tokens_total", "Tokens generated.", labels);
+  time_to_first = registry.GetHistogram("inferflux_time_to_first_token_seconds",
+                                        "Time from a request's submission to its first token.", LatencyBuckets(), labels);
+  inter_token = registry.GetHistogram("inferflux_inter_token_latency_seconds",
+                                      "Time between two tokens of one sequence.", LatencyBuckets(), labels);
+  queue_depth = registry.GetGauge("inferflux_queue_depth", "Sequences that wait for admission.", labels);
+  running_sequences = registry.GetGauge("inferflux_running_sequences", "Sequences that are being generated.", labels);
+  kv_blocks_used = registry.GetGauge("inferflux_kv_blocks_used", "KV blocks that hold a sequence's tokens.", labels);
+  kv_blocks_free = registry.GetGauge("inferflux_kv_blocks_free", "KV blocks that are free.", labels);
+}
+
+}  // namespace inferflux::metrics

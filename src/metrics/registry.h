@@ -1,0 +1,43 @@
+// Where a process's metrics live. One object, owned by the program and lent to what counts; never a global.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "metrics/instrument.h"
+
+namespace prometheus {
+class Collectable;
+}
+
+namespace inferflux::metrics {
+
+using Labels = std::map<std::string, std::string>;
+
+class Registry {
+ public:
+  Registry();
+  ~Registry();
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  // The instrument of that name and these labels, made at the first call. Names follow Prometheus' rules
+  // ([a-zA-Z_:][a-zA-Z0-9_:]*) and are written in code, never taken from outside; label values may be any text.
+  // Look instruments up once and keep the handle: this takes a lock.
+  Counter GetCounter(const std::string& name, const std::string& help, const Labels& labels = {});
+  Gauge GetGauge(const std::string& name, const std::string& help, const Labels& labels = {});
+  // `buckets`: ascending upper bounds; the same for every call of one name.
+  Histogram GetHistogram(const std::string& name, const std::string& help, const std::vector<double>& buckets,
+                         const Labels& labels = {});
+
+  // What an exposition reads from.
+  const prometheus::Collectable& Collectable() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace inferflux::metrics

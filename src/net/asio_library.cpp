@@ -1,0 +1,2 @@
+// Boost.Asio's compiled part; the only file that includes it.
+#include <boost/asio/impl/src.hpp>

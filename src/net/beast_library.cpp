@@ -1,0 +1,2 @@
+// Boost.Beast's compiled part; the only file that includes it.
+#include <boost/beast/src.hpp>

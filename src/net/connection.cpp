@@ -1,0 +1,184 @@
+#include "net/connection.h"
+
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <exception>
+#include <utility>
+
+#include "base/log.h"
+
+namespace inferflux::net {
+namespace asio = boost::asio;
+namespace {
+
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+constexpr size_t kReadBytes = 4096;
+// How much of later requests is read while one is served. Beyond it the connection is no longer watched for its end.
+constexpr size_t kMaxPipelinedBytes = 64u << 10;
+constexpr std::chrono::seconds kLingerTime{1};
+
+}  // namespace
+
+Connection::Connection(asio::ip::tcp::socket socket, ServerContext& context)
+    : stream_(std::move(socket)),
+      buffer_(context.options.max_header_bytes + kMaxPipelinedBytes + kReadBytes),
+      context_(context),
+      bell_(std::make_shared<Wake>(stream_.get_executor())),
+      watch_ended_(std::make_shared<Wake>(stream_.get_executor())) {
+  boost::system::error_code ignored;
+  const auto peer = stream_.socket().remote_endpoint(ignored);
+  if (!ignored) peer_ = peer.address().to_string();
+}
+
+asio::awaitable<void> Connection::Run() {
+  const auto self = shared_from_this();
+  while (!draining_ && !gone_) {
+    idle_ = true;
+    if (buffer_.size() == 0 && !co_await AwaitFirstByte()) break;
+    idle_ = false;
+    if (!co_await ServeOne()) break;
+    served_ = true;
+  }
+  co_await Close();
+}
+
+asio::awaitable<bool> Connection::AwaitFirstByte() {
+  stream_.expires_after(served_ ? context_.options.idle_timeout : context_.options.header_timeout);
+  auto [error, read] = co_await stream_.async_read_some(buffer_.prepare(kReadBytes), kAwait);
+  buffer_.commit(read);
+  co_return !error;
+}
+
+asio::awaitable<bool> Connection::ServeOne() {
+  BodyBudget budget(context_.buffered_bytes, context_.options.max_buffered_bytes);
+  ReadOutcome outcome = co_await ReadRequest(stream_, buffer_, context_.options, budget);
+  if (outcome.kind == ReadOutcome::Kind::kClosed) co_return false;
+  co_return co_await Answer(outcome);
+}
+
+asio::awaitable<bool> Connection::Answer(ReadOutcome& outcome) {
+  const bool refused = outcome.kind == ReadOutcome::Kind::kRefused;
+  outcome.keep_alive = outcome.keep_alive && !refused && !draining_;
+  const SocketWriter::Wire wire{outcome.http11, outcome.keep_alive, outcome.request.method == "HEAD"};
+  SocketWriter writer(stream_, context_.options, bell_, gone_, wire);
+  std::string route;
+  if (refused) {
+    co_await writer.Send(context_.options.error_response(outcome.status, outcome.message));
+  } else {
+    co_await Dispatch(outcome, writer, route);
+  }
+  if (context_.options.on_answered) context_.options.on_answered(outcome.request.method, route, writer.status());
+  co_return writer.complete() && outcome.keep_alive;
+}
+
+asio::awaitable<void> Connection::Dispatch(ReadOutcome& outcome, SocketWriter& writer, std::string& route) {
+  auto target = ParseTarget(outcome.target);
+  if (!target) {
+    co_await writer.Send(context_.options.error_response(400, target.error().message));
+    co_return;
+  }
+  Request& request = outcome.request;
+  Router::Match match = context_.router.Find(request.method, target->segments);
+  route = match.pattern;
+  if (match.handler == nullptr && match.allow.empty()) {
+    co_await writer.Send(context_.options.error_response(404, "no such path: " + target->path));
+    co_return;
+  }
+  if (match.handler == nullptr) {
+    Response refusal = context_.options.error_response(
+        405, request.method + " is not served at " + target->path + "; use " + match.allow);
+    refusal.headers.push_back({"Allow", match.allow});
+    co_await writer.Send(std::move(refusal));
+    co_return;
+  }
+  request.path = std::move(target->path);
+  request.query = std::move(target->query);
+  request.parameters = std::move(match.parameters);
+  request.peer = peer_;
+  co_await CallHandler(*match.handler, request, writer);
+}
+
+asio::awaitable<void> Connection::CallHandler(const Handler& handler, const Request& request, SocketWriter& writer) {
+  StartWatch();
+  try {
+    co_await handler(request, writer);
+  } catch (const std::exception& error) {
+    log::Error("{} {}: {}", request.method, request.path, error.what());
+  }
+  co_await StopWatch();
+  if (writer.status() == 0 && !gone_) {
+    co_await writer.Send(context_.options.error_response(500, "internal error; the server's log has more"));
+  }
+}
+
+void Connection::StartWatch() {
+  watching_ = true;
+  stream_.expires_never();
+  asio::co_spawn(stream_.get_executor(), Watch(),
+                 asio::bind_cancellation_slot(stop_watch_.slot(), [self = shared_from_this()](std::exception_ptr) {
+                   self->watching_ = false;
+                   self->watch_ended_->Ring();
+                 }));
+}
+
+asio::awaitable<void> Connection::StopWatch() {
+  while (watching_) {
+    stop_watch_.emit(asio::cancellation_type::terminal);
+    co_await watch_ended_->Wait();
+  }
+}
+
+// A read is pending while a handler works: it ends when the client does. Bytes that do arrive are the next request's.
+asio::awaitable<void> Connection::Watch() {
+  while (buffer_.size() < kMaxPipelinedBytes) {
+    auto [error, read] = co_await stream_.async_read_some(buffer_.prepare(kReadBytes), kAwait);
+    buffer_.commit(read);
+    if (!error) continue;
+    const auto state = co_await asio::this_coro::cancellation_state;
+    if (state.cancelled() == asio::cancellation_type::none) {
+      gone_ = true;
+      bell_->Ring();
+    }
+    break;
+  }
+}
+
+void Connection::Drain() {
+  asio::post(stream_.get_executor(), [self = shared_from_this()] {
+    self->draining_ = true;
+    if (self->idle_) self->stream_.close();
+  });
+}
+
+void Connection::Abort() {
+  asio::post(stream_.get_executor(), [self = shared_from_this()] {
+    self->draining_ = true;
+    self->gone_ = true;
+    self->bell_->Ring();
+    self->stream_.close();
+  });
+}
+
+// Closing with unread input would reset the connection and might take the last response with it, so what the client
+// still sends is read and dropped, for a moment.
+asio::awaitable<void> Connection::Close() {
+  boost::system::error_code ignored;
+  stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  if (!ignored && !gone_) {
+    stream_.expires_after(kLingerTime);
+    std::array<char, 16384> dropped;
+    for (;;) {
+      auto [error, read] = co_await stream_.async_read_some(asio::buffer(dropped), kAwait);
+      if (error) break;
+    }
+  }
+  stream_.close();
+}
+
+}  // namespace inferflux::net

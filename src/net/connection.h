@@ -1,0 +1,64 @@
+// One client's connection: reads requests, lets handlers answer them, one after another. Private to net/.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <memory>
+
+#include "net/request_reader.h"
+#include "net/router.h"
+#include "net/server_options.h"
+#include "net/socket_writer.h"
+#include "net/wake.h"
+
+namespace inferflux::net {
+
+// What all connections of a server share.
+struct ServerContext {
+  ServerOptions options;
+  Router router;
+  std::atomic<size_t> buffered_bytes{0};
+};
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  // The socket's executor is a strand of its own.
+  Connection(boost::asio::ip::tcp::socket socket, ServerContext& context);
+
+  // Serves until the connection ends.
+  boost::asio::awaitable<void> Run();
+  // Any thread. Ends the connection after the request that is being served, at once where there is none.
+  void Drain();
+  // Any thread. Ends the connection now; a handler that waits is told that its client is gone.
+  void Abort();
+
+ private:
+  boost::asio::awaitable<bool> AwaitFirstByte();
+  boost::asio::awaitable<bool> ServeOne();
+  boost::asio::awaitable<bool> Answer(ReadOutcome& outcome);
+  boost::asio::awaitable<void> Dispatch(ReadOutcome& outcome, SocketWriter& writer, std::string& route);
+  boost::asio::awaitable<void> CallHandler(const Handler& handler, const Request& request, SocketWriter& writer);
+  void StartWatch();
+  boost::asio::awaitable<void> StopWatch();
+  boost::asio::awaitable<void> Watch();
+  boost::asio::awaitable<void> Close();
+
+  boost::beast::tcp_stream stream_;
+  boost::beast::flat_buffer buffer_;
+  ServerContext& context_;
+  std::shared_ptr<Wake> bell_;
+  std::shared_ptr<Wake> watch_ended_;
+  boost::asio::cancellation_signal stop_watch_;
+  std::string peer_;
+  bool watching_ = false;
+  bool gone_ = false;
+  bool draining_ = false;
+  bool idle_ = true;  // no request has begun to arrive
+  bool served_ = false;
+};
+
+}  // namespace inferflux::net

@@ -1,0 +1,119 @@
+#include "net/request_reader.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace inferflux::net {
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+namespace {
+
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+using Parser = http::request_parser<http::buffer_body>;
+using boost::system::error_code;
+
+ReadOutcome Refuse(int status, std::string message) {
+  ReadOutcome out;
+  out.kind = ReadOutcome::Kind::kRefused;
+  out.status = status;
+  out.message = std::move(message);
+  return out;
+}
+
+// Errors of the HTTP grammar are answered; those of the socket (closed, too slow) are not: nobody would read it.
+ReadOutcome FromError(const error_code& error, const ServerOptions& options) {
+  if (error == http::error::body_limit) {
+    return Refuse(413, fmt::format("the request body is larger than the limit of {} bytes", options.max_body_bytes));
+  }
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return Refuse(431, fmt::format("the request's headers are larger than the limit of {} bytes", options.max_header_bytes));
+  }
+  const bool cut_short = error == http::error::end_of_stream || error == http::error::partial_message;
+  if (cut_short || error.category() != http::make_error_code(http::error::bad_method).category()) return {};
+  return Refuse(400, "the request is not valid HTTP/1.1: " + error.message());
+}
+
+std::optional<ReadOutcome> RefuseHead(const Parser::value_type& head) {
+  const auto encoding = head[http::field::transfer_encoding];
+  if (!encoding.empty() && !beast::iequals(encoding, "chunked")) {
+    return Refuse(501, "Transfer-Encoding: only 'chunked' is served");
+  }
+  const auto content = head[http::field::content_encoding];
+  if (!content.empty() && !beast::iequals(content, "identity")) {
+    return Refuse(415, "Content-Encoding: only 'identity' is served; send the body uncompressed");
+  }
+  if (head.version() >= 11 && head.count(http::field::host) != 1) return Refuse(400, "exactly one Host header is needed");
+  return std::nullopt;
+}
+
+// Reads the body into `body`, which grows with what arrives and not with what was announced.
+asio::awaitable<error_code> ReadBody(beast::tcp_stream& stream, beast::flat_buffer& buffer, Parser& parser,
+                                     const ServerOptions& options, BodyBudget& budget, std::string& body) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::array<char, 16384> piece;
+  while (!parser.is_done()) {
+    const std::chrono::seconds earned(body.size() / std::max<size_t>(1, options.min_body_rate));
+    stream.expires_at(begin + options.body_timeout + earned);
+    parser.get().body().data = piece.data();
+    parser.get().body().size = piece.size();
+    auto [error, read] = co_await http::async_read_some(stream, buffer, parser, kAwait);
+    if (error && error != http::error::need_buffer) co_return error;
+    const size_t got = piece.size() - parser.get().body().size;
+    if (!budget.Take(got)) co_return boost::system::errc::make_error_code(boost::system::errc::not_enough_memory);
+    body.append(piece.data(), got);
+  }
+  co_return error_code();
+}
+
+ReadOutcome MakeOutcome(const Parser::value_type& head, std::string body) {
+  ReadOutcome out;
+  out.kind = ReadOutcome::Kind::kRequest;
+  out.request.method = head.method_string();
+  out.target = head.target();
+  for (const auto& field : head) out.request.headers.push_back({field.name_string(), field.value()});
+  out.request.body = std::move(body);
+  out.keep_alive = head.keep_alive();
+  out.http11 = head.version() >= 11;
+  return out;
+}
+
+}  // namespace
+
+asio::awaitable<ReadOutcome> ReadRequest(beast::tcp_stream& stream, beast::flat_buffer& buffer,
+                                         const ServerOptions& options, BodyBudget& budget) {
+  Parser parser;
+  parser.header_limit(static_cast<uint32_t>(options.max_header_bytes));
+  parser.body_limit(options.max_body_bytes);
+  stream.expires_after(options.header_timeout);
+  {
+    auto [error, read] = co_await http::async_read_header(stream, buffer, parser, kAwait);
+    if (error) co_return FromError(error, options);
+  }
+  if (auto refused = RefuseHead(parser.get())) co_return std::move(*refused);
+  if (beast::iequals(parser.get()[http::field::expect], "100-continue") && !parser.is_done()) {
+    static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+    auto [error, written] = co_await asio::async_write(stream, asio::buffer(kContinue), kAwait);
+    if (error) co_return ReadOutcome();
+  }
+  std::string body;
+  const error_code error = co_await ReadBody(stream, buffer, parser, options, budget, body);
+  if (error == boost::system::errc::not_enough_memory) {
+    co_return Refuse(503, "the server holds too many large requests; try again later");
+  }
+  if (error) co_return FromError(error, options);
+  co_return MakeOutcome(parser.get(), std::move(body));
+}
+
+}  // namespace inferflux::net

@@ -1,0 +1,51 @@
+// Reads one request from a connection within the server's limits. Private to net/.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <memory>
+#include <string>
+
+#include "net/http_message.h"
+#include "net/server_options.h"
+
+namespace inferflux::net {
+
+// A share of the server's budget for request bodies; given back when it goes.
+class BodyBudget {
+ public:
+  BodyBudget(std::atomic<size_t>& used, size_t limit) : used_(used), limit_(limit) {}
+  ~BodyBudget() { used_.fetch_sub(taken_); }
+  BodyBudget(const BodyBudget&) = delete;
+  BodyBudget& operator=(const BodyBudget&) = delete;
+
+  bool Take(size_t bytes) {
+    taken_ += bytes;
+    return used_.fetch_add(bytes) + bytes <= limit_;
+  }
+
+ private:
+  std::atomic<size_t>& used_;
+  const size_t limit_;
+  size_t taken_ = 0;
+};
+
+struct ReadOutcome {
+  enum class Kind { kRequest, kClosed, kRefused };
+  Kind kind = Kind::kClosed;
+  Request request;  // kRequest; path, query and parameters are still empty
+  std::string target;
+  bool keep_alive = false;
+  bool http11 = true;
+  int status = 0;  // kRefused, with the reason in words
+  std::string message;
+};
+
+// Reads from `buffer` first, then from `stream`; bytes of a following request stay in `buffer`, which must not be
+// empty. A client that is too slow is closed without an answer.
+boost::asio::awaitable<ReadOutcome> ReadRequest(boost::beast::tcp_stream& stream, boost::beast::flat_buffer& buffer,
+                                                const ServerOptions& options, BodyBudget& budget);
+
+}  // namespace inferflux::net

@@ -1,0 +1,40 @@
+// What a server allows each client, and how it words its own refusals.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "net/http_message.h"
+
+namespace inferflux::net {
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";
+  uint16_t port = 0;  // 0: any free one; Server::port() tells
+  int io_threads = 2;
+
+  size_t max_connections = 16384;
+  size_t max_header_bytes = 32u << 10;
+  size_t max_body_bytes = 32u << 20;
+  size_t max_buffered_bytes = 512u << 20;  // the bodies of all requests that are being read or served, together
+
+  std::chrono::milliseconds header_timeout{10'000};  // from the first byte of a request to the end of its head
+  std::chrono::milliseconds idle_timeout{75'000};    // between two requests on one connection
+  // A body must arrive within this time plus one second for each min_body_rate bytes of it.
+  std::chrono::milliseconds body_timeout{30'000};
+  size_t min_body_rate = 64u << 10;
+  std::chrono::milliseconds write_timeout{30'000};  // how long a client may refuse to read
+
+  // The response to what no handler sees: bad requests, unknown paths, limits, a handler that threw.
+  std::function<Response(int status, std::string_view message)> error_response = [](int status, std::string_view text) {
+    return Response(status, "text/plain; charset=utf-8", std::string(text) + "\n");
+  };
+  // Called after each answered request, on an I/O thread. `route` is the pattern, "" where none matched.
+  std::function<void(std::string_view method, std::string_view route, int status)> on_answered;
+};
+
+}  // namespace inferflux::net

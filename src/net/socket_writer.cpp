@@ -1,0 +1,68 @@
+#include "net/socket_writer.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <ctime>
+#include <utility>
+
+namespace inferflux::net {
+namespace asio = boost::asio;
+
+SocketWriter::SocketWriter(boost::beast::tcp_stream& stream, const ServerOptions& options,
+                           const std::shared_ptr<Wake>& bell, bool& gone, Wire wire)
+    : stream_(stream), options_(options), bell_(bell), gone_(gone), wire_(wire) {}
+
+// `length` is the header that says where the body ends; empty where closing the connection does.
+std::string SocketWriter::Head(const Response& response, std::string_view length) const {
+  std::string out = fmt::format("HTTP/1.1 {} {}\r\nDate: {:%a, %d %b %Y %H:%M:%S} GMT\r\n{}Connection: {}\r\n",
+                                response.status, ReasonPhrase(response.status), fmt::gmtime(std::time(nullptr)), length,
+                                wire_.keep_alive ? "keep-alive" : "close");
+  if (!response.content_type.empty()) out += fmt::format("Content-Type: {}\r\n", response.content_type);
+  for (const Header& header : response.headers) out += fmt::format("{}: {}\r\n", header.name, header.value);
+  return out + "\r\n";
+}
+
+asio::awaitable<bool> SocketWriter::Put(std::string head, std::string body) {
+  if (gone_) co_return false;
+  stream_.expires_after(options_.write_timeout);
+  const std::array<asio::const_buffer, 2> both = {asio::buffer(head), asio::buffer(body)};
+  auto [error, written] = co_await asio::async_write(stream_, both, asio::as_tuple(asio::use_awaitable));
+  if (error) gone_ = true;
+  co_return !error;
+}
+
+asio::awaitable<void> SocketWriter::Send(Response response) {
+  status_ = response.status;
+  std::string head = Head(response, fmt::format("Content-Length: {}\r\n", response.body.size()));
+  if (wire_.head_only) response.body.clear();
+  complete_ = co_await Put(std::move(head), std::move(response.body));
+}
+
+asio::awaitable<bool> SocketWriter::Begin(Response head) {
+  status_ = head.status;
+  std::string text = Head(head, wire_.http11 ? "Transfer-Encoding: chunked\r\n" : "");
+  co_return co_await Put(std::move(text), std::string());
+}
+
+asio::awaitable<bool> SocketWriter::Write(std::string piece) {
+  if (piece.empty() || wire_.head_only) co_return !gone_;
+  std::string size;
+  if (wire_.http11) {
+    size = fmt::format("{:x}\r\n", piece.size());
+    piece += "\r\n";
+  }
+  co_return co_await Put(std::move(size), std::move(piece));
+}
+
+asio::awaitable<bool> SocketWriter::End() {
+  std::string last = wire_.http11 && !wire_.head_only ? "0\r\n\r\n" : "";
+  complete_ = co_await Put(std::move(last), std::string());
+  co_return complete_;
+}
+
+}  // namespace inferflux::net

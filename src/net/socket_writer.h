@@ -1,0 +1,47 @@
+// The ResponseWriter of one request on a socket. Private to net/.
+#pragma once
+
+#include <boost/beast/core/tcp_stream.hpp>
+#include <memory>
+#include <string>
+
+#include "net/response_writer.h"
+#include "net/server_options.h"
+
+namespace inferflux::net {
+
+class SocketWriter final : public ResponseWriter {
+ public:
+  struct Wire {
+    bool http11 = true;
+    bool keep_alive = true;
+    bool head_only = false;  // a HEAD request: all but the body
+  };
+  // `gone` is the connection's; it outlives this, as do the others.
+  SocketWriter(boost::beast::tcp_stream& stream, const ServerOptions& options, const std::shared_ptr<Wake>& bell,
+               bool& gone, Wire wire);
+
+  boost::asio::awaitable<void> Send(Response response) override;
+  boost::asio::awaitable<bool> Begin(Response head) override;
+  boost::asio::awaitable<bool> Write(std::string piece) override;
+  boost::asio::awaitable<bool> End() override;
+  bool Gone() const override { return gone_; }
+  const std::shared_ptr<Wake>& Bell() const override { return bell_; }
+
+  int status() const { return status_; }      // 0: nothing was sent yet
+  bool complete() const { return complete_; }  // the whole response went out, and another may follow
+
+ private:
+  std::string Head(const Response& response, std::string_view length) const;
+  boost::asio::awaitable<bool> Put(std::string head, std::string body);
+
+  boost::beast::tcp_stream& stream_;
+  const ServerOptions& options_;
+  const std::shared_ptr<Wake>& bell_;
+  bool& gone_;
+  const Wire wire_;
+  int status_ = 0;
+  bool complete_ = false;
+};
+
+}  // namespace inferflux::net

@@ -1,0 +1,79 @@
+#include "metrics/registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prometheus/collectable.h>
+#include <prometheus/text_serializer.h>
+
+#include <thread>
+
+#include "metrics/model_metrics.h"
+
+namespace inferflux::metrics {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Expose(const Registry& registry) {
+  return prometheus::TextSerializer().Serialize(registry.Collectable().Collect());
+}
+
+TEST(RegistryTest, HandlesOfOneNameAndLabelsCountTogether) {
+  Registry registry;
+  registry.GetCounter("inferflux_things_total", "Things.", {{"kind", "a"}}).Add(2);
+  registry.GetCounter("inferflux_things_total", "Things.", {{"kind", "a"}}).Add();
+  registry.GetCounter("inferflux_things_total", "Things.", {{"kind", "b"}}).Add(7);
+  const std::string text = Expose(registry);
+  EXPECT_THAT(text, HasSubstr("inferflux_things_total{kind=\"a\"} 3"));
+  EXPECT_THAT(text, HasSubstr("inferflux_things_total{kind=\"b\"} 7"));
+}
+
+TEST(RegistryTest, LabelValuesFromOutsideAreEscaped) {
+  Registry registry;
+  registry.GetGauge("inferflux_g", "G.", {{"model", "a\"b\\c\nd"}}).Set(1);
+  EXPECT_THAT(Expose(registry), HasSubstr("inferflux_g{model=\"a\\\"b\\\\c\\nd\"} 1"));
+}
+
+TEST(RegistryTest, CountsFromManyThreadsAreAllKept) {
+  Registry registry;
+  const Counter counter = registry.GetCounter("inferflux_n_total", "N.");
+  const Histogram histogram = registry.GetHistogram("inferflux_h", "H.", {1, 2});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 1000; ++i) {
+        counter.Add();
+        histogram.Observe(1.5);
+      }
+    });
+  }
+  for (int i = 0; i < 20; ++i) Expose(registry);
+  for (std::thread& thread : threads) thread.join();
+  const std::string text = Expose(registry);
+  EXPECT_THAT(text, HasSubstr("inferflux_n_total 4000"));
+  EXPECT_THAT(text, HasSubstr("inferflux_h_bucket{le=\"1\"} 0"));
+  EXPECT_THAT(text, HasSubstr("inferflux_h_bucket{le=\"2\"} 4000"));
+}
+
+TEST(RegistryTest, UnboundHandlesCountNothingAndDoNotCrash) {
+  const ModelMetrics unmeasured;
+  unmeasured.prompt_tokens.Add(1);
+  unmeasured.queue_depth.Set(1);
+  unmeasured.inter_token.Observe(1);
+}
+
+TEST(ModelMetricsTest, LatencyBucketsReachFromOneMillisecondToOneMinute) {
+  Registry registry;
+  const ModelMetrics metrics(registry, "tiny", "cpu");
+  metrics.time_to_first.Observe(0.0005);
+  metrics.time_to_first.Observe(59);
+  metrics.time_to_first.Observe(61);
+  const std::string text = Expose(registry);
+  const std::string name = "inferflux_time_to_first_token_seconds_bucket{backend=\"cpu\",model=\"tiny\",le=";
+  EXPECT_THAT(text, HasSubstr(name + "\"0.001\"} 1"));
+  EXPECT_THAT(text, HasSubstr(name + "\"60\"} 2"));
+  EXPECT_THAT(text, HasSubstr(name + "\"+Inf\"} 3"));
+}
+
+}  // namespace
+}  // namespace inferflux::metrics

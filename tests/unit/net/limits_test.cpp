@@ -1,0 +1,150 @@
+// What a hostile or broken client meets.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+
+#include "net/raw_client.h"
+#include "net/test_server.h"
+
+namespace inferflux::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using std::chrono::milliseconds;
+
+std::string Exchange(net::Server& server, std::string_view bytes) {
+  RawClient client(server.port());
+  client.Send(bytes);
+  return client.ReadToEnd();
+}
+
+TEST(LimitsTest, ABodyAboveTheLimitIs413BeforeItIsRead) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet, {.max_body_bytes = 100});
+  const std::string answer = Exchange(*server, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 101\r\n\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(answer, HasSubstr("100 bytes"));
+}
+
+TEST(LimitsTest, AChunkedBodyCannotPassTheLimit) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet, {.max_body_bytes = 100});
+  const std::string head = "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  EXPECT_THAT(Exchange(*server, head + "60\r\n" + std::string(96, 'a') + "\r\n60\r\n" + std::string(96, 'a') + "\r\n0\r\n\r\n"),
+              StartsWith("HTTP/1.1 413 "));
+}
+
+TEST(LimitsTest, AllBodiesTogetherHaveALimitToo) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet, {.max_buffered_bytes = 1000});
+  const std::string head = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2000\r\n\r\n";
+  EXPECT_THAT(Exchange(*server, head + std::string(2000, 'a')), StartsWith("HTTP/1.1 503 "));
+  RawClient client(server->port());  // and what it took has been given back
+  client.Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n" + std::string(899, 'a') + "z");
+  EXPECT_THAT(client.ReadUntil("z"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(LimitsTest, HeadersAboveTheLimitAre431) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet, {.max_header_bytes = 1000});
+  EXPECT_THAT(Exchange(*server, "GET /hello HTTP/1.1\r\nHost: x\r\nA: " + std::string(2000, 'a') + "\r\n\r\n"),
+              StartsWith("HTTP/1.1 431 "));
+}
+
+TEST(LimitsTest, BrokenRequestsAre400) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet);
+  for (const std::string_view bytes :
+       {"garbage\r\n\r\n", "GET /hello HTTP/3.0\r\n\r\n", "GET /hello HTTP/1.1\r\n\r\n",
+        "GET /hello HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", "GET /he%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
+        "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n"}) {
+    EXPECT_THAT(Exchange(*server, bytes), StartsWith("HTTP/1.1 400 ")) << bytes;
+  }
+}
+
+TEST(LimitsTest, EncodingsThatAreNotServedAreNamed) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet);
+  const std::string zipped =
+      Exchange(*server, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx");
+  EXPECT_THAT(zipped, StartsWith("HTTP/1.1 415 "));
+  const std::string transfer = Exchange(*server, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n");
+  EXPECT_THAT(transfer, StartsWith("HTTP/1.1 501 "));
+}
+
+TEST(LimitsTest, UnknownPathsAre404AndWrongMethods405WithAllow) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet);
+  EXPECT_THAT(Exchange(*server, "GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), StartsWith("HTTP/1.1 404 "));
+  const std::string answer = Exchange(*server, "DELETE /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 405 "));
+  EXPECT_THAT(answer, HasSubstr("Allow: GET, HEAD\r\n"));
+}
+
+TEST(LimitsTest, SlowHeadsAndBodiesAreCutOff) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet, {.header_timeout = milliseconds(150), .body_timeout = milliseconds(150)});
+  for (const std::string_view head : {"", "GET /hel", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nab"}) {
+    RawClient client(server->port());
+    client.Send(head);
+    EXPECT_EQ(client.ReadToEnd(), "") << head;
+    EXPECT_TRUE(client.closed()) << head;
+  }
+}
+
+TEST(LimitsTest, DribblingBytesDoNotExtendTheTimeOfAHead) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet, {.header_timeout = milliseconds(200)});
+  RawClient client(server->port());
+  client.Send("GET /hello HTTP/1.1\r\nHost: x\r\nA: ");
+  for (int i = 0; i < 100 && client.Send("a"); ++i) std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_TRUE(Eventually([&] { return server->connections() == 0; }));
+}
+
+TEST(LimitsTest, AClientThatDoesNotReadIsCutOff) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet, {.write_timeout = milliseconds(200)});
+  RawClient client(server->port());
+  client.Send("GET /flood HTTP/1.1\r\nHost: x\r\n\r\n");
+  ASSERT_TRUE(Eventually([&] { return server->connections() == 1; }));
+  EXPECT_TRUE(Eventually([&] { return server->connections() == 0; }));
+}
+
+TEST(LimitsTest, ConnectionsAboveTheLimitAreClosedAndTheOthersServed) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet, {.max_connections = 2});
+  std::array<RawClient, 2> kept{RawClient(server->port()), RawClient(server->port())};
+  ASSERT_TRUE(Eventually([&] { return server->connections() == 2; }));
+  RawClient surplus(server->port());
+  EXPECT_EQ(surplus.ReadToEnd(), "");
+  EXPECT_TRUE(surplus.closed());
+  for (RawClient& client : kept) {
+    client.Send("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_THAT(client.ReadUntil("hello"), StartsWith("HTTP/1.1 200 "));
+  }
+}
+
+TEST(LimitsTest, RandomBytesNeverStopTheServer) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet);
+  std::mt19937 random(7);
+  const std::string valid = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc";
+  for (int i = 0; i < 300; ++i) {
+    std::string bytes = valid;
+    for (int n = 0; n < 4; ++n) bytes[random() % bytes.size()] = static_cast<char>(random());
+    RawClient client(server->port());
+    client.Send(bytes);
+  }
+  RawClient client(server->port());
+  client.Send("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(client.ReadUntil("hello"), StartsWith("HTTP/1.1 200 "));
+}
+
+}  // namespace
+}  // namespace inferflux::testing

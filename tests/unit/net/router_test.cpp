@@ -1,0 +1,68 @@
+#include "net/router.h"
+
+#include <gtest/gtest.h>
+
+namespace inferflux::net {
+namespace {
+
+Handler Nothing() {
+  return [](const Request&, ResponseWriter&) -> boost::asio::awaitable<void> { co_return; };
+}
+
+Router::Match Find(const Router& router, std::string_view method, std::string_view target) {
+  const auto parsed = ParseTarget(target);
+  EXPECT_TRUE(parsed.has_value()) << target;
+  return router.Find(method, parsed->segments);
+}
+
+TEST(RouterTest, ParametersAreDecodedAndMayHoldSlashes) {
+  Router router;
+  router.Add("GET", "/v1/models/{id...}", Nothing());
+  EXPECT_EQ(Find(router, "GET", "/v1/models/tiny").parameters.at("id"), "tiny");
+  EXPECT_EQ(Find(router, "GET", "/v1/models/org/name").parameters.at("id"), "org/name");
+  EXPECT_EQ(Find(router, "GET", "/v1/models/org%2Fname%20x").parameters.at("id"), "org/name x");
+  EXPECT_EQ(Find(router, "GET", "/v1/models/").handler, nullptr);
+  EXPECT_EQ(Find(router, "GET", "/v1/models").handler, nullptr);
+}
+
+TEST(RouterTest, OneSegmentParametersTakeOneSegment) {
+  Router router;
+  router.Add("GET", "/a/{x}/b", Nothing());
+  EXPECT_EQ(Find(router, "GET", "/a/1/b").parameters.at("x"), "1");
+  EXPECT_EQ(Find(router, "GET", "/a/1/2/b").handler, nullptr);
+  EXPECT_EQ(Find(router, "GET", "/a/1/b/").handler, nullptr);
+}
+
+TEST(RouterTest, TheFirstPatternThatMatchesServes) {
+  Router router;
+  router.Add("GET", "/a/exact", Nothing());
+  router.Add("GET", "/a/{x}", Nothing());
+  EXPECT_EQ(Find(router, "GET", "/a/exact").pattern, "/a/exact");
+  EXPECT_EQ(Find(router, "GET", "/a/other").pattern, "/a/{x}");
+}
+
+TEST(RouterTest, AWrongMethodNamesTheRightOnes) {
+  Router router;
+  router.Add("GET", "/a", Nothing());
+  router.Add("POST", "/a", Nothing());
+  const Router::Match match = Find(router, "PUT", "/a");
+  EXPECT_EQ(match.handler, nullptr);
+  EXPECT_EQ(match.allow, "GET, HEAD, POST");
+  EXPECT_NE(Find(router, "HEAD", "/a").handler, nullptr);
+}
+
+TEST(ParseTargetTest, SplitsPathAndQuery) {
+  const auto target = ParseTarget("/a%20b/c?x=1&y=%26");
+  ASSERT_TRUE(target.has_value());
+  EXPECT_EQ(target->path, "/a b/c");
+  EXPECT_EQ(target->segments, (std::vector<std::string>{"a b", "c"}));
+  EXPECT_EQ(target->query.at("x"), "1");
+  EXPECT_EQ(target->query.at("y"), "&");
+}
+
+TEST(ParseTargetTest, RefusesWhatIsNoPath) {
+  for (const char* bad : {"", "*", "a", "/%", "/%g0", "/a b"}) EXPECT_FALSE(ParseTarget(bad).has_value()) << bad;
+}
+
+}  // namespace
+}  // namespace inferflux::net

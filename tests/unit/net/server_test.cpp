@@ -1,0 +1,150 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "net/raw_client.h"
+#include "net/test_server.h"
+
+namespace inferflux::testing {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr std::string_view kGetHello = "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n";
+constexpr std::string_view kGetStream = "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n";
+
+class ServerTest : public ::testing::Test {
+ protected:
+  Faucet faucet_;
+  std::unique_ptr<net::Server> server_ = StartTestServer(faucet_);
+};
+
+TEST_F(ServerTest, KeepsTheConnectionForTheNextRequest) {
+  RawClient client(server_->port());
+  for (int i = 0; i < 3; ++i) {
+    client.Send(kGetHello);
+    const std::string answer = client.ReadUntil("hello");
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
+    EXPECT_THAT(answer, HasSubstr("Content-Length: 5\r\n"));
+  }
+  EXPECT_EQ(server_->connections(), 1u);
+}
+
+TEST_F(ServerTest, AnswersPipelinedRequestsInOrder) {
+  RawClient client(server_->port());
+  client.Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\none"
+              "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nConnection: close\r\n\r\ntwo");
+  EXPECT_THAT(client.ReadUntil("one"), EndsWith("\r\n\r\none"));
+  EXPECT_THAT(client.ReadToEnd(), EndsWith("\r\n\r\ntwo"));
+}
+
+TEST_F(ServerTest, KeepsBytesOfTheNextRequestThatComeWhileOneIsServed) {
+  RawClient client(server_->port());
+  client.Send(kGetStream);
+  ASSERT_TRUE(Eventually([&] { return faucet_.started == 1; }));
+  client.Send(kGetHello.substr(0, 9));
+  client.Send(kGetHello.substr(9));
+  faucet_.Let(3);
+  EXPECT_THAT(client.ReadUntil("0\r\n\r\n"), HasSubstr("piece 2"));
+  EXPECT_THAT(client.ReadUntil("hello"), StartsWith("HTTP/1.1 200 OK"));
+}
+
+TEST_F(ServerTest, StreamsPiecesAsChunksWhenTheyCome) {
+  RawClient client(server_->port());
+  client.Send(kGetStream);
+  EXPECT_THAT(client.ReadUntil("\r\n\r\n"), HasSubstr("Transfer-Encoding: chunked\r\n"));
+  faucet_.Let(1);
+  EXPECT_EQ(client.ReadUntil("0\n\r\n"), "8\r\npiece 0\n\r\n");
+  faucet_.Let(2);
+  EXPECT_EQ(client.ReadUntil("0\r\n\r\n"), "8\r\npiece 1\n\r\n8\r\npiece 2\n\r\n0\r\n\r\n");
+}
+
+TEST_F(ServerTest, StreamsToHttp10WithoutChunksUntilTheConnectionCloses) {
+  faucet_.Let(3);
+  RawClient client(server_->port());
+  client.Send("GET /stream HTTP/1.0\r\n\r\n");
+  const std::string answer = client.ReadToEnd();
+  EXPECT_THAT(answer, Not(HasSubstr("chunked")));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\npiece 0\npiece 1\npiece 2\n"));
+  EXPECT_TRUE(client.closed());
+}
+
+TEST_F(ServerTest, NoticesAClientThatLeavesWhileTheHandlerWaits) {
+  {
+    RawClient client(server_->port());
+    client.Send(kGetStream);
+    client.ReadUntil("\r\n\r\n");
+  }
+  EXPECT_TRUE(Eventually([&] { return faucet_.abandoned == 1; }));
+  EXPECT_TRUE(Eventually([&] { return server_->connections() == 0; }));
+}
+
+TEST_F(ServerTest, HeadHasTheHeadersOfGetWithoutTheBody) {
+  RawClient client(server_->port());
+  client.Send("HEAD /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  const std::string answer = client.ReadToEnd();
+  EXPECT_THAT(answer, HasSubstr("Content-Length: 5\r\n"));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\n"));
+}
+
+TEST_F(ServerTest, AsksForTheBodyThatAClientHoldsBack) {
+  RawClient client(server_->port());
+  client.Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_EQ(client.ReadUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  client.Send("yes");
+  EXPECT_THAT(client.ReadUntil("yes"), StartsWith("HTTP/1.1 200 OK"));
+}
+
+TEST_F(ServerTest, ReadsChunkedBodies) {
+  RawClient client(server_->port());
+  client.Send("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n");
+  EXPECT_THAT(client.ReadUntil("abcde"), StartsWith("HTTP/1.1 200 OK"));
+}
+
+TEST_F(ServerTest, AHandlerThatThrowsIsAn500AndTheServerLives) {
+  RawClient client(server_->port());
+  client.Send("GET /throw HTTP/1.1\r\nHost: x\r\n\r\n");
+  const std::string answer = client.ReadUntil("\n", std::chrono::seconds(5));
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 500 "));
+  client.Send(kGetHello);
+  EXPECT_THAT(client.ReadUntil("hello"), Not(HasSubstr("a bug")));
+}
+
+TEST_F(ServerTest, GracefulStopLetsARunningStreamEnd) {
+  RawClient idle(server_->port());
+  idle.Send(kGetHello);
+  idle.ReadUntil("hello");
+  RawClient client(server_->port());
+  client.Send(kGetStream);
+  client.ReadUntil("\r\n\r\n");
+  std::thread stopper([&] { server_->Stop(std::chrono::seconds(20)); });
+  idle.ReadToEnd();
+  EXPECT_TRUE(idle.closed());
+  faucet_.Let(3);
+  EXPECT_THAT(client.ReadToEnd(), EndsWith("0\r\n\r\n"));
+  stopper.join();
+  EXPECT_FALSE(RawClient(server_->port()).connected());
+}
+
+TEST_F(ServerTest, StopCancelsWhatOutlastsTheGrace) {
+  RawClient client(server_->port());
+  client.Send(kGetStream);
+  client.ReadUntil("\r\n\r\n");
+  server_->Stop(std::chrono::milliseconds(50));
+  EXPECT_EQ(faucet_.abandoned, 1);
+  client.ReadToEnd();
+  EXPECT_TRUE(client.closed());
+}
+
+TEST(ServerStartTest, APortThatIsTakenIsAnErrorThatNamesIt) {
+  Faucet faucet;
+  const auto first = StartTestServer(faucet);
+  const auto second = net::Server::Start({.port = first->port()}, TestRouter(faucet));
+  ASSERT_FALSE(second.has_value());
+  EXPECT_THAT(second.error().message, HasSubstr(std::to_string(first->port())));
+}
+
+}  // namespace
+}  // namespace inferflux::testing
