@@ -1,0 +1,125 @@
+#include "base/thread_pool.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <numeric>
+#include <thread>
+
+namespace inferflux {
+namespace {
+
+double CpuSeconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+TEST(ThreadPoolTest, EveryIndexIsVisitedExactlyOnce) {
+  for (const int workers : {1, 2, 3, 7}) {
+    ThreadPool pool(workers);
+    EXPECT_EQ(pool.workers(), workers);
+    for (const int64_t count : {0, 1, 5, 64, 1000}) {
+      for (const int64_t grain : {1, 3, 64, 5000}) {
+        std::vector<int> visits(static_cast<size_t>(count), 0);
+        pool.ParallelFor(count, grain, [&](int64_t begin, int64_t end, int worker) {
+          ASSERT_GE(worker, 0);
+          ASSERT_LT(worker, workers);
+          ASSERT_LE(end - begin, grain);
+          for (int64_t i = begin; i < end; ++i) ++visits[i];
+        });
+        EXPECT_EQ(std::count(visits.begin(), visits.end(), 1), count);
+      }
+    }
+  }
+}
+
+// What one round wrote, the next one and the caller read: no barrier may be missing. TSan watches too.
+TEST(ThreadPoolTest, RoundsAreOrdered) {
+  ThreadPool pool(3);
+  std::vector<int64_t> values(100, 0);
+  for (int round = 0; round < 2000; ++round) {
+    pool.ParallelFor(100, 7, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) values[i] += 1;
+    });
+  }
+  EXPECT_EQ(std::accumulate(values.begin(), values.end(), int64_t{0}), 100 * 2000);
+}
+
+TEST(ThreadPoolTest, RunCallsTheCallerAndNoWorkerTwiceAtOnce) {
+  ThreadPool pool(3);
+  for (int round = 0; round < 500; ++round) {
+    std::array<std::atomic<int>, 3> inside{};
+    std::atomic<int> caller{0};
+    pool.Run([&](int worker) {
+      EXPECT_EQ(inside[worker].fetch_add(1), 0);
+      if (worker == 0) ++caller;
+      inside[worker].fetch_sub(1);
+    });
+    EXPECT_EQ(caller.load(), 1);
+  }
+}
+
+TEST(ThreadPoolTest, SeveralThreadsTakeTurns) {
+  ThreadPool pool(2);
+  std::atomic<int64_t> total{0};
+  std::vector<std::thread> engines;
+  for (int e = 0; e < 4; ++e) {
+    engines.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        pool.ParallelFor(50, 5, [&](int64_t begin, int64_t end, int) { total += end - begin; });
+      }
+    });
+  }
+  for (auto& engine : engines) engine.join();
+  EXPECT_EQ(total.load(), 4 * 200 * 50);
+}
+
+TEST(ThreadPoolTest, AnIdlePoolSleeps) {
+  ThreadPool pool(4);
+  pool.ParallelFor(100, 1, [](int64_t, int64_t, int) {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the time to fall asleep
+  const double before = CpuSeconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_LT(CpuSeconds() - before, 0.005);
+  std::atomic<int> visits{0};  // and wakes again
+  pool.ParallelFor(100, 1, [&](int64_t, int64_t, int) { ++visits; });
+  EXPECT_EQ(visits.load(), 100);
+}
+
+TEST(ThreadPoolTest, AStuckWorkerDoesNotHoldUpTheRest) {
+  ThreadPool pool(2);
+  std::atomic<int> done{0};
+  std::atomic<bool> first{true};
+  // One chunk takes as long as 50 others: fixed shares would leave 50 for the slow side.
+  pool.ParallelFor(100, 1, [&](int64_t, int64_t, int) {
+    if (first.exchange(false)) {
+      while (done.load() < 99) std::this_thread::yield();
+    }
+    ++done;
+  });
+  EXPECT_EQ(done.load(), 100);
+}
+
+TEST(UsableCoresTest, IsWithinTheAffinityMask) {
+  cpu_set_t before;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  EXPECT_GE(UsableCores(), 1);
+  EXPECT_LE(UsableCores(), CPU_COUNT(&before));
+  int core = 0;
+  while (!CPU_ISSET(core, &before)) ++core;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(UsableCores(), 1);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+}  // namespace
+}  // namespace inferflux
