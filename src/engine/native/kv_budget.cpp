@@ -1,0 +1,73 @@
+#include "engine/native/kv_budget.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "base/checked_math.h"
+
+namespace inferflux::engine {
+namespace {
+
+constexpr int32_t kMaxBlockSize = 1024;
+constexpr int32_t kMaxSequences = 65536;
+
+int64_t ReadNumber(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  std::string word;
+  while (!key.empty() && file >> word && word != key) continue;
+  int64_t number = 0;
+  return file >> number ? number : std::numeric_limits<int64_t>::max();
+}
+
+int64_t ControlGroupRoom() {
+  const int64_t limit = ReadNumber("/sys/fs/cgroup/memory.max", "");  // "max" where there is none
+  const int64_t used = ReadNumber("/sys/fs/cgroup/memory.current", "");
+  constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
+  return limit == kUnknown || used == kUnknown ? kUnknown : std::max<int64_t>(0, limit - used);
+}
+
+}  // namespace
+
+int64_t AvailableMemory() {
+  const int64_t kib = ReadNumber("/proc/meminfo", "MemAvailable:");
+  const int64_t machine = kib > std::numeric_limits<int64_t>::max() / 1024 ? kib : kib * 1024;
+  return std::min(machine, ControlGroupRoom());
+}
+
+Result<KvBudget> PlanKv(const model::ModelConfig& config, int32_t element_bytes, const EngineOptions& options,
+                        int64_t available_bytes) {
+  const auto in_range = [](int64_t value, int64_t least, int64_t most) { return value >= least && value <= most; };
+  if (!in_range(options.block_size, 1, kMaxBlockSize)) {
+    return Fail(ErrorCode::kInvalidArgument, "a KV block of {} tokens: it must hold 1 to {}", options.block_size,
+                kMaxBlockSize);
+  }
+  if (!in_range(options.max_sequences, 1, kMaxSequences)) {
+    return Fail(ErrorCode::kInvalidArgument, "{} sequences: there may be 1 to {}", options.max_sequences,
+                kMaxSequences);
+  }
+  if (!in_range(options.context, 0, config.context)) {
+    return Fail(ErrorCode::kInvalidArgument, "a context of {} tokens: this model was trained for {}", options.context,
+                config.context);
+  }
+  if (options.kv_bytes < 0)
+    return Fail(ErrorCode::kInvalidArgument, "a negative KV budget: {} bytes", options.kv_bytes);
+
+  const int32_t context = options.context > 0 ? options.context : config.context;
+  const int64_t token_bytes = int64_t{2} * config.layers * config.kv_heads * config.head_dim * element_bytes;
+  const int64_t block_bytes = token_bytes * options.block_size;
+  const int64_t blocks_of_one = (int64_t{context} + options.block_size - 1) / options.block_size;
+  // More than this no set of sequences can fill; one block more for a copy.
+  const int64_t useful = blocks_of_one * options.max_sequences + 1;
+  const int64_t budget = options.kv_bytes > 0 ? options.kv_bytes : available_bytes / 4;
+  const int64_t blocks = std::min({budget / block_bytes, useful, int64_t{std::numeric_limits<int32_t>::max() / 2}});
+  if (blocks < 1) {
+    return Fail(ErrorCode::kResourceExhausted, "{} bytes for KV do not hold one block of {} tokens, {} bytes", budget,
+                options.block_size, block_bytes);
+  }
+  return KvBudget{.blocks = static_cast<int32_t>(blocks),
+                  .context = static_cast<int32_t>(std::min<int64_t>(context, blocks * options.block_size))};
+}
+
+}  // namespace inferflux::engine

@@ -1,0 +1,24 @@
+// How many KV blocks an engine gets, from its options and the memory that is there.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "engine/native/engine_options.h"
+#include "model/model_config.h"
+
+namespace inferflux::engine {
+
+struct KvBudget {
+  int32_t blocks = 0;
+  int32_t context = 0;  // tokens a sequence may have: what was asked for, but never more than all blocks hold
+};
+
+// Bytes that this process may still take without swapping: the machine's, and its control group's if that is less.
+int64_t AvailableMemory();
+
+// kInvalidArgument names the option that cannot be; kResourceExhausted where the memory does not hold a single block.
+Result<KvBudget> PlanKv(const model::ModelConfig& config, int32_t element_bytes, const EngineOptions& options,
+                        int64_t available_bytes);
+
+}  // namespace inferflux::engine

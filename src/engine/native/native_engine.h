@@ -1,0 +1,117 @@
+// Our own engine: a ModelRunner, a KvStore that says where its KV lies, and a sampler. A template over the compute
+// backend and the KV type; everything that does not depend on them is in step_plan, step_outputs and kv_store.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "engine/inference_backend.h"
+#include "engine/kv/kv_store.h"
+#include "engine/native/engine_options.h"
+#include "engine/native/kv_budget.h"
+#include "engine/native/step_outputs.h"
+#include "engine/native/step_plan.h"
+#include "engine/sampling/sampler.h"
+#include "model/model_runner.h"
+
+namespace inferflux::engine {
+
+template <compute::Backend B, class Kv>
+requires compute::PagedKv<B, Kv>
+class NativeEngine final : public InferenceBackend {
+ public:
+  static Result<std::unique_ptr<InferenceBackend>> Create(std::unique_ptr<typename B::Context> context,
+                                                          model::ModelConfig config,
+                                                          std::shared_ptr<const model::ModelSource> source,
+                                                          const EngineOptions& options) {
+    const auto budget = PlanKv(config, Kv::kBytes, options, AvailableMemory());
+    if (!budget) return tl::make_unexpected(budget.error());
+    auto runner = model::ModelRunner<B, Kv>::Load(*context, std::move(config), std::move(source), budget->blocks,
+                                                  options.block_size);
+    if (!runner) return Forward(runner);
+    return std::unique_ptr<InferenceBackend>(
+        new NativeEngine(std::move(context), std::move(*runner), *budget, options));
+  }
+
+  const EngineInfo& info() const override { return info_; }
+
+  Result<PrefixMatch> Open(std::span<const TokenId> tokens, uint64_t salt) override {
+    return store_.Open(tokens, salt);
+  }
+  Result<SequenceId> Fork(SequenceId sequence) override { return store_.Fork(sequence); }
+  Status Truncate(SequenceId sequence, int32_t length) override { return store_.Truncate(sequence, length); }
+  Status Close(SequenceId sequence) override { return store_.Close(sequence); }
+  KvUsage usage() const override { return store_.usage(); }
+
+  Status Reserve(SequenceId sequence, int32_t tokens) override {
+    auto copy = store_.Reserve(sequence, tokens);
+    if (!copy) return Forward(copy);
+    if (*copy) runner_.CopyBlock((*copy)->from, (*copy)->to);
+    return {};
+  }
+
+  Result<int32_t> Length(SequenceId sequence) const override {
+    return store_.Find(sequence).map([](const Sequence* found) { return found->length(); });
+  }
+
+  Result<StepResult> ExecuteUnifiedBatch(const UnifiedBatch& batch) override {
+    auto plan = PlanStep(store_, batch, info_.vocab_size, info_.context);
+    if (!plan) return Forward(plan);
+    auto logits = runner_.Read(runner_.Step(plan->geometry, plan->output_rows));
+    for (const auto& item : batch.items) {
+      if (auto committed = store_.Commit(item.sequence, item.tokens); !committed) return Forward(committed);
+    }
+    return MakeOutputs(store_, batch, logits, info_.vocab_size, sampler_);
+  }
+
+ private:
+  NativeEngine(std::unique_ptr<typename B::Context> context, model::ModelRunner<B, Kv> runner, const KvBudget& budget,
+               const EngineOptions& options)
+      : context_(std::move(context)),
+        runner_(std::move(runner)),
+        store_(budget.blocks, options.block_size, options.max_sequences) {
+    info_ = {.backend = B::kName,
+             .provider = "native",
+             .kv_dtype = Kv::kName,
+             .vocab_size = runner_.config().vocab_size,
+             .context = budget.context,
+             .block_size = options.block_size,
+             .kv_tokens = int64_t{budget.blocks} * options.block_size,
+             .max_sequences = options.max_sequences,
+             .batch_invariant = compute::BatchInvariant<B>,
+             .plan = runner_.Plan()};
+  }
+
+  std::unique_ptr<typename B::Context> context_;  // outlives the runner
+  model::ModelRunner<B, Kv> runner_;
+  KvStore store_;
+  Sampler sampler_;
+  EngineInfo info_;
+};
+
+// The engine of a compute backend with the KV type that the options name.
+template <compute::Backend B>
+Result<std::unique_ptr<InferenceBackend>> CreateNativeEngine(std::unique_ptr<typename B::Context> context,
+                                                             model::ModelConfig config,
+                                                             std::shared_ptr<const model::ModelSource> source,
+                                                             const EngineOptions& options) {
+  std::optional<Result<std::unique_ptr<InferenceBackend>>> engine;
+  std::string known;
+  const auto try_type = [&]<class Kv>(Kv) {
+    if constexpr (compute::PagedKv<B, Kv>) {
+      known += (known.empty() ? "" : ", ") + std::string(Kv::kName);
+      if (options.kv_dtype == Kv::kName) {
+        engine = NativeEngine<B, Kv>::Create(std::move(context), std::move(config), std::move(source), options);
+      }
+    }
+  };
+  try_type(compute::KvFp32{});
+  try_type(compute::KvFp16{});
+  try_type(compute::KvBf16{});
+  if (engine) return std::move(*engine);
+  return Fail(ErrorCode::kInvalidArgument, "no KV type '{}' on backend {}: it has {}", options.kv_dtype, B::kName,
+              known);
+}
+
+}  // namespace inferflux::engine

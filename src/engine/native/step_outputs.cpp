@@ -1,0 +1,31 @@
+#include "engine/native/step_outputs.h"
+
+namespace inferflux::engine {
+
+StepResult MakeOutputs(const KvStore& store, const UnifiedBatch& batch, std::span<float> logits, int32_t vocab_size,
+                       Sampler& sampler) {
+  StepResult result;
+  result.items.resize(batch.items.size());
+  size_t row = 0;
+  for (size_t i = 0; i < batch.items.size(); ++i) {
+    const BatchItem& item = batch.items[i];
+    const std::span<const TokenId> tokens = (*store.Find(item.sequence))->tokens;
+    for (const auto& output : item.outputs) {
+      const auto values = logits.subspan(row++ * static_cast<size_t>(vocab_size), static_cast<size_t>(vocab_size));
+      if (output.kind == OutputSpec::Kind::kLogits) {
+        result.items[i].push_back({.logits = {values.begin(), values.end()}});
+        continue;
+      }
+      const auto length = static_cast<size_t>(item.first_position + output.token_index + 1);
+      result.items[i].push_back(sampler.Sample(values, output.sampling,
+                                               {.history = tokens.first(length),
+                                                .prompt_tokens = output.prompt_tokens,
+                                                .draw = output.draw,
+                                                .banned = output.banned,
+                                                .top_logprobs = output.top_logprobs}));
+    }
+  }
+  return result;
+}
+
+}  // namespace inferflux::engine

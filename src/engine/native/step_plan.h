@@ -1,0 +1,22 @@
+// A batch, checked and laid out as the rows of one forward pass.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/params.h"
+#include "engine/kv/kv_store.h"
+#include "engine/unified_batch.h"
+
+namespace inferflux::engine {
+
+struct StepPlan {
+  compute::StepGeometry geometry;
+  std::vector<int32_t> output_rows;  // in the order of items and outputs
+};
+
+// Checks everything that the compute backend takes on trust: ids, positions, room, outputs. Errors name the item.
+Result<StepPlan> PlanStep(const KvStore& store, const UnifiedBatch& batch, int32_t vocab_size, int32_t context);
+
+}  // namespace inferflux::engine
