@@ -1,0 +1,41 @@
+#include "text/tokenizer/sentencepiece_text.h"
+
+#include "text/tokenizer/utf8.h"
+
+namespace inferflux::text {
+namespace {
+
+// Runs of spaces become one, and those at either end go.
+std::string Squeeze(std::string_view text) {
+  std::string out;
+  bool space = false;
+  for (const char c : text) {
+    if (c == ' ') {
+      space = !out.empty();
+      continue;
+    }
+    if (space) out.push_back(' ');
+    space = false;
+    out.push_back(c);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<SentencePieceText> SentencePieceText::Create(const VocabSpec& spec) {
+  auto charsmap = Charsmap::Parse(spec.charsmap);
+  if (!charsmap) return Forward(charsmap);
+  return SentencePieceText(std::move(*charsmap), spec.space_prefix, spec.remove_extra_whitespaces);
+}
+
+std::string SentencePieceText::Normalize(std::string_view run, bool first) const {
+  std::string text = charsmap_.Apply(run);
+  if (remove_extra_whitespaces_) text = Squeeze(text);
+  if (text.empty()) return text;
+  const bool prefixed = prefix_ == SpacePrefix::kEveryRun || (prefix_ == SpacePrefix::kFirstRun && first);
+  if (prefixed) text.insert(text.begin(), ' ');
+  return ReplaceAll(text, " ", kSpaceMarkUtf8);
+}
+
+}  // namespace inferflux::text

@@ -1,0 +1,61 @@
+// Words that were tokenised a moment ago, so that a common word costs one look-up. One lives for one call: no locks, no
+// memory that outlives the text. Direct-mapped and bounded: a new word takes the place of the one in its slot.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/token_id.h"
+#include "text/tokenizer/hash.h"
+
+namespace inferflux::text {
+
+class WordCache {
+ public:
+  // Sized for a text of so many bytes. Words must stay where they are for as long as the cache is used.
+  explicit WordCache(size_t text_bytes) {
+    size_t slots = 64;
+    while (slots < kMaxSlots && slots < text_bytes / 8) slots *= 2;
+    slots_.resize(slots);
+  }
+
+  // The tokens of `word` into `out`; false where it is not known.
+  bool Find(std::string_view word, std::vector<TokenId>& out) {
+    hash_ = HashBytes(word);
+    const Slot& slot = slots_[hash_ & (slots_.size() - 1)];
+    if (slot.word != word || slot.count == 0) return false;
+    out.insert(out.end(), tokens_.begin() + slot.begin, tokens_.begin() + slot.begin + slot.count);
+    return true;
+  }
+
+  // Remembers the word that Find was just asked for.
+  void Insert(std::string_view word, std::span<const TokenId> tokens) {
+    if (tokens.empty() || tokens.size() > kMaxWordTokens) return;
+    if (tokens_.size() + tokens.size() > kMaxTokens) {
+      tokens_.clear();
+      slots_.assign(slots_.size(), Slot{});
+    }
+    slots_[hash_ & (slots_.size() - 1)] = {word, static_cast<uint32_t>(tokens_.size()),
+                                           static_cast<uint32_t>(tokens.size())};
+    tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  }
+
+ private:
+  static constexpr size_t kMaxSlots = size_t{1} << 15;
+  static constexpr size_t kMaxTokens = size_t{1} << 18;
+  static constexpr size_t kMaxWordTokens = 32;
+
+  struct Slot {
+    std::string_view word;
+    uint32_t begin = 0;
+    uint32_t count = 0;
+  };
+
+  std::vector<Slot> slots_;
+  std::vector<TokenId> tokens_;
+  uint64_t hash_ = 0;
+};
+
+}  // namespace inferflux::text

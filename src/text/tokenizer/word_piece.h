@@ -1,0 +1,35 @@
+// WordPiece, as BERT does it: text is normalised and cut into words, and a word is written greedily in the longest
+// pieces that fit, or as one unknown token (Devlin et al. 2018; Schuster and Nakajima 2012).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "text/tokenizer/byte_trie.h"
+#include "text/tokenizer/subword_model.h"
+#include "text/tokenizer/vocabulary.h"
+
+namespace inferflux::text {
+
+class WordPiece : public SubwordModel {
+ public:
+  // `vocabulary` must outlive the model.
+  static Result<std::unique_ptr<SubwordModel>> Create(const Vocabulary& vocabulary);
+
+  void Encode(std::string_view run, bool first, std::vector<TokenId>& out) const override;
+
+ private:
+  explicit WordPiece(const Vocabulary& vocabulary);
+  std::string Normalize(std::string_view text) const;
+  void EncodeWord(std::string_view word, size_t characters, std::vector<TokenId>& out) const;
+
+  const Vocabulary& vocabulary_;
+  // Pieces that start a word lie behind its mark, U+2581, and those that go on with one at the root.
+  ByteTrie pieces_;
+  ByteTrie::Node word_start_;
+};
+
+}  // namespace inferflux::text
