@@ -10,8 +10,9 @@ ModelMetrics::ModelMetrics(Registry& registry, const std::string& model, const s
   const Labels labels = {{"model", model}, {"backend", backend}};
   prompt_tokens = registry.GetCounter("inferflux_prompt_tokens_total", "Tokens taken in as prompts.", labels);
   generated_tokens = registry.GetCounter("inferflux_generated_tokens_total", "Tokens generated.", labels);
-  time_to_first = registry.GetHistogram("inferflux_time_to_first_token_seconds",
-                                        "Time from a request's submission to its first token.", LatencyBuckets(), labels);
+  time_to_first =
+      registry.GetHistogram("inferflux_time_to_first_token_seconds",
+                            "Time from a request's submission to its first token.", LatencyBuckets(), labels);
   inter_token = registry.GetHistogram("inferflux_inter_token_latency_seconds",
                                       "Time between two tokens of one sequence.", LatencyBuckets(), labels);
   queue_depth = registry.GetGauge("inferflux_queue_depth", "Sequences that wait for admission.", labels);

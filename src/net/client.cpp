@@ -136,7 +136,8 @@ Result<ClientResponse> Client::Send(const ClientRequest& request) const {
   return Exchanged(*this, request, std::nullopt);
 }
 
-Result<ClientResponse> Client::Stream(const ClientRequest& request, FunctionRef<void(std::string_view)> on_piece) const {
+Result<ClientResponse> Client::Stream(const ClientRequest& request,
+                                      FunctionRef<void(std::string_view)> on_piece) const {
   return Exchanged(*this, request, on_piece);
 }
 

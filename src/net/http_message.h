@@ -27,8 +27,8 @@ struct Request {
   std::string peer;  // the client's address, for logs
 };
 
-// Has constructors on purpose: GCC 12 destroys a temporary twice where an aggregate is brace-initialised inside a co_await
-// expression, and `co_await writer.Send({...})` is how handlers end.
+// Has constructors on purpose: GCC 12 destroys a temporary twice where an aggregate is brace-initialised inside a
+// co_await expression, and `co_await writer.Send({...})` is how handlers end.
 struct Response {
   Response() = default;
   Response(int code, std::string type, std::string text = {})

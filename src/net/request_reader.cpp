@@ -38,7 +38,8 @@ ReadOutcome FromError(const error_code& error, const ServerOptions& options) {
     return Refuse(413, fmt::format("the request body is larger than the limit of {} bytes", options.max_body_bytes));
   }
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-    return Refuse(431, fmt::format("the request's headers are larger than the limit of {} bytes", options.max_header_bytes));
+    return Refuse(431,
+                  fmt::format("the request's headers are larger than the limit of {} bytes", options.max_header_bytes));
   }
   const bool cut_short = error == http::error::end_of_stream || error == http::error::partial_message;
   if (cut_short || error.category() != http::make_error_code(http::error::bad_method).category()) return {};
@@ -54,7 +55,8 @@ std::optional<ReadOutcome> RefuseHead(const Parser::value_type& head) {
   if (!content.empty() && !beast::iequals(content, "identity")) {
     return Refuse(415, "Content-Encoding: only 'identity' is served; send the body uncompressed");
   }
-  if (head.version() >= 11 && head.count(http::field::host) != 1) return Refuse(400, "exactly one Host header is needed");
+  if (head.version() >= 11 && head.count(http::field::host) != 1)
+    return Refuse(400, "exactly one Host header is needed");
   return std::nullopt;
 }
 

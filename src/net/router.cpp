@@ -84,7 +84,8 @@ Router::Match Router::Find(std::string_view method, const std::vector<std::strin
 
 Result<Target> ParseTarget(std::string_view target) {
   const auto url = boost::urls::parse_origin_form(target);
-  if (!url) return Fail(ErrorCode::kInvalidArgument, "the request target is not a valid path: {}", url.error().message());
+  if (!url)
+    return Fail(ErrorCode::kInvalidArgument, "the request target is not a valid path: {}", url.error().message());
   Target out;
   out.path = url->path();
   for (const auto& segment : url->segments()) out.segments.push_back(segment);

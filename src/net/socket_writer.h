@@ -28,7 +28,7 @@ class SocketWriter final : public ResponseWriter {
   bool Gone() const override { return gone_; }
   const std::shared_ptr<Wake>& Bell() const override { return bell_; }
 
-  int status() const { return status_; }      // 0: nothing was sent yet
+  int status() const { return status_; }       // 0: nothing was sent yet
   bool complete() const { return complete_; }  // the whole response went out, and another may follow
 
  private:

@@ -11,9 +11,9 @@
 namespace inferflux::testing {
 namespace {
 
+using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-using std::chrono::milliseconds;
 
 std::string Exchange(net::Server& server, std::string_view bytes) {
   RawClient client(server.port());
@@ -33,8 +33,9 @@ TEST(LimitsTest, AChunkedBodyCannotPassTheLimit) {
   Faucet faucet;
   const auto server = StartTestServer(faucet, {.max_body_bytes = 100});
   const std::string head = "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
-  EXPECT_THAT(Exchange(*server, head + "60\r\n" + std::string(96, 'a') + "\r\n60\r\n" + std::string(96, 'a') + "\r\n0\r\n\r\n"),
-              StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(
+      Exchange(*server, head + "60\r\n" + std::string(96, 'a') + "\r\n60\r\n" + std::string(96, 'a') + "\r\n0\r\n\r\n"),
+      StartsWith("HTTP/1.1 413 "));
 }
 
 TEST(LimitsTest, AllBodiesTogetherHaveALimitToo) {
@@ -59,7 +60,8 @@ TEST(LimitsTest, BrokenRequestsAre400) {
   const auto server = StartTestServer(faucet);
   for (const std::string_view bytes :
        {"garbage\r\n\r\n", "GET /hello HTTP/3.0\r\n\r\n", "GET /hello HTTP/1.1\r\n\r\n",
-        "GET /hello HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", "GET /he%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        "GET /hello HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
+        "GET /he%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
         "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
         "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
@@ -74,14 +76,16 @@ TEST(LimitsTest, EncodingsThatAreNotServedAreNamed) {
   const std::string zipped =
       Exchange(*server, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx");
   EXPECT_THAT(zipped, StartsWith("HTTP/1.1 415 "));
-  const std::string transfer = Exchange(*server, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n");
+  const std::string transfer =
+      Exchange(*server, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n");
   EXPECT_THAT(transfer, StartsWith("HTTP/1.1 501 "));
 }
 
 TEST(LimitsTest, UnknownPathsAre404AndWrongMethods405WithAllow) {
   Faucet faucet;
   const auto server = StartTestServer(faucet);
-  EXPECT_THAT(Exchange(*server, "GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(Exchange(*server, "GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
+              StartsWith("HTTP/1.1 404 "));
   const std::string answer = Exchange(*server, "DELETE /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 405 "));
   EXPECT_THAT(answer, HasSubstr("Allow: GET, HEAD\r\n"));
@@ -90,7 +94,8 @@ TEST(LimitsTest, UnknownPathsAre404AndWrongMethods405WithAllow) {
 TEST(LimitsTest, SlowHeadsAndBodiesAreCutOff) {
   Faucet faucet;
   const auto server = StartTestServer(faucet, {.header_timeout = milliseconds(150), .body_timeout = milliseconds(150)});
-  for (const std::string_view head : {"", "GET /hel", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nab"}) {
+  for (const std::string_view head :
+       {"", "GET /hel", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nab"}) {
     RawClient client(server->port());
     client.Send(head);
     EXPECT_EQ(client.ReadToEnd(), "") << head;

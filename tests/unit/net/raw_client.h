@@ -56,7 +56,8 @@ class RawClient {
       pollfd wait{fd_, POLLIN, 0};
       char piece[4096];
       ssize_t got = 0;
-      if (left.count() > 0 && ::poll(&wait, 1, static_cast<int>(left.count())) > 0) got = ::recv(fd_, piece, sizeof piece, 0);
+      if (left.count() > 0 && ::poll(&wait, 1, static_cast<int>(left.count())) > 0)
+        got = ::recv(fd_, piece, sizeof piece, 0);
       if (got <= 0) {
         closed_ = left.count() > 0 && got <= 0;
         return std::exchange(pending_, {});

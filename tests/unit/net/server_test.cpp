@@ -34,8 +34,9 @@ TEST_F(ServerTest, KeepsTheConnectionForTheNextRequest) {
 
 TEST_F(ServerTest, AnswersPipelinedRequestsInOrder) {
   RawClient client(server_->port());
-  client.Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\none"
-              "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nConnection: close\r\n\r\ntwo");
+  client.Send(
+      "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\none"
+      "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nConnection: close\r\n\r\ntwo");
   EXPECT_THAT(client.ReadUntil("one"), EndsWith("\r\n\r\none"));
   EXPECT_THAT(client.ReadToEnd(), EndsWith("\r\n\r\ntwo"));
 }
@@ -99,7 +100,8 @@ TEST_F(ServerTest, AsksForTheBodyThatAClientHoldsBack) {
 
 TEST_F(ServerTest, ReadsChunkedBodies) {
   RawClient client(server_->port());
-  client.Send("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n");
+  client.Send(
+      "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n");
   EXPECT_THAT(client.ReadUntil("abcde"), StartsWith("HTTP/1.1 200 OK"));
 }
 

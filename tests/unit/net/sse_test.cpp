@@ -13,9 +13,8 @@ std::vector<std::string> Parse(std::string_view bytes, size_t step) {
   SseParser parser;
   std::vector<std::string> out;
   for (size_t at = 0; at < bytes.size(); at += step) {
-    const Status fed = parser.Feed(bytes.substr(at, step), [&](const SseParser::Event& event) {
-      out.push_back(event.name + "|" + event.data);
-    });
+    const Status fed = parser.Feed(
+        bytes.substr(at, step), [&](const SseParser::Event& event) { out.push_back(event.name + "|" + event.data); });
     EXPECT_TRUE(fed.has_value());
   }
   return out;

@@ -7,8 +7,8 @@
 #include <boost/asio/awaitable.hpp>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -41,9 +41,10 @@ inline net::Router TestRouter(Faucet& faucet) {
   router.Add("POST", "/echo", [](const net::Request& request, net::ResponseWriter& writer) -> asio::awaitable<void> {
     co_await writer.Send({200, "text/plain", request.body});
   });
-  router.Add("GET", "/things/{id...}", [](const net::Request& request, net::ResponseWriter& writer) -> asio::awaitable<void> {
-    co_await writer.Send({200, "text/plain", request.parameters.at("id")});
-  });
+  router.Add("GET", "/things/{id...}",
+             [](const net::Request& request, net::ResponseWriter& writer) -> asio::awaitable<void> {
+               co_await writer.Send({200, "text/plain", request.parameters.at("id")});
+             });
   router.Add("GET", "/throw", [](const net::Request&, net::ResponseWriter&) -> asio::awaitable<void> {
     throw std::runtime_error("a bug");
     co_return;

@@ -1,0 +1,29 @@
+// Which models a server is to serve, as configured.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace inferflux::config {
+
+struct ModelSetting {
+  std::string id;  // the file's name without its ending, unless set
+  std::string path;
+  bool is_default = false;
+  int32_t context = 0;  // tokens a sequence may have; 0: the model's own
+  std::string origin;   // where it was set, for messages
+};
+
+inline constexpr int32_t kMaxContext = 1 << 24;
+
+// From one --model flag or INFERFLUX_MODEL: PATH or ID=PATH.
+Result<ModelSetting> ParseModelSetting(std::string_view text, std::string origin);
+
+// Fills ids that were left out, and refuses ids that come twice and more than one default.
+Status CompleteModels(std::vector<ModelSetting>& models);
+
+}  // namespace inferflux::config

@@ -1,0 +1,117 @@
+#include "config/resolve.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "config/layer.h"
+#include "config/nearest.h"
+#include "config/value_parser.h"
+
+namespace inferflux::config {
+namespace {
+
+constexpr std::string_view kPrefix = "INFERFLUX_";
+// Variables of that prefix which are no configuration: switches of the test suite and of the lowest floors.
+constexpr std::array<std::string_view, 2> kOtherVariables = {"INFERFLUX_CPU_ISA", "INFERFLUX_CONFORMANCE_DIR"};
+// Kubernetes sets INFERFLUX_SERVICE_HOST, INFERFLUX_PORT_8080_TCP and the like in every pod beside a service
+// "inferflux".
+constexpr std::array<std::string_view, 2> kForeignPrefixes = {"INFERFLUX_SERVICE_", "INFERFLUX_PORT"};
+
+std::string VariableName(const Key& key) {
+  std::string out(kPrefix);
+  for (const char c : key.name) out += c == '.' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return out;
+}
+
+bool IsForeign(std::string_view name) {
+  return std::find(kOtherVariables.begin(), kOtherVariables.end(), name) != kOtherVariables.end() ||
+         std::any_of(kForeignPrefixes.begin(), kForeignPrefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+Result<Layer> ReadEnvironmentLayer(const Environment& environment) {
+  std::vector<std::string> names = {"INFERFLUX_MODEL", "INFERFLUX_CONFIG"};
+  for (const Key& key : kSchema) names.push_back(VariableName(key));
+  Layer out;
+  for (const auto& [name, text] : environment) {
+    if (IsForeign(name)) continue;
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      const std::vector<std::string_view> candidates(names.begin(), names.end());
+      return Fail(ErrorCode::kInvalidArgument, "unknown environment variable {}{}", name, Suggestion(name, candidates));
+    }
+    const std::string origin = "environment " + name;
+    const size_t index = static_cast<size_t>(found - names.begin());
+    if (index == 0) {
+      Result<ModelSetting> model = ParseModelSetting(text, origin);
+      if (!model) return Forward(model);
+      out.models = {std::move(*model)};
+    } else if (index >= 2) {
+      out.values[index - 2] = {text, origin};
+    }
+  }
+  return out;
+}
+
+Result<Layer> FlagLayer(const FlagValues& flags) {
+  Layer out;
+  for (const auto& [index, text] : flags.values) out.values[index] = {text, "flag " + FlagName(kSchema[index])};
+  for (const std::string& text : flags.models) {
+    Result<ModelSetting> model = ParseModelSetting(text, "flag --model");
+    if (!model) return Forward(model);
+    if (!out.models) out.models.emplace();
+    out.models->push_back(std::move(*model));
+  }
+  return out;
+}
+
+std::string FilePath(const FlagValues& flags, const Environment& environment) {
+  if (!flags.file.empty()) return flags.file;
+  const auto found = environment.find("INFERFLUX_CONFIG");
+  return found == environment.end() ? std::string() : found->second;
+}
+
+}  // namespace
+
+Environment ReadEnvironment(const char* const* environ) {
+  Environment out;
+  for (; environ != nullptr && *environ != nullptr; ++environ) {
+    const std::string_view entry(*environ);
+    const size_t equals = entry.find('=');
+    if (!entry.starts_with(kPrefix) || equals == std::string_view::npos) continue;
+    out.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  return out;
+}
+
+Result<Settings> Resolve(const FlagValues& flags, const Environment& environment) {
+  std::vector<Layer> layers;  // the lowest first: a later one wins
+  if (const std::string path = FilePath(flags, environment); !path.empty()) {
+    Result<Layer> file = ReadFileLayer(path);
+    if (!file) return Forward(file);
+    layers.push_back(std::move(*file));
+  }
+  for (Result<Layer> layer : {ReadEnvironmentLayer(environment), FlagLayer(flags)}) {
+    if (!layer) return Forward(layer);
+    layers.push_back(std::move(*layer));
+  }
+
+  std::array<Value, kKeyCount> values;
+  std::vector<ModelSetting> models;
+  for (size_t i = 0; i < kKeyCount; ++i) values[i].text = kSchema[i].initial;
+  for (Layer& layer : layers) {
+    for (auto& [index, value] : layer.values) values[index] = {std::move(value.first), 0, std::move(value.second)};
+    if (layer.models) models = std::move(*layer.models);
+  }
+  for (size_t i = 0; i < kKeyCount; ++i) {
+    Result<int64_t> number = ParseValue(kSchema[i], values[i].text, values[i].origin);
+    if (!number) return Forward(number);
+    values[i].number = *number;
+  }
+  if (Status complete = CompleteModels(models); !complete) return Forward(complete);
+  return Settings(std::move(values), std::move(models));
+}
+
+}  // namespace inferflux::config

@@ -1,0 +1,22 @@
+// The one resolver of every program: a flag wins over the environment, that over the file, that over the default.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/flags.h"
+#include "config/settings.h"
+
+namespace inferflux::config {
+
+using Environment = std::map<std::string, std::string>;
+
+// The variables of `environ` whose names begin with INFERFLUX_.
+Environment ReadEnvironment(const char* const* environ);
+
+// Errors name the key, where it was set and what it may be; an unknown key is an error that suggests the nearest.
+Result<Settings> Resolve(const FlagValues& flags, const Environment& environment);
+
+}  // namespace inferflux::config

@@ -1,0 +1,76 @@
+// Every configuration key there is: to add one is to add a row. A key `server.port` is the YAML path server: port:, the
+// environment variable INFERFLUX_SERVER_PORT, and the flag --server-port with its short form, if it has one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <string_view>
+
+namespace inferflux::config {
+
+enum class Type {
+  kText,
+  kInteger,
+  kBytes,   // a number with an optional KiB, MiB or GiB
+  kSwitch,  // true or false
+};
+
+// Who reads a key; a file and an environment are shared by all, a flag is offered by its readers only.
+enum Program : uint8_t { kServer = 1, kClient = 2, kBoth = 3 };
+
+struct Key {
+  std::string_view name;
+  Type type;
+  std::string_view initial;  // the default, written as a user would
+  std::string_view help;
+  std::string_view short_flag = {};
+  int64_t min = 0;
+  int64_t max = std::numeric_limits<int64_t>::max();
+  std::string_view choices = {};  // of a text: "a|b|c"; empty: any
+  Program readers = kServer;
+  bool secret = false;  // its value is never printed
+};
+
+inline constexpr Key kSchema[] = {
+    {"server.host", Type::kText, "127.0.0.1", "address to listen on; 0.0.0.0 lets other machines in", "host"},
+    {"server.port", Type::kInteger, "8080", "port to listen on; 0 takes any free one", "port", 0, 65535},
+    {"server.io_threads", Type::kInteger, "2", "threads that read and write sockets", "", 1, 64},
+    {"server.max_body_bytes", Type::kBytes, "32MiB", "largest request body", "", 1024, int64_t{1} << 30},
+    {"server.max_connections", Type::kInteger, "16384", "connections open at once", "", 1, 1 << 20},
+    {"server.grace_seconds", Type::kInteger, "10", "how long running requests may go on after a stop signal", "", 0,
+     3600},
+    {"server.api_keys_file", Type::kText, "",
+     "file of SHA-256 hashes of API keys, one a line; empty: no key is asked for"},
+    {"runtime.backend", Type::kText, "auto", "backends to try, in order, comma-separated", "backend"},
+    {"runtime.backend_exposure.prefer_native", Type::kSwitch, "true", "try InferFlux's own engines before llama.cpp"},
+    {"runtime.backend_exposure.allow_llama_fallback", Type::kSwitch, "true",
+     "fall back to llama.cpp where it is built in"},
+    {"runtime.threads", Type::kInteger, "0", "compute threads; 0: one a usable core", "threads", 0, 1024},
+    {"runtime.kv_dtype", Type::kText, "fp16", "type of cached keys and values", "", 0, 0, "fp32|fp16|bf16"},
+    {"runtime.kv_budget", Type::kBytes, "0", "memory for keys and values a model; 0: from what is free", "", 0,
+     int64_t{1} << 44},
+    {"runtime.max_sequences", Type::kInteger, "128", "sequences generated at once, a model", "", 1, 4096},
+    {"runtime.max_queue", Type::kInteger, "1024", "requests that may wait for a model", "", 1, 1 << 20},
+    {"runtime.max_batch_tokens", Type::kInteger, "512", "tokens a step may compute", "", 1, 1 << 20},
+    {"client.url", Type::kText, "http://127.0.0.1:8080", "the server to talk to", "url", 0, 0, "", kClient},
+    {"client.api_key", Type::kText, "", "API key to send", "api-key", 0, 0, "", kClient, true},
+    {"log.level", Type::kText, "info", "what is logged", "log-level", 0, 0, "debug|info|warning|error", kBoth},
+};
+inline constexpr size_t kKeyCount = std::size(kSchema);
+
+// A key's row, by name, checked by the compiler: a name that is not in the schema, or is of another type, does not
+// compile.
+template <Type type>
+struct KeyRef {
+  size_t index = 0;
+
+  consteval KeyRef(const char* name) {  // NOLINT: implicit, so that settings.Integer("server.port") reads well
+    while (index < kKeyCount && kSchema[index].name != name) ++index;
+    if (index == kKeyCount) throw "no such key in the schema";
+    if (kSchema[index].type != type) throw "the key is of another type";
+  }
+};
+
+}  // namespace inferflux::config

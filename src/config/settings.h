@@ -1,0 +1,40 @@
+// What the configuration resolved to: every key has a value and knows where it came from.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/model_setting.h"
+#include "config/schema.h"
+
+namespace inferflux::config {
+
+struct Value {
+  std::string text;
+  int64_t number = 0;  // of a number, a size or a switch
+  std::string origin = "default";
+};
+
+class Settings {
+ public:
+  Settings(std::array<Value, kKeyCount> values, std::vector<ModelSetting> models)
+      : values_(std::move(values)), models_(std::move(models)) {}
+
+  const std::string& Text(KeyRef<Type::kText> key) const { return values_[key.index].text; }
+  int64_t Integer(KeyRef<Type::kInteger> key) const { return values_[key.index].number; }
+  int64_t Bytes(KeyRef<Type::kBytes> key) const { return values_[key.index].number; }
+  bool Switch(KeyRef<Type::kSwitch> key) const { return values_[key.index].number != 0; }
+  const std::vector<ModelSetting>& models() const { return models_; }
+
+  // One line a key that `program` reads: "server.port = 9000  # flag --port". Secrets are not shown.
+  std::string Describe(Program program) const;
+
+ private:
+  std::array<Value, kKeyCount> values_;
+  std::vector<ModelSetting> models_;
+};
+
+}  // namespace inferflux::config

@@ -1,0 +1,71 @@
+#include "config/value_parser.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace inferflux::config {
+namespace {
+
+tl::unexpected<Error> Bad(const Key& key, std::string_view text, std::string_view origin, std::string_view wanted) {
+  return Fail(ErrorCode::kInvalidArgument, "{} = '{}' ({}): {}", key.name, text, origin, wanted);
+}
+
+int64_t TakeUnit(std::string_view& text) {
+  for (const auto& [unit, factor] :
+       {std::pair{"KiB", int64_t{1} << 10}, {"MiB", int64_t{1} << 20}, {"GiB", int64_t{1} << 30}}) {
+    if (!text.ends_with(unit)) continue;
+    text.remove_suffix(3);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return factor;
+  }
+  return 1;
+}
+
+Result<int64_t> ParseNumber(const Key& key, std::string_view text, std::string_view origin) {
+  std::string_view digits = text;
+  const int64_t factor = key.type == Type::kBytes ? TakeUnit(digits) : 1;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const std::string range =
+      fmt::format("it must be {} from {} to {}", key.type == Type::kBytes ? "a size (such as 64MiB)" : "a whole number",
+                  key.min, key.max);
+  if (error != std::errc() || end != digits.data() + digits.size()) return Bad(key, text, origin, range);
+  int64_t value = 0;
+  if (__builtin_mul_overflow(number, factor, &value)) return Bad(key, text, origin, range);
+  if (value < key.min || value > key.max) return Bad(key, text, origin, range);
+  return value;
+}
+
+bool IsChoice(std::string_view choices, std::string_view text) {
+  while (!choices.empty()) {
+    const size_t end = std::min(choices.find('|'), choices.size());
+    if (choices.substr(0, end) == text) return true;
+    choices.remove_prefix(std::min(end + 1, choices.size()));
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<int64_t> ParseValue(const Key& key, std::string_view text, std::string_view origin) {
+  switch (key.type) {
+    case Type::kInteger:
+    case Type::kBytes:
+      return ParseNumber(key, text, origin);
+    case Type::kSwitch:
+      if (text == "true") return 1;
+      if (text == "false") return 0;
+      return Bad(key, text, origin, "it must be true or false");
+    case Type::kText:
+      break;
+  }
+  if (!key.choices.empty() && !IsChoice(key.choices, text)) {
+    return Bad(key, text, origin, fmt::format("it must be one of {}", key.choices));
+  }
+  return 0;
+}
+
+}  // namespace inferflux::config
