@@ -1,0 +1,31 @@
+// From a path to a model that answers: opens the file, walks the candidates until one engine loads, starts its step loop.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "routing/backend_factory.h"
+#include "routing/served_model.h"
+
+namespace inferflux::routing {
+
+struct LoadRequest {
+  std::string id;
+  std::string path;
+  std::string requested_backend = "auto";  // the user's own word, for the exposure
+  std::vector<std::string> backends;       // the words to try, in order; empty: requested_backend alone
+  int32_t context = 0;                     // tokens a sequence may have; 0: the model's own
+  std::string kv_dtype;                    // empty: the engine's default
+  int64_t kv_bytes = 0;                    // KV budget; 0: from the memory that is free
+  int32_t max_batch_tokens = 0;            // of one step; 0: the scheduler's default
+  int32_t max_queued = 0;                  // requests that may wait; 0: the scheduler's default
+};
+
+// Returns when the model is ready: weights loaded, one warm-up step run. Takes as long as that takes; call it off the
+// threads that serve. The error says for every candidate why it was not it.
+Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& factory, const LoadRequest& request);
+
+}  // namespace inferflux::routing
