@@ -1,0 +1,137 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <random>
+
+#include "text/tokenizer/vocabularies.h"
+
+namespace inferflux::text {
+namespace {
+
+using testing::AddToken;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::Make;
+using testing::Names;
+
+TEST(ByteLevelBpe, MergesTheEarliestPairFirst) {
+  const std::vector<std::string> merges = {"b c", "a b", "ab c"};
+  const auto t = Make(testing::ByteLevelSpec({"b c", "a b", "ab c"}), merges);
+  EXPECT_THAT(Names(*t, t->Encode("abc")), ElementsAre("a", "bc"));
+  EXPECT_THAT(Names(*t, t->Encode("ab")), ElementsAre("ab"));
+}
+
+TEST(ByteLevelBpe, TakesTheLeftmostOfEqualPairs) {
+  const auto t = Make(testing::ByteLevelSpec({"a a"}), {"a a"});
+  EXPECT_THAT(Names(*t, t->Encode("aaaaa")), ElementsAre("aa", "aa", "a"));
+}
+
+TEST(ByteLevelBpe, NeverMergesAcrossWords) {
+  const auto t = Make(testing::ByteLevelSpec({"a Ġ", "Ġ b"}), {"a Ġ", "Ġ b"});
+  EXPECT_THAT(Names(*t, t->Encode("a b")), ElementsAre("a", "Ġb"));
+}
+
+TEST(ByteLevelBpe, IgnoresMergesOnlyWhereTheModelDoes) {
+  const std::vector<std::string> merges = {"a b", "b c"};  // abc is a token that no merge makes
+  const auto spec = [&](const char* pre) {
+    VocabSpec s = testing::ByteLevelSpec({"a b", "b c"}, pre);
+    AddToken(s, "abc");
+    return s;
+  };
+  const auto llama = Make(spec("llama-bpe"), merges);
+  EXPECT_THAT(Names(*llama, llama->Encode("abc")), ElementsAre("abc"));
+  const auto gpt2 = Make(spec("gpt-2"), merges);
+  EXPECT_THAT(Names(*gpt2, gpt2->Encode("abc")), ElementsAre("ab", "c"));
+}
+
+// A merge on the way to a token may make a piece that is no token itself.
+TEST(ByteLevelBpe, SpellsPiecesThatAreNoTokensInBytes) {
+  VocabSpec spec = testing::ByteLevelSpec({});
+  AddToken(spec, "abc");
+  const auto t = Make(std::move(spec), {"a b", "ab c"});
+  EXPECT_THAT(Names(*t, t->Encode("abc")), ElementsAre("abc"));
+  EXPECT_THAT(Names(*t, t->Encode("abd")), ElementsAre("a", "b", "d"));
+}
+
+TEST(ByteLevelBpe, RoundTripsAnyBytes) {
+  std::mt19937 random(7);
+  for (const char* pre :
+       {"gpt-2", "llama-bpe", "deepseek-llm", "deepseek-v3", "gpt-4o", "bloom", "afmoe", "superbpe"}) {
+    const auto t = Make(testing::ByteLevelSpec({"Ġ a", "Ã ©", "Ġ Ġ"}, pre), {"Ġ a", "Ã ©", "Ġ Ġ"});
+    for (int round = 0; round < 200; ++round) {
+      std::string text;
+      for (int i = 0; i < 40; ++i) text.push_back(static_cast<char>(random() % (round % 2 == 0 ? 256 : 128)));
+      EXPECT_EQ(t->Decode(t->Encode(text)), text) << pre << ", round " << round;
+    }
+  }
+}
+
+TEST(ByteLevelBpe, ComposesCharactersWhereTheModelDoes) {
+  const auto qwen = Make(testing::ByteLevelSpec({}, "qwen2"));
+  EXPECT_EQ(qwen->Encode("e\xCC\x81"), qwen->Encode("\xC3\xA9"));
+  EXPECT_EQ(qwen->Decode(qwen->Encode("e\xCC\x81\xFF")), "\xC3\xA9\xFF");
+  const auto llama = Make(testing::ByteLevelSpec({}, "llama-bpe"));
+  EXPECT_EQ(llama->Decode(llama->Encode("e\xCC\x81")), "e\xCC\x81");
+}
+
+TEST(ByteLevelBpe, BytesAreThoseOfTheText) {
+  VocabSpec spec = testing::ByteLevelSpec({"Ġ a"});
+  const TokenId user = AddToken(spec, "Ġé", TokenKind::kUserDefined);
+  const TokenId control = AddToken(spec, "<s>", TokenKind::kControl);
+  const auto t = Make(std::move(spec), {"Ġ a"});
+  EXPECT_EQ(t->Bytes(256), " a");
+  EXPECT_EQ(t->Bytes(0xE9), "\xE9");
+  EXPECT_EQ(t->Bytes(user), "Ġé");  // matched whole, so it stands for itself
+  EXPECT_EQ(t->Bytes(control), "");
+  EXPECT_EQ(t->Bytes(control, true), "<s>");
+  EXPECT_EQ(t->Bytes(-1), "");
+  EXPECT_EQ(t->Bytes(t->size()), "");
+}
+
+TEST(ByteLevelBpe, SpecialsAreAddedWhereTheFileSaysSo) {
+  VocabSpec spec = testing::ByteLevelSpec({});
+  spec.bos = AddToken(spec, "<s>", TokenKind::kControl);
+  spec.eos = AddToken(spec, "</s>", TokenKind::kControl);
+  spec.add_bos = true;
+  spec.end_of_generation = {*spec.eos, *spec.eos};
+  const TokenId bos = *spec.bos;
+  const TokenId eos = *spec.eos;
+  const auto t = Make(std::move(spec));
+  EXPECT_THAT(t->WithSpecials({'a'}), ElementsAre(bos, 'a'));
+  EXPECT_THAT(t->WithSpecials({bos, 'a'}), ElementsAre(bos, 'a'));
+  EXPECT_THAT(t->WithSpecials({}), ElementsAre(bos));
+  EXPECT_TRUE(t->IsEndOfGeneration(eos));
+  EXPECT_FALSE(t->IsEndOfGeneration(bos));
+  EXPECT_THAT(t->end_of_generation(), ElementsAre(eos));
+}
+
+TEST(ByteLevelBpe, AMegabyteOfOneLetterIsNoProblem) {
+  const std::vector<std::string> merges = {"a a", "aa aa", "aaaa aaaa"};
+  const auto t = Make(testing::ByteLevelSpec(merges), merges);
+  const auto start = std::chrono::steady_clock::now();
+  const auto tokens = t->Encode(std::string(1 << 20, 'a'));
+  EXPECT_EQ(tokens.size(), (1U << 20) / 8);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));  // sanitised builds are slow
+}
+
+TEST(PreTokenizers, AnUnknownNameIsAnErrorThatNamesItAndTheWayOut) {
+  const auto unknown = Tokenizer::Create(testing::ByteLevelSpec({}, "nonesuch"), {});
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().message, HasSubstr("'nonesuch'"));
+  EXPECT_THAT(unknown.error().message, HasSubstr("llama-bpe"));
+  const auto missing = Tokenizer::Create(testing::ByteLevelSpec({}, ""), {});
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().message, HasSubstr("tokenizer.ggml.pre"));
+}
+
+TEST(Merges, ThatAreNotPairsAreAnErrorThatNamesThem) {
+  for (const char* merge : {"ab", "", "a ", " "}) {
+    const auto t = Tokenizer::Create(testing::ByteLevelSpec({}), MergeSpec{{"a b", merge}});
+    ASSERT_FALSE(t) << merge;
+    EXPECT_THAT(t.error().message, HasSubstr("merge 1 "));
+  }
+}
+
+}  // namespace
+}  // namespace inferflux::text
