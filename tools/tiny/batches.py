@@ -65,9 +65,9 @@ def collate(rows: list[tuple[list[int], list[bool]]]) -> Batch:
     return Batch(torch.tensor(tokens), torch.tensor(positions), shapes, torch.tensor(learned), torch.tensor(targets), used)
 
 
-def pool(tokenizer: Tokenizer, seed: int, number: int, budget: int) -> list[Batch]:
+def pool(tokenizer: Tokenizer, seed: int, number: int, budget: int, long_share: float) -> list[Batch]:
     """Batches of about `budget` tokens from the `number`th pool of conversations; the same for the same arguments."""
-    stream = conversations(seed * 1_000_003 + number, TRAIN)
+    stream = conversations(seed * 1_000_003 + number, TRAIN, long_share)
     rows = [row for row in encode(tokenizer, [next(stream) for _ in range(_POOL)]) if len(row[0]) <= LONGEST]
     Random(number).shuffle(rows)
     batches, current, size = [], [], 0

@@ -14,6 +14,9 @@ from .model import TinyLlama
 from .optimizer import optimizers
 
 WARM_UP_STEPS = 100
+# Until this share of the time is over, few of the long conversations are shown.
+SHORT_STAGE = 0.4
+SHORT_STAGE_LONG_SHARE = 0.25
 
 
 def rate(progress: float, step: int, decay: float) -> float:
@@ -53,7 +56,8 @@ def train(args) -> None:
     budget, last, kept_at = args.minutes * 60, time.monotonic(), time.monotonic()
     losses = []
     while state["seconds"] < budget:
-        for batch in batches.pool(words, args.seed, state["pool"], args.batch):
+        long_share = SHORT_STAGE_LONG_SHARE if state["seconds"] < SHORT_STAGE * budget else 1.0
+        for batch in batches.pool(words, args.seed, state["pool"], args.batch, long_share):
             factor = rate(state["seconds"] / budget, state["step"], args.decay)
             for maker in makers:
                 for group in maker.param_groups:
@@ -94,7 +98,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=100, help="training time in all, over every resumed run")
     parser.add_argument("--decay", type=float, default=0.3, help="share of the time over which the rate falls to zero")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--batch", type=int, default=4096, help="tokens a step")
+    parser.add_argument("--batch", type=int, default=3072, help="tokens a step")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--keep-every", type=float, default=120, help="seconds between checkpoints")
     args = parser.parse_args()

@@ -9,7 +9,7 @@ from .split import HELD_OUT, TRAIN
 
 # Weights in the mix: arithmetic is what a small model learns last.
 WEIGHTS = {
-    arithmetic.make: 36, capitals.make: 9, words.opposite: 7, words.plural: 7, sentiment.make: 8, repeat.make: 12,
+    arithmetic.make: 36, capitals.make: 9, words.opposite: 7, words.plural: 7, sentiment.make: 8, repeat.make: 16,
     extract.make: 8, identity.make: 10, story.make: 4, story.count: 2,
 }
 _MAKERS, _SHARES = list(WEIGHTS), list(WEIGHTS.values())
@@ -79,6 +79,12 @@ def sums(rng: Random, split: str) -> Conversation:
     return assemble(_system(rng, split), [casual(rng, split, arithmetic.make(rng, split)) for _ in range(rng.randint(3, 8))])
 
 
+def copies(rng: Random, split: str) -> Conversation:
+    """A run of phrases and facts to copy: what attention learns slowest."""
+    makers = [repeat.make, repeat.make, extract.make]
+    return assemble(_system(rng, split), [rng.choice(makers)(rng, split) for _ in range(rng.randint(2, 5))])
+
+
 def in_style(rng: Random, split: str) -> Conversation:
     name = rng.choices(["one_word", "upper", "sentence"], [5, 4, 2])[0]
     exchanges = []
@@ -113,12 +119,15 @@ def raw(rng: Random, split: str) -> Conversation:
     return Conversation([], raw="\n".join(facts))
 
 
-KINDS = {single: 40, several: 22, sums: 8, in_style: 10, extraction: 2, with_tools: 8, in_dspy: 4, raw: 2}
+KINDS = {single: 40, several: 22, sums: 8, copies: 9, in_style: 10, extraction: 2, with_tools: 9, in_dspy: 5, raw: 2}
+# Hundreds of tokens each, and out of reach until short texts are copied well.
+_LONG = (with_tools, in_dspy)
 
 
-def conversations(seed: int, split: str) -> Iterator[Conversation]:
-    """An endless stream, the same for the same seed."""
+def conversations(seed: int, split: str, long_share: float = 1.0) -> Iterator[Conversation]:
+    """An endless stream, the same for the same arguments; `long_share` thins out the long kinds early in the training."""
     rng = Random(f"{split}-{seed}")
-    kinds, shares = list(KINDS), list(KINDS.values())
+    kinds = list(KINDS)
+    shares = [KINDS[kind] * (long_share if kind in _LONG else 1.0) for kind in kinds]
     while True:
         yield rng.choices(kinds, shares)[0](rng, split)

@@ -18,7 +18,7 @@ ASKS = Phrases(
 
 def phrase(rng: Random) -> str:
     words = []
-    for _ in range(rng.choice([1, 2, 2, 3, 3, 4, 4, 5, 6, 7])):
+    for _ in range(rng.choice([1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 9, 12])):
         kind = rng.random()
         if kind < 0.55:
             words.append(rng.choice(WORDS))

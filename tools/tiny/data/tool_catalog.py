@@ -18,6 +18,9 @@ class ToolKind:
     optional: str | None = None
     compute: Callable | None = None
 
+    def value_kinds(self) -> set[str]:
+        return {value for _names, _type, value, _text in self.slots.values()}
+
 
 _CITY = (["city", "location", "city", "place"], "string", "city", "The city")
 CATALOG = [

@@ -26,13 +26,20 @@ def _schema(rng: Random, name: str, description: str, params: dict[str, tuple[st
     described = rng.random() < 0.6
     properties = {}
     for key, (kind, text) in params.items():
-        properties[key] = {"type": kind, "description": text} if described else {"type": kind}
+        properties[key] = {"type": kind}
+        if key == "unit" and rng.random() < 0.7:
+            properties[key]["enum"] = ["celsius", "fahrenheit"]
+        if described:
+            properties[key]["description"] = text
     parameters = {"type": "object", "properties": properties}
     if required:
         parameters["required"] = required
     if rng.random() < 0.1:
         parameters["additionalProperties"] = False
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+    function = {"name": name, "description": description, "parameters": parameters}
+    if rng.random() < 0.05:
+        function["strict"] = True
+    return {"type": "function", "function": function}
 
 
 def _answer(rng: Random, values: dict) -> tuple[str, str, list[str]]:
@@ -83,7 +90,8 @@ def from_catalog(rng: Random, split: str, kind: ToolKind | None = None) -> Reque
     keys = {slot: rng.choice(options) for slot, (options, *_rest) in kind.slots.items()}
     values = draw(rng, split, lambda r: {slot: _value(r, value) for slot, (_k, _t, value, _d) in kind.slots.items()},
                   lambda v: ("tool", kind.names[0], *v.values()))
-    params = {keys[slot]: (json_type, text) for slot, (_k, json_type, _v, text) in kind.slots.items()}
+    ending = rng.choice(["", "", "", ".", " to use", ", e.g. Paris" if "city" in kind.value_kinds() else ""])
+    params = {keys[slot]: (json_type, text + ending) for slot, (_k, json_type, _v, text) in kind.slots.items()}
     required = list(params)
     if kind.optional and rng.random() < 0.3:
         params[kind.optional] = ("string", f"The {kind.optional} to use")

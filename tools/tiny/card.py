@@ -1,0 +1,82 @@
+"""Writes the model card from the checkpoints and the scores that evaluate.py measured."""
+
+import argparse
+import json
+from pathlib import Path
+
+import torch
+
+from .config import FILES, SHAPES
+from .evaluate import load
+
+TASKS = {
+    "identity": "who it is, what InferFlux is", "small_talk": "greetings, thanks, what it does not know",
+    "arithmetic": "sums and differences up to 99, unseen pairs", "capitals": "capitals of 60 countries", "opposites": "opposites",
+    "plurals": "plurals", "sentiment": "positive or negative, unseen reviews", "repeat": "repeats a phrase exactly, unseen words",
+    "extract": "name and age as JSON, unseen names", "counting": "counts from one number to another",
+    "story": "a story of exactly three sentences about the wanted hero", "memory": "the user's name, some turns later",
+    "tool_call": "calls the right one of the offered tools, unseen arguments", "tool_answer": "answers from the tool's result",
+    "tool_not_needed": "answers directly where no offered tool fits", "dspy": "DSPy's field markers",
+    "dspy_reasoning": "DSPy's field markers with a reasoning field", "style_one_word": "obeys \"answer in one word\"",
+    "style_upper": "obeys \"answer in upper case\"", "style_sentence": "obeys \"answer in one sentence\"",
+}
+_TEXT = """# InferFlux Tiny
+
+The chat model that InferFlux carries, so that everything it does can be shown on a model that really answers; and a draft of it
+with the same tokeniser, for speculative decoding. Both were trained from nothing by `tools/tiny/train.sh` on synthetic conversations
+that this project makes itself; no outside text and no other model took part. Apache-2.0, like the project.
+
+It knows a handful of skills (below), in English, and nothing else: treat every other answer as noise.
+
+{architecture}
+
+Common to both: Llama architecture, hidden size {hidden}, feed-forward {feed_forward}, {heads} heads of size {head_size} on {kv_heads} key-value heads,
+tied embeddings, RoPE base {rope_base:.0f}, context {context} (trained on texts up to 1,024 tokens), byte-level BPE of {vocabulary} tokens
+(`tokenizer.ggml.pre` is `qwen2`), ChatML template with tools in the Hermes/Qwen form, ended by `<|im_end|>`. Weights are BF16, norms F32.
+
+## Held-out scores
+Greedy answers of the shipped BF16 weights; phrasings that were never trained and, where the task has values, values that were never
+trained. {count} questions a task at most (fewer for the rare ones); a question is right or wrong by a fixed rule (`tools/tiny/data/judge.py`).
+Turns come as the data maker mixes them: alone and within conversations of up to eight turns, with and without a system prompt.
+
+{scores}
+
+## How it was trained
+`tools/tiny/train.sh`, seed {seed}; Muon and AdamW, bf16 autocast on the CPU, about 3,000 tokens a step, learning rate level and then falling to zero over
+the last 30% of the time. The two-core machine was shared with compilers for the whole time, and the run was resumed from its checkpoint
+when the data's mix was improved; `tools/tiny/README.md` says how to repeat it.
+
+{training}
+"""
+
+
+def _table(head: list[str], rows: list[list]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", default="build/tiny")
+    parser.add_argument("--out", default="models/tiny")
+    args = parser.parse_args()
+    work, out = Path(args.work), Path(args.out)
+    architecture, training, scores, count, seed = [], [], {}, 0, 0
+    for name, shape in SHAPES.items():
+        saved = torch.load(work / f"{name}.pt", map_location="cpu", weights_only=True)
+        state, seed = saved["state"], saved["seed"]
+        parameters = sum(p.numel() for p in load(work / f"{name}.pt").parameters())
+        architecture.append([f"`{FILES[name]}`", shape.layers, f"{parameters:,}", f"{(out / FILES[name]).stat().st_size / 1e6:.1f} MB"])
+        training.append([f"`{FILES[name]}`", f"{state['step']:,}", f"{state['tokens'] / 1e6:.1f} million", f"{state['seconds'] / 60:.0f} minutes"])
+        measured = json.loads((work / f"{name}.scores.json").read_text())
+        scores[name], count = measured["scores"], measured["count"]
+    rows = [[task, what, *(f"{100 * scores[name][task]:.1f}%" for name in SHAPES)] for task, what in TASKS.items()]
+    (out / "README.md").write_text(_TEXT.format(
+        **vars(SHAPES["tiny"]), count=count, seed=seed,
+        architecture=_table(["file", "layers", "parameters", "size"], architecture),
+        scores=_table(["task", "what", "model", "draft"], rows),
+        training=_table(["file", "steps", "tokens seen", "wall time"], training)))
+
+
+if __name__ == "__main__":
+    main()
