@@ -1,4 +1,5 @@
-// From a path to a model that answers: opens the file, walks the candidates until one engine loads, starts its step loop.
+// From a path to a model that answers: opens the file, walks the candidates until one engine loads, starts its step
+// loop.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "metrics/registry.h"
 #include "routing/backend_factory.h"
 #include "routing/served_model.h"
 
@@ -22,6 +24,7 @@ struct LoadRequest {
   int64_t kv_bytes = 0;                    // KV budget; 0: from the memory that is free
   int32_t max_batch_tokens = 0;            // of one step; 0: the scheduler's default
   int32_t max_queued = 0;                  // requests that may wait; 0: the scheduler's default
+  metrics::Registry* metrics = nullptr;    // lent; must outlive the model. Null: nothing is counted
 };
 
 // Returns when the model is ready: weights loaded, one warm-up step run. Takes as long as that takes; call it off the

@@ -34,9 +34,9 @@ struct ModelInfo {
   std::string architecture;  // as the file names it: "llama", "qwen2", ...
   std::string quantization;  // the weights' commonest type: "BF16", "Q4_K", ...
   int64_t parameters = 0;
-  int32_t context = 0;       // tokens, prompt and output together
+  int32_t context = 0;  // tokens, prompt and output together
   int32_t vocab_size = 0;
-  int64_t created = 0;       // seconds since 1970, when it was loaded
+  int64_t created = 0;  // seconds since 1970, when it was loaded
 };
 
 struct ServedModel {
@@ -44,7 +44,8 @@ struct ServedModel {
   ModelInfo info;
   BackendExposure exposure;
   std::shared_ptr<const text::Tokenizer> tokenizer;
-  std::shared_ptr<const text::ChatTemplate> chat_template;  // null: the file has none, and chat is an error that says so
+  std::shared_ptr<const text::ChatTemplate>
+      chat_template;  // null: the file has none, and chat is an error that says so
   std::shared_ptr<scheduler::Scheduler> scheduler;
 };
 

@@ -55,9 +55,7 @@ std::optional<Target> FindTarget(std::string_view name) {
 
 std::span<const TargetTraits> AllTargets() { return kTargets; }
 
-const TargetTraits& Traits(Target target) {
-  return *std::ranges::find(kTargets, target, &TargetTraits::target);
-}
+const TargetTraits& Traits(Target target) { return *std::ranges::find(kTargets, target, &TargetTraits::target); }
 
 std::string_view ProviderName(Provider provider) { return provider == Provider::kNative ? "native" : "llama_cpp"; }
 

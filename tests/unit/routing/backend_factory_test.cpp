@@ -14,7 +14,8 @@ EngineEntry Built(Target target, Provider provider) {
 }
 
 BackendFactory Factory(ExposurePolicy policy = {}) {
-  return BackendFactory({Built(Target::kCpu, Provider::kNative), Built(Target::kCpu, Provider::kLlamaCpp),
+  return BackendFactory({Built(Target::kCpu, Provider::kNative),
+                         Built(Target::kCpu, Provider::kLlamaCpp),
                          Built(Target::kVulkan, Provider::kLlamaCpp),
                          {.target = Target::kCuda, .provider = Provider::kNative, .why_absent = "built without CUDA"}},
                         policy);
@@ -57,7 +58,8 @@ TEST(BackendFactory, AutoWalksTheBuildsTargetsByRank) {
 
 TEST(BackendFactory, ANamedProviderIsNotReplaced) {
   EXPECT_EQ(Names(*Factory().Candidates(Words{"native_cuda"})), Words{"!cuda/native"});
-  EXPECT_EQ(Names(*Factory({.allow_llama_fallback = false}).Candidates(Words{"llama_cpp_cpu"})), Words{"cpu/llama_cpp"});
+  EXPECT_EQ(Names(*Factory({.allow_llama_fallback = false}).Candidates(Words{"llama_cpp_cpu"})),
+            Words{"cpu/llama_cpp"});
 }
 
 }  // namespace
