@@ -15,7 +15,7 @@ constexpr uint64_t kInside = kClosed - 1;
 
 uint32_t RoundOf(uint64_t gate) { return static_cast<uint32_t>(gate >> 32); }
 
-constexpr int kSpins = 2000;                               // tens of microseconds: the gap between two operations
+constexpr int kSpins = 2000;                             // tens of microseconds: the gap between two operations
 constexpr auto kAwake = std::chrono::microseconds(500);  // the gap between two steps
 
 void Pause() {

@@ -1,7 +1,7 @@
 // The persistent compute pool: one a process, owned by its main, lent to engines.
 //
-// Work is claimed in chunks, never dealt out in fixed shares, so a core that another process took only slows the chunk that
-// it was on. The caller takes part; a worker that does not wake in time is not waited for. Idle workers spin for a
+// Work is claimed in chunks, never dealt out in fixed shares, so a core that another process took only slows the chunk
+// that it was on. The caller takes part; a worker that does not wake in time is not waited for. Idle workers spin for a
 // moment, because the next operation of a step follows within microseconds, then sleep.
 #pragma once
 
@@ -40,7 +40,8 @@ class ThreadPool {
   uint32_t AwaitRound(uint32_t seen);
 
   std::mutex turn_;
-  // One word says which round it is, whether it still takes workers, and how many are inside: [round:32 closed:1 inside:31].
+  // One word says which round it is, whether it still takes workers, and how many are inside: [round:32 closed:1
+  // inside:31].
   alignas(64) std::atomic<uint64_t> gate_;
   const FunctionRef<void(int)>* body_ = nullptr;  // of the open round
   alignas(64) std::atomic<uint32_t> round_{0};    // what sleepers wait on

@@ -40,7 +40,18 @@ struct RopeParams {
   RopeStyle style = RopeStyle::kHalves;
 };
 
-enum class Activation { kSilu, kGeluTanh, kGeluErf };
+enum class Activation {
+  kSilu,
+  kGeluTanh,
+  kGeluErf,
+  // Gate only: g * sigmoid(1.702 g) * (u + 1) with the gate held below 7 and u between -7 and 7 (arXiv:2508.10925).
+  kClampedSwiglu,
+};
+
+struct RoutingParams {
+  int32_t used = 0;        // experts that each row is sent to
+  bool normalise = false;  // the chosen experts' probabilities are scaled to sum to 1
+};
 
 struct AttentionParams {
   int32_t heads = 0;

@@ -8,10 +8,10 @@
 
 namespace inferflux::compute {
 
-// softmax(q.k * scale) . v, as it is written (arXiv:1706.03762), with grouped KV heads, a window and a soft cap.
+// softmax(q.k * scale) . v, as it is written (arXiv:1706.03762), with grouped KV heads, a window, a soft cap and sinks.
 template <class E>
-host::Buffer Reference::Attend(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
-                               const AttentionParams& params) {
+host::Buffer Reference::AttendWithSinks(Context& context, View q, const KvCache<E>& cache, int32_t layer,
+                                        const Batch& batch, const AttentionParams& params, View sinks) {
   Buffer out = context.arena.Allocate(q.rows, q.cols);
   const auto& store = cache.layers[layer];
   const int64_t width = int64_t{params.kv_heads} * params.head_dim;
@@ -30,7 +30,7 @@ host::Buffer Reference::Attend(Context& context, View q, const KvCache<E>& cache
         const float* query = q.row(r) + int64_t{h} * params.head_dim;
         const int64_t head = int64_t{h / group} * params.head_dim;
         weights.assign(slots.size(), 0.0);
-        double highest = -std::numeric_limits<double>::infinity();
+        double highest = sinks.cols > 0 ? sinks.data[h] : -std::numeric_limits<double>::infinity();
         for (size_t i = 0; i < slots.size(); ++i) {
           const auto* key = store.keys.data() + slots[i] * width + head;
           double score = 0.0;
@@ -40,7 +40,7 @@ host::Buffer Reference::Attend(Context& context, View q, const KvCache<E>& cache
           weights[i] = score;
           highest = std::max(highest, score);
         }
-        double total = 0.0;
+        double total = sinks.cols > 0 ? std::exp(sinks.data[h] - highest) : 0.0;
         for (double& weight : weights) total += weight = std::exp(weight - highest);
         for (int32_t d = 0; d < params.head_dim; ++d) {
           double sum = 0.0;
@@ -55,11 +55,11 @@ host::Buffer Reference::Attend(Context& context, View q, const KvCache<E>& cache
   return out;
 }
 
-template host::Buffer Reference::Attend(Context&, View, const KvCache<KvFp32>&, int32_t, const Batch&,
-                                        const AttentionParams&);
-template host::Buffer Reference::Attend(Context&, View, const KvCache<KvFp16>&, int32_t, const Batch&,
-                                        const AttentionParams&);
-template host::Buffer Reference::Attend(Context&, View, const KvCache<KvBf16>&, int32_t, const Batch&,
-                                        const AttentionParams&);
+template host::Buffer Reference::AttendWithSinks(Context&, View, const KvCache<KvFp32>&, int32_t, const Batch&,
+                                                 const AttentionParams&, View);
+template host::Buffer Reference::AttendWithSinks(Context&, View, const KvCache<KvFp16>&, int32_t, const Batch&,
+                                                 const AttentionParams&, View);
+template host::Buffer Reference::AttendWithSinks(Context&, View, const KvCache<KvBf16>&, int32_t, const Batch&,
+                                                 const AttentionParams&, View);
 
 }  // namespace inferflux::compute

@@ -1,5 +1,5 @@
 // The seam is checked where the backend is built, not where it is first used.
-#include "compute/backend.h"
+#include "compute/optional_ops.h"
 #include "compute/reference/reference_backend.h"
 
 namespace inferflux::compute {
@@ -7,5 +7,7 @@ namespace inferflux::compute {
 static_assert(Backend<Reference>);
 static_assert(PagedKv<Reference, KvFp32> && PagedKv<Reference, KvFp16> && PagedKv<Reference, KvBf16>);
 static_assert(BatchInvariant<Reference>);
+static_assert(LayerNorms<Reference> && Activations<Reference> && SoftCaps<Reference> && MoeRouting<Reference>);
+static_assert(AttentionSinks<Reference, KvFp32>);
 
 }  // namespace inferflux::compute

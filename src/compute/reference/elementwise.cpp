@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "compute/host/copies.h"
@@ -6,14 +7,23 @@
 namespace inferflux::compute {
 namespace {
 
-float Activate(float x, Activation activation) {
+float Sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
+
+float Activated(float x, Activation activation) {
   switch (activation) {
-    case Activation::kSilu: return x / (1.0f + std::exp(-x));
+    case Activation::kSilu: return x * Sigmoid(x);
     case Activation::kGeluTanh:
       return 0.5f * x * (1.0f + std::tanh(0.7978845608028654f * (x + 0.044715f * x * x * x)));  // sqrt(2 / pi)
     case Activation::kGeluErf: return 0.5f * x * (1.0f + std::erf(x * 0.7071067811865476f));     // 1 / sqrt(2)
+    case Activation::kClampedSwiglu: return x * Sigmoid(1.702f * x);
   }
   return x;
+}
+
+float Gated(float gate, float up, Activation activation) {
+  if (activation != Activation::kClampedSwiglu) return Activated(gate, activation) * up;
+  constexpr float kLimit = 7.0f;
+  return Activated(std::min(gate, kLimit), activation) * (std::clamp(up, -kLimit, kLimit) + 1.0f);
 }
 
 // out[r, c] = f(r, c) for a result of x's shape.
@@ -42,7 +52,15 @@ host::Buffer Reference::AddBias(Context& context, View x, View bias) {
 
 host::Buffer Reference::Gate(Context& context, View gate, View up, Activation activation) {
   return Fill(context.arena, gate,
-              [&](int64_t r, int64_t c) { return Activate(gate.row(r)[c], activation) * up.row(r)[c]; });
+              [&](int64_t r, int64_t c) { return Gated(gate.row(r)[c], up.row(r)[c], activation); });
+}
+
+host::Buffer Reference::Activate(Context& context, View x, Activation activation) {
+  return Fill(context.arena, x, [&](int64_t r, int64_t c) { return Activated(x.row(r)[c], activation); });
+}
+
+host::Buffer Reference::SoftCap(Context& context, View x, float cap) {
+  return Fill(context.arena, x, [&](int64_t r, int64_t c) { return cap * std::tanh(x.row(r)[c] / cap); });
 }
 
 host::Buffer Reference::GatherRows(Context& context, View x, std::span<const int32_t> rows) {

@@ -1,25 +1,10 @@
 #include <algorithm>
-#include <type_traits>
 
 #include "compute/host/block_lookup.h"
+#include "compute/host/kv_element.h"
 #include "compute/reference/reference_backend.h"
 
 namespace inferflux::compute {
-namespace {
-
-template <class T>
-T Store(float value) {
-  if constexpr (std::is_same_v<T, Fp16>) {
-    return ToFp16(value);
-  } else if constexpr (std::is_same_v<T, Bf16>) {
-    return ToBf16(value);
-  } else {
-    return value;
-  }
-}
-
-}  // namespace
-
 template <class E>
 Result<Reference::KvCache<E>> Reference::CreateKvCache(Context&, const KvShape& shape) {
   KvCache<E> cache;
@@ -41,8 +26,8 @@ void Reference::Append(Context&, KvCache<E>& cache, int32_t layer, View k, View 
     for (int32_t r = batch.query_starts[s]; r < batch.query_starts[s + 1]; ++r) {
       const int64_t at = host::SlotOf(batch, s, batch.positions[r]) * k.cols;
       for (int64_t c = 0; c < k.cols; ++c) {
-        store.keys[at + c] = Store<typename E::Storage>(k.row(r)[c]);
-        store.values[at + c] = Store<typename E::Storage>(v.row(r)[c]);
+        store.keys[at + c] = host::KvElement<typename E::Storage>(k.row(r)[c]);
+        store.values[at + c] = host::KvElement<typename E::Storage>(v.row(r)[c]);
       }
     }
   }

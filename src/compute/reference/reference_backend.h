@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "compute/host/arena.h"
 #include "compute/host/host_buffer.h"
+#include "compute/host/routing.h"
 #include "compute/kv_types.h"
 #include "compute/params.h"
 
@@ -33,6 +34,8 @@ struct Reference {
     std::string types;  // of the parts, as they were in the file
   };
   using Table = Matrix;
+  using Experts = std::vector<Matrix>;
+  using Routing = host::Routing;
 
   // Slots numbered block * block_size + offset; a slot holds kv_heads * head_dim elements.
   template <class E>
@@ -66,13 +69,35 @@ struct Reference {
   static Buffer Rope(Context& context, View x, View angles, const RopeParams& params);
   static std::vector<float> Read(Context&, View x);
 
+  // Optional operations (compute/optional_ops.h).
+  static Buffer LayerNorm(Context& context, View x, View weight, View bias, float epsilon);
+  static Buffer Activate(Context& context, View x, Activation activation);
+  static Buffer SoftCap(Context& context, View x, float cap);
+  static Result<Experts> LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts);
+  static std::string DescribeExperts(const Experts& experts);
+  static Routing Route(Context&, View logits, const RoutingParams& params) { return host::Route(logits, params); }
+  static Buffer ExpertMatMul(Context& context, View x, const Experts& experts, const Routing& routing);
+  static Buffer AddExpertBias(Context& context, View x, View biases, const Routing& routing) {
+    return host::AddExpertBias(context.arena, x, biases, routing);
+  }
+  static Buffer Combine(Context& context, View x, const Routing& routing) {
+    return host::Combine(context.arena, x, routing);
+  }
+  static Buffer GateRows(Context& context, View x, View logits) { return host::GateRows(context.arena, x, logits); }
+
   template <class E>
   static Result<KvCache<E>> CreateKvCache(Context& context, const KvShape& shape);
   template <class E>
   static void Append(Context& context, KvCache<E>& cache, int32_t layer, View k, View v, const Batch& batch);
   template <class E>
   static Buffer Attend(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
-                       const AttentionParams& params);
+                       const AttentionParams& params) {
+    return AttendWithSinks<E>(context, q, cache, layer, batch, params, View{});
+  }
+  // No sinks where the view is empty.
+  template <class E>
+  static Buffer AttendWithSinks(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
+                                const AttentionParams& params, View sinks);
   template <class E>
   static void CopyBlock(Context& context, KvCache<E>& cache, int32_t from, int32_t to);
 };

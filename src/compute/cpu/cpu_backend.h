@@ -1,0 +1,90 @@
+// The CPU as a compute backend: packed weights, int8 activations for block-quantised weights, a paged KV store, vector
+// kernels chosen at run time, one shared thread pool. Within one instruction set a row's result depends, bit for bit,
+// on that row and its sequence only: not on other rows, on how steps were cut, or on the number of threads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/cpu_features.h"
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "compute/cpu/kernels.h"
+#include "compute/cpu/kv_store.h"
+#include "compute/cpu/packed_matrix.h"
+#include "compute/host/arena.h"
+#include "compute/host/host_buffer.h"
+#include "compute/host/routing.h"
+#include "compute/kv_types.h"
+#include "compute/params.h"
+
+namespace inferflux::compute {
+
+struct Cpu {
+  static constexpr const char* kName = "cpu";
+  static constexpr bool kBatchInvariant = true;
+
+  // Belongs to one thread. The pool is lent, and may be shared with other contexts.
+  struct Context {
+    Context(ThreadPool& lent_pool, CpuIsa isa) : pool(lent_pool), kernels(cpu::KernelsFor(isa)) {}
+
+    host::Arena arena;
+    ThreadPool& pool;
+    const cpu::Kernels& kernels;
+  };
+  using Buffer = host::Buffer;
+  using View = host::View;
+  using Batch = StepGeometry;
+  using Matrix = cpu::PackedMatrix;
+  using Experts = std::vector<cpu::PackedMatrix>;
+  using Routing = host::Routing;
+  template <class E>
+  using KvCache = cpu::KvStore<typename E::Storage>;
+
+  // Rows are decoded as they are looked up.
+  struct Table {
+    HostMatrix rows;
+  };
+
+  static consteval bool SupportsWeights(formats::TensorType type) { return cpu::HasPanels(type); }
+
+  static Buffer LoadVector(Context& context, std::span<const float> values);
+  static Result<Matrix> LoadMatrix(Context& context, std::span<const HostMatrix> parts);
+  static Result<Table> LoadTable(Context& context, const HostMatrix& table);
+  static std::string Describe(const Matrix& matrix) { return matrix.description; }
+
+  static Batch LoadBatch(Context&, const StepGeometry& geometry) { return geometry; }
+  static View Columns(View x, int64_t first, int64_t count) { return host::Columns(x, first, count); }
+  static Buffer Embed(Context& context, const Table& table, const Batch& batch);
+  static Buffer GatherRows(Context& context, View x, std::span<const int32_t> rows);
+  static Buffer Scale(Context& context, View x, float factor);
+  static Buffer Add(Context& context, View a, View b);
+  static Buffer AddBias(Context& context, View x, View bias);
+  static Buffer RmsNorm(Context& context, View x, View weight, float epsilon);
+  static Buffer MatMul(Context& context, View x, const Matrix& matrix);
+  static Buffer Gate(Context& context, View gate, View up, Activation activation);
+  static Buffer RopeAngles(Context& context, const Batch& batch, const RopeSpec& spec);
+  static Buffer Rope(Context& context, View x, View angles, const RopeParams& params);
+  static std::vector<float> Read(Context&, View x);
+
+  template <class E>
+  static Result<KvCache<E>> CreateKvCache(Context& context, const KvShape& shape);
+  template <class E>
+  static void Append(Context& context, KvCache<E>& cache, int32_t layer, View k, View v, const Batch& batch);
+  template <class E>
+  static Buffer Attend(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
+                       const AttentionParams& params) {
+    return AttendWithSinks<E>(context, q, cache, layer, batch, params, View{});
+  }
+  template <class E>
+  static void CopyBlock(Context& context, KvCache<E>& cache, int32_t from, int32_t to);
+
+  // Optional operations (compute/optional_ops.h). `sinks` may be empty.
+  template <class E>
+  static Buffer AttendWithSinks(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
+                                const AttentionParams& params, View sinks);
+};
+
+}  // namespace inferflux::compute

@@ -1,0 +1,177 @@
+// softmax(q . K) V over one span of positions, for queries that share a KV head (arXiv:1706.03762), and how what two
+// spans saw is merged (arXiv:2112.05682). Included once an instruction set, after its lanes header and
+// vector_ops_inl.h.
+#pragma once
+
+#include <algorithm>
+
+#include "compute/cpu/isa/float_tile_inl.h"
+#include "compute/cpu/kernels.h"
+
+namespace inferflux::compute::cpu {
+namespace {
+
+constexpr int64_t kScoreStride = kSpan + kLanes;
+static_assert(kFloatRows * kScoreStride <= kScoreFloats);
+
+// A half-open range of positions within a span.
+struct Range {
+  int begin = 0;
+  int end = 0;
+  bool empty() const { return begin >= end; }
+};
+
+template <class T>
+inline Range Seen(const AttentionTask<T>& task, int query, int span) {
+  return {std::max(task.first[query] - span * kSpan, 0), std::min(task.last[query] + 1 - span * kSpan, kSpan)};
+}
+
+// Calls f(block, first position in the block, first position in the span, count) for the stretches of blocks in
+// `range`.
+template <class T, class F>
+inline void ForBlocks(const AttentionTask<T>& task, int span, Range range, F f) {
+  for (int at = range.begin; at < range.end;) {
+    const int position = span * kSpan + at;
+    const int inside = position % task.block_size;
+    const int count = std::min(task.block_size - inside, range.end - at);
+    f(position / task.block_size, inside, at, count);
+    at += count;
+  }
+}
+
+// scores[m][at] = q[m] . key, for whole groups of 16 positions around `range`.
+template <int M, class T>
+inline void Scores(const AttentionTask<T>& task, int query, int span, Range range) {
+  const float* q = task.q + int64_t{query} * task.head_dim;
+  const int64_t group = int64_t{task.head_dim} * kLanes;
+  range.begin -= range.begin % std::min(task.block_size, kLanes);  // where a group of keys begins
+  ForBlocks(task, span, range, [&](int block, int inside, int at, int count) {
+    const T* keys = task.keys[block] + inside / kLanes * group;
+    int n = 0;
+    for (; n + kLanes < count; n += 2 * kLanes, keys += 2 * group) {
+      FloatTile<M, 2> tile;
+      tile.Clear();
+      tile.Run(q, task.head_dim, keys, kLanes, group, task.head_dim);
+      tile.Store(task.scores + at + n, kScoreStride);
+    }
+    if (n < count) {
+      FloatTile<M, 1> tile;
+      tile.Clear();
+      tile.Run(q, task.head_dim, keys, kLanes, group, task.head_dim);
+      tile.Store(task.scores + at + n, kScoreStride);
+    }
+  });
+}
+
+// Scores to exp(score - highest) within `range`; zero in the rest of the vectors that it touches.
+inline void Softmax(float* scores, Range range, float softcap, float* highest, float* total) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<int>(hn::Lanes(d));
+  const int begin = range.begin / lanes * lanes;
+  const int end = (range.end + lanes - 1) / lanes * lanes;
+  const float nothing = -std::numeric_limits<float>::infinity();
+  if (softcap > 0.0f) {
+    const auto cap = hn::Set(d, softcap);
+    for (int i = begin; i < end; i += lanes) {
+      const auto capped = hn::Mul(cap, hn::Tanh(d, hn::Div(hn::LoadU(d, scores + i), cap)));
+      hn::StoreU(capped, d, scores + i);
+    }
+  }
+  std::fill(scores + begin, scores + range.begin, nothing);
+  std::fill(scores + range.end, scores + end, nothing);
+  auto most = hn::Set(d, nothing);
+  for (int i = begin; i < end; i += lanes) most = hn::Max(most, hn::LoadU(d, scores + i));
+  most = hn::MaxOfLanes(d, most);
+  auto sum = hn::Zero(d);
+  for (int i = begin; i < end; i += lanes) {
+    const auto weight = hn::Exp(d, hn::Sub(hn::LoadU(d, scores + i), most));
+    hn::StoreU(weight, d, scores + i);
+    sum = hn::Add(sum, weight);
+  }
+  *highest = hn::GetLane(most);
+  *total = hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+// out[m] += the values of `range`, weighted, positions upwards.
+template <int M, class T>
+inline void Values(const AttentionTask<T>& task, const float* weights, int span, Range range, float* out) {
+  const int64_t width = PaddedHead(task.head_dim);
+  if (range.empty()) return;
+  const auto run = [&]<int N>(int64_t column) {
+    FloatTile<M, N> tile;
+    tile.Load(out + column, width);
+    ForBlocks(task, span, range, [&](int block, int inside, int at, int count) {
+      tile.Run(weights + at, kScoreStride, task.values[block] + inside * width + column, width, kLanes, count);
+    });
+    tile.Store(out + column, width);
+  };
+  int64_t column = 0;
+  for (; column + 2 * kLanes <= width; column += 2 * kLanes) run.template operator()<2>(column);
+  if (column < width) run.template operator()<1>(column);
+}
+
+template <int M, class T>
+inline void SpanTile(const AttentionTask<T>& task, int query, int span, const AttentionSums& out) {
+  const int64_t width = PaddedHead(task.head_dim);
+  float* values = out.values + query * width;
+  Range any{kSpan, 0};  // what at least one query sees
+  Range all{0, kSpan};  // what every query sees
+  Range seen[M];
+  for (int m = 0; m < M; ++m) {
+    seen[m] = Seen(task, query + m, span);
+    if (!seen[m].empty()) any = {std::min(any.begin, seen[m].begin), std::max(any.end, seen[m].end)};
+    all = {std::max(all.begin, seen[m].begin), std::min(all.end, seen[m].end)};
+  }
+  std::fill_n(values, M * width, 0.0f);
+  if (!any.empty()) Scores<M>(task, query, span, any);
+  for (int m = 0; m < M; ++m) {
+    out.highest[query + m] = -std::numeric_limits<float>::infinity();
+    out.total[query + m] = 0.0f;
+    if (seen[m].empty()) continue;
+    Softmax(task.scores + m * kScoreStride, seen[m], task.softcap, &out.highest[query + m], &out.total[query + m]);
+  }
+  // Queries never touch a value that they do not see, not even with weight zero. Positions stay in order for each.
+  const auto alone = [&](int m, Range range) {
+    Values<1>(task, task.scores + m * kScoreStride, span, range, values + m * width);
+  };
+  if (all.empty()) {
+    for (int m = 0; m < M; ++m) alone(m, seen[m]);
+    return;
+  }
+  for (int m = 0; m < M; ++m) alone(m, {seen[m].begin, all.begin});
+  Values<M>(task, task.scores, span, all, values);
+  for (int m = 0; m < M; ++m) alone(m, {all.end, seen[m].end});
+}
+
+template <class T>
+void AttendSpan(const AttentionTask<T>& task, int span, const AttentionSums& out) {
+  for (int query = 0; query < task.queries; query += kFloatRows) {
+    WithRows<kFloatRows>(std::min(kFloatRows, task.queries - query),
+                         [&]<int M>() { SpanTile<M>(task, query, span, out); });
+  }
+}
+
+void MergeSums(int queries, int64_t width, const AttentionSums& from, const AttentionSums& into) {
+  const hn::ScalableTag<float> d;
+  for (int i = 0; i < queries; ++i) {
+    if (from.total[i] == 0.0f) continue;
+    const float* add = from.values + i * width;
+    float* values = into.values + i * width;
+    if (into.total[i] == 0.0f) {
+      std::copy_n(add, width, values);
+      into.total[i] = from.total[i];
+      into.highest[i] = from.highest[i];
+      continue;
+    }
+    const float highest = std::max(into.highest[i], from.highest[i]);
+    const auto old_factor = hn::Exp(d, hn::Set(d, into.highest[i] - highest));
+    const auto new_factor = hn::Exp(d, hn::Set(d, from.highest[i] - highest));
+    into.total[i] = into.total[i] * hn::GetLane(old_factor) + from.total[i] * hn::GetLane(new_factor);
+    into.highest[i] = highest;
+    Map(
+        values, width, [=](auto a, auto b) { return hn::MulAdd(a, old_factor, hn::Mul(b, new_factor)); }, values, add);
+  }
+}
+
+}  // namespace
+}  // namespace inferflux::compute::cpu

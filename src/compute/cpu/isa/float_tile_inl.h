@@ -1,0 +1,55 @@
+// The float kernel under dense weights and both products of attention: sums[m][n] += a[m][k] * b[k][n], k upwards, one
+// fused multiply-add a step. Each sum is one chain, so it does not depend on the tile that it is part of.
+// Included once an instruction set, after its lanes header.
+#pragma once
+
+#include <cstdint>
+
+namespace inferflux::compute::cpu {
+namespace {
+
+// M rows of a against N vectors of 16 of b; the sums stay in registers between calls of Run.
+template <int M, int N>
+struct FloatTile {
+  Floats sums[M][N];
+
+  void Load(const float* from, int64_t stride) {
+    for (int m = 0; m < M; ++m) {
+      for (int n = 0; n < N; ++n) sums[m][n] = LoadFloats(from + m * stride + n * 16);
+    }
+  }
+  void Store(float* to, int64_t stride) const {
+    for (int m = 0; m < M; ++m) {
+      for (int n = 0; n < N; ++n) StoreFloats(to + m * stride + n * 16, sums[m][n]);
+    }
+  }
+  void Clear() {
+    for (int m = 0; m < M; ++m) {
+      for (int n = 0; n < N; ++n) sums[m][n] = ZeroFloats();
+    }
+  }
+  // Step k reads a[m * a_stride + k] and the 16 elements at b[k * b_step + n * b_next], for each n.
+  template <class T>
+  void Run(const float* a, int64_t a_stride, const T* b, int64_t b_step, int64_t b_next, int64_t steps) {
+    for (int64_t k = 0; k < steps; ++k) {
+      Floats right[N];
+      for (int n = 0; n < N; ++n) right[n] = LoadFloats(b + k * b_step + n * b_next);
+      for (int m = 0; m < M; ++m) {
+        const Floats left = SetFloats(a[m * a_stride + k]);
+        for (int n = 0; n < N; ++n) sums[m][n] = Fma(left, right[n], sums[m][n]);
+      }
+    }
+  }
+};
+
+// Calls f.operator()<M>() for M = rows, which is 1 to kMost.
+template <int kMost, class F>
+inline void WithRows(int64_t rows, const F& f) {
+  if constexpr (kMost > 1) {
+    if (rows < kMost) return WithRows<kMost - 1>(rows, f);
+  }
+  f.template operator()<kMost>();
+}
+
+}  // namespace
+}  // namespace inferflux::compute::cpu

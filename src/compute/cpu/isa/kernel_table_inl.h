@@ -1,0 +1,44 @@
+// The table of the instruction set whose lanes header was included before this.
+#pragma once
+
+#include "compute/cpu/isa/attention_inl.h"
+#include "compute/cpu/isa/float_product_inl.h"
+#include "compute/cpu/isa/int8_product_inl.h"
+#include "compute/cpu/isa/quantize_inl.h"
+#include "compute/cpu/kernels.h"
+
+namespace inferflux::compute::cpu {
+namespace {
+
+constexpr Kernels MakeKernels(CpuIsa isa) {
+  Kernels out;
+  out.isa = isa;
+  const auto product = [&](PanelFormat format) -> ProductKernel& { return out.product[static_cast<int>(format)]; };
+  product(PanelFormat::kF32) = FloatProduct<float>;
+  product(PanelFormat::kF16) = FloatProduct<Fp16>;
+  product(PanelFormat::kBf16) = FloatProduct<Bf16>;
+  product(PanelFormat::kQ8_0) = Int8Product<FormatQ8_0>;
+  product(PanelFormat::kQ4_0) = Int8Product<FormatQ4_0>;
+  product(PanelFormat::kQ4K) = Int8Product<FormatQ4K>;
+  product(PanelFormat::kQ5K) = Int8Product<FormatQ5K>;
+  product(PanelFormat::kQ6K) = Int8Product<FormatQ6K>;
+  out.signed_offset = kSignedOffset;
+  out.quantize_blocks = QuantizeBlocks;
+  out.quantize_chunk = QuantizeChunk;
+  out.span_fp32 = AttendSpan<float>;
+  out.span_fp16 = AttendSpan<Fp16>;
+  out.span_bf16 = AttendSpan<Bf16>;
+  out.merge = MergeSums;
+  out.add = AddRow;
+  out.scale = ScaleRow;
+  out.rms_norm = RmsNormRow;
+  out.gate[static_cast<int>(Activation::kSilu)] = GateSilu;
+  out.gate[static_cast<int>(Activation::kGeluTanh)] = GateGeluTanh;
+  out.gate[static_cast<int>(Activation::kGeluErf)] = GateGeluErf;
+  out.rope[static_cast<int>(RopeStyle::kInterleaved)] = RopeInterleaved;
+  out.rope[static_cast<int>(RopeStyle::kHalves)] = RopeHalves;
+  return out;
+}
+
+}  // namespace
+}  // namespace inferflux::compute::cpu

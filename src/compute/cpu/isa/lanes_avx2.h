@@ -1,0 +1,123 @@
+// Sixteen lanes with AVX2, FMA and F16C: two registers each.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "base/half.h"
+
+namespace inferflux::compute::cpu {
+namespace {
+
+struct Ints {  // 16 x int32
+  __m256i a, b;
+};
+struct Floats {  // 16 x float
+  __m256 a, b;
+};
+using Bytes = Ints;    // 16 x 4 bytes
+using Quad = __m256i;  // the same 4 signed bytes in each lane
+using Pairs = Ints;    // 16 x 2 int16
+
+constexpr int kTileRows = 3;
+constexpr int kTilePanels = 1;
+constexpr int kFloatRows = 4;
+constexpr int kFloatPanels = 1;
+constexpr int32_t kSignedOffset = 0;  // DotSigned takes signed weights as they are
+
+inline __m256i Load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+inline __m128i Load128(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
+inline __m128i Load64(const void* p) { return _mm_loadl_epi64(static_cast<const __m128i*>(p)); }
+inline void Store512(void* p, Ints v) {
+  _mm256_storeu_si256(static_cast<__m256i*>(p), v.a);
+  _mm256_storeu_si256(static_cast<__m256i*>(p) + 1, v.b);
+}
+
+inline Ints ZeroInts() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+inline Ints SetInts(int32_t value) { return {_mm256_set1_epi32(value), _mm256_set1_epi32(value)}; }
+inline Ints Add(Ints x, Ints y) { return {_mm256_add_epi32(x.a, y.a), _mm256_add_epi32(x.b, y.b)}; }
+inline Ints MulAdd(Ints x, Ints y, Ints sum) {
+  return {_mm256_add_epi32(sum.a, _mm256_mullo_epi32(x.a, y.a)), _mm256_add_epi32(sum.b, _mm256_mullo_epi32(x.b, y.b))};
+}
+inline Ints WidenUnsigned(const uint8_t* p) {
+  return {_mm256_cvtepu8_epi32(Load64(p)), _mm256_cvtepu8_epi32(Load64(p + 8))};
+}
+inline Ints WidenSigned(const int8_t* p) {
+  return {_mm256_cvtepi8_epi32(Load64(p)), _mm256_cvtepi8_epi32(Load64(p + 8))};
+}
+inline Ints LoadInts(const int32_t* p) { return {Load256(p), Load256(p + 8)}; }
+inline void StoreInts(int32_t* p, Ints v) { Store512(p, v); }
+
+inline Quad LoadQuad(const int8_t* p) {
+  int32_t four;
+  std::memcpy(&four, p, 4);
+  return _mm256_set1_epi32(four);
+}
+inline Bytes LoadBytes(const void* p) { return {Load256(p), Load256(static_cast<const char*>(p) + 32)}; }
+inline void StoreBytes(void* p, Bytes v) { Store512(p, v); }
+inline Bytes Or(Bytes x, Bytes y) { return {_mm256_or_si256(x.a, y.a), _mm256_or_si256(x.b, y.b)}; }
+// (byte >> kShift) & mask
+template <int kShift>
+inline Bytes Bits(Bytes v, int mask) {
+  const __m256i m = _mm256_set1_epi8(static_cast<char>(mask));
+  return {_mm256_and_si256(kShift == 0 ? v.a : _mm256_srli_epi16(v.a, kShift), m),
+          _mm256_and_si256(kShift == 0 ? v.b : _mm256_srli_epi16(v.b, kShift), m)};
+}
+// byte << kShift, for bytes that do not overflow
+template <int kShift>
+inline Bytes Up(Bytes v) {
+  return {_mm256_slli_epi16(v.a, kShift), _mm256_slli_epi16(v.b, kShift)};
+}
+inline Bytes FromSigned(Bytes v) { return v; }
+
+// Adds up the int16 pairs of a lane.
+inline __m256i AddPairs(__m256i sum, __m256i pairs) {
+  return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+// sum + four products a lane; exact for weights of at most 7 bits (two products of 127 * 127 fit an int16).
+inline Ints Dot(Ints sum, Bytes weights, Quad four) {
+  return {AddPairs(sum.a, _mm256_maddubs_epi16(weights.a, four)),
+          AddPairs(sum.b, _mm256_maddubs_epi16(weights.b, four))};
+}
+// The same for signed weights: |w| * (a with w's sign). Exact, since 2 * 128 * 127 fits.
+inline Ints DotSigned(Ints sum, Bytes weights, Quad four) {
+  return {AddPairs(sum.a, _mm256_maddubs_epi16(_mm256_abs_epi8(weights.a), _mm256_sign_epi8(four, weights.a))),
+          AddPairs(sum.b, _mm256_maddubs_epi16(_mm256_abs_epi8(weights.b), _mm256_sign_epi8(four, weights.b)))};
+}
+
+inline Pairs WidenPairs(const uint8_t* p) {
+  return {_mm256_cvtepu8_epi16(Load128(p)), _mm256_cvtepu8_epi16(Load128(p + 16))};
+}
+inline Pairs LoadPairs(const int16_t* p) { return {Load256(p), Load256(p + 16)}; }
+inline void StorePairs(int16_t* p, Pairs v) { Store512(p, v); }
+// sum + two products a lane with the two numbers at `two`.
+inline Ints DotPairs(Ints sum, Pairs weights, const int16_t* two) {
+  int32_t both;
+  std::memcpy(&both, two, 4);
+  const __m256i x = _mm256_set1_epi32(both);
+  return {_mm256_add_epi32(sum.a, _mm256_madd_epi16(weights.a, x)),
+          _mm256_add_epi32(sum.b, _mm256_madd_epi16(weights.b, x))};
+}
+
+inline Floats ZeroFloats() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
+inline Floats SetFloats(float value) { return {_mm256_set1_ps(value), _mm256_set1_ps(value)}; }
+inline Floats ToFloats(Ints v) { return {_mm256_cvtepi32_ps(v.a), _mm256_cvtepi32_ps(v.b)}; }
+inline Floats Mul(Floats x, Floats y) { return {_mm256_mul_ps(x.a, y.a), _mm256_mul_ps(x.b, y.b)}; }
+inline Floats Fma(Floats x, Floats y, Floats sum) {
+  return {_mm256_fmadd_ps(x.a, y.a, sum.a), _mm256_fmadd_ps(x.b, y.b, sum.b)};
+}
+inline Floats LoadFloats(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+inline Floats LoadFloats(const Fp16* p) { return {_mm256_cvtph_ps(Load128(p)), _mm256_cvtph_ps(Load128(p + 8))}; }
+inline Floats LoadFloats(const Bf16* p) {
+  return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(Load128(p)), 16)),
+          _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(Load128(p + 8)), 16))};
+}
+inline void StoreFloats(float* p, Floats v) {
+  _mm256_storeu_ps(p, v.a);
+  _mm256_storeu_ps(p + 8, v.b);
+}
+
+}  // namespace
+}  // namespace inferflux::compute::cpu

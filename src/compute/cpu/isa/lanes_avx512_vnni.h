@@ -1,0 +1,92 @@
+// Sixteen lanes with AVX-512 and VNNI: one register each.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "base/half.h"
+
+namespace inferflux::compute::cpu {
+namespace {
+
+using Ints = __m512i;   // 16 x int32
+using Floats = __m512;  // 16 x float
+using Bytes = __m512i;  // 16 x 4 bytes
+using Quad = __m512i;   // the same 4 signed bytes in each lane
+using Pairs = __m512i;  // 16 x 2 int16
+
+constexpr int kTileRows = 6;  // of an int8 product: kTileRows * kTilePanels dot products and as many totals
+constexpr int kTilePanels = 2;
+constexpr int kFloatRows = 8;
+constexpr int kFloatPanels = 2;
+constexpr int32_t kSignedOffset = 128;
+
+inline Ints ZeroInts() { return _mm512_setzero_si512(); }
+inline Ints SetInts(int32_t value) { return _mm512_set1_epi32(value); }
+inline Ints Add(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
+inline Ints MulAdd(Ints a, Ints b, Ints sum) { return _mm512_add_epi32(sum, _mm512_mullo_epi32(a, b)); }
+inline Ints WidenUnsigned(const uint8_t* p) {
+  return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+inline Ints WidenSigned(const int8_t* p) {
+  return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+inline Ints LoadInts(const int32_t* p) { return _mm512_loadu_si512(p); }
+inline void StoreInts(int32_t* p, Ints v) { _mm512_storeu_si512(p, v); }
+
+inline Quad LoadQuad(const int8_t* p) {
+  int32_t four;
+  std::memcpy(&four, p, 4);
+  return _mm512_set1_epi32(four);
+}
+inline Bytes LoadBytes(const void* p) { return _mm512_loadu_si512(p); }
+inline void StoreBytes(void* p, Bytes v) { _mm512_storeu_si512(p, v); }
+inline Bytes Or(Bytes a, Bytes b) { return _mm512_or_si512(a, b); }
+// (byte >> kShift) & mask
+template <int kShift>
+inline Bytes Bits(Bytes v, int mask) {
+  return _mm512_and_si512(kShift == 0 ? v : _mm512_srli_epi16(v, kShift), _mm512_set1_epi8(static_cast<char>(mask)));
+}
+// byte << kShift, for bytes that do not overflow
+template <int kShift>
+inline Bytes Up(Bytes v) {
+  return _mm512_slli_epi16(v, kShift);
+}
+// Signed weights as the dot product wants them: offset by kSignedOffset.
+inline Bytes FromSigned(Bytes v) { return _mm512_xor_si512(v, _mm512_set1_epi8(static_cast<char>(0x80))); }
+
+// sum + four products a lane; exact.
+inline Ints Dot(Ints sum, Bytes weights, Quad four) { return _mm512_dpbusd_epi32(sum, weights, four); }
+inline Ints DotSigned(Ints sum, Bytes weights, Quad four) { return _mm512_dpbusd_epi32(sum, weights, four); }
+
+inline Pairs WidenPairs(const uint8_t* p) {
+  return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+inline Pairs LoadPairs(const int16_t* p) { return _mm512_loadu_si512(p); }
+inline void StorePairs(int16_t* p, Pairs v) { _mm512_storeu_si512(p, v); }
+// sum + two products a lane with the two numbers at `two`.
+inline Ints DotPairs(Ints sum, Pairs weights, const int16_t* two) {
+  int32_t both;
+  std::memcpy(&both, two, 4);
+  return _mm512_dpwssd_epi32(sum, weights, _mm512_set1_epi32(both));
+}
+
+inline Floats ZeroFloats() { return _mm512_setzero_ps(); }
+inline Floats SetFloats(float value) { return _mm512_set1_ps(value); }
+inline Floats ToFloats(Ints v) { return _mm512_cvtepi32_ps(v); }
+inline Floats Mul(Floats a, Floats b) { return _mm512_mul_ps(a, b); }
+inline Floats Fma(Floats a, Floats b, Floats sum) { return _mm512_fmadd_ps(a, b, sum); }
+inline Floats LoadFloats(const float* p) { return _mm512_loadu_ps(p); }
+inline Floats LoadFloats(const Fp16* p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+inline Floats LoadFloats(const Bf16* p) {
+  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
+inline void StoreFloats(float* p, Floats v) { _mm512_storeu_ps(p, v); }
+
+}  // namespace
+}  // namespace inferflux::compute::cpu

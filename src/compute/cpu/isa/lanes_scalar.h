@@ -1,0 +1,128 @@
+// Sixteen lanes in plain C++: for machines without the instruction sets above it, and to check those against.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "base/half.h"
+
+namespace inferflux::compute::cpu {
+namespace {
+
+template <class T, int kCount>
+struct Array {
+  T v[kCount];
+};
+using Ints = Array<int32_t, 16>;
+using Floats = Array<float, 16>;
+using Bytes = Array<uint8_t, 64>;
+using Pairs = Array<int16_t, 32>;
+using Quad = const int8_t*;
+
+constexpr int kTileRows = 2;
+constexpr int kTilePanels = 1;
+constexpr int kFloatRows = 2;
+constexpr int kFloatPanels = 1;
+constexpr int32_t kSignedOffset = 0;
+
+// { f(0), f(1), ... }
+template <class Out, class F>
+inline Out Fill(F f) {
+  Out out;
+  for (size_t i = 0; i < sizeof(out.v) / sizeof(out.v[0]); ++i) out.v[i] = f(i);
+  return out;
+}
+template <class Out>
+inline Out LoadArray(const void* p) {
+  Out out;
+  std::memcpy(&out, p, sizeof out);
+  return out;
+}
+
+inline Ints ZeroInts() { return {}; }
+inline Ints SetInts(int32_t value) {
+  return Fill<Ints>([=](size_t) { return value; });
+}
+inline Ints Add(const Ints& a, const Ints& b) {
+  return Fill<Ints>([&](size_t i) { return a.v[i] + b.v[i]; });
+}
+inline Ints MulAdd(const Ints& a, const Ints& b, const Ints& sum) {
+  return Fill<Ints>([&](size_t i) { return sum.v[i] + a.v[i] * b.v[i]; });
+}
+inline Ints WidenUnsigned(const uint8_t* p) {
+  return Fill<Ints>([=](size_t i) { return int32_t{p[i]}; });
+}
+inline Ints WidenSigned(const int8_t* p) {
+  return Fill<Ints>([=](size_t i) { return int32_t{p[i]}; });
+}
+inline Ints LoadInts(const int32_t* p) { return LoadArray<Ints>(p); }
+inline void StoreInts(int32_t* p, const Ints& v) { std::memcpy(p, &v, sizeof v); }
+
+inline Quad LoadQuad(const int8_t* p) { return p; }
+inline Bytes LoadBytes(const void* p) { return LoadArray<Bytes>(p); }
+inline void StoreBytes(void* p, const Bytes& v) { std::memcpy(p, &v, sizeof v); }
+inline Bytes Or(const Bytes& a, const Bytes& b) {
+  return Fill<Bytes>([&](size_t i) { return static_cast<uint8_t>(a.v[i] | b.v[i]); });
+}
+// (byte >> kShift) & mask
+template <int kShift>
+inline Bytes Bits(const Bytes& x, int mask) {
+  return Fill<Bytes>([&](size_t i) { return static_cast<uint8_t>((x.v[i] >> kShift) & mask); });
+}
+// byte << kShift, for bytes that do not overflow
+template <int kShift>
+inline Bytes Up(const Bytes& x) {
+  return Fill<Bytes>([&](size_t i) { return static_cast<uint8_t>(x.v[i] << kShift); });
+}
+inline Bytes FromSigned(const Bytes& x) { return x; }
+
+// sum + four products a lane; exact.
+inline Ints Dot(const Ints& sum, const Bytes& weights, Quad four) {
+  return Fill<Ints>([&](size_t i) {
+    const uint8_t* w = weights.v + 4 * i;
+    return sum.v[i] + w[0] * four[0] + w[1] * four[1] + w[2] * four[2] + w[3] * four[3];
+  });
+}
+inline Ints DotSigned(const Ints& sum, const Bytes& weights, Quad four) {
+  return Fill<Ints>([&](size_t i) {
+    const auto at = [&](int j) { return static_cast<int8_t>(weights.v[4 * i + j]) * four[j]; };
+    return sum.v[i] + at(0) + at(1) + at(2) + at(3);
+  });
+}
+
+inline Pairs WidenPairs(const uint8_t* p) {
+  return Fill<Pairs>([=](size_t i) { return int16_t{p[i]}; });
+}
+inline Pairs LoadPairs(const int16_t* p) { return LoadArray<Pairs>(p); }
+inline void StorePairs(int16_t* p, const Pairs& v) { std::memcpy(p, &v, sizeof v); }
+// sum + two products a lane with the two numbers at `two`.
+inline Ints DotPairs(const Ints& sum, const Pairs& weights, const int16_t* two) {
+  return Fill<Ints>([&](size_t i) { return sum.v[i] + weights.v[2 * i] * two[0] + weights.v[2 * i + 1] * two[1]; });
+}
+
+inline Floats ZeroFloats() { return {}; }
+inline Floats SetFloats(float value) {
+  return Fill<Floats>([=](size_t) { return value; });
+}
+inline Floats ToFloats(const Ints& x) {
+  return Fill<Floats>([&](size_t i) { return static_cast<float>(x.v[i]); });
+}
+inline Floats Mul(const Floats& a, const Floats& b) {
+  return Fill<Floats>([&](size_t i) { return a.v[i] * b.v[i]; });
+}
+// Not fused: without the instruction it is a library call, and results differ between instruction sets anyway.
+inline Floats Fma(const Floats& a, const Floats& b, const Floats& sum) {
+  return Fill<Floats>([&](size_t i) { return sum.v[i] + a.v[i] * b.v[i]; });
+}
+inline Floats LoadFloats(const float* p) { return LoadArray<Floats>(p); }
+inline Floats LoadFloats(const Fp16* p) {
+  return Fill<Floats>([=](size_t i) { return ToFloat(p[i]); });
+}
+inline Floats LoadFloats(const Bf16* p) {
+  return Fill<Floats>([=](size_t i) { return ToFloat(p[i]); });
+}
+inline void StoreFloats(float* p, const Floats& v) { std::memcpy(p, &v, sizeof v); }
+
+}  // namespace
+}  // namespace inferflux::compute::cpu

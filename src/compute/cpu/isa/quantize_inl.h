@@ -1,0 +1,57 @@
+// Activations to int8: q = round(x * 127 / max|x|), to nearest even. Included after vector_ops_inl.h.
+#pragma once
+
+#include <algorithm>
+
+#include "compute/cpu/kernels.h"
+
+namespace inferflux::compute::cpu {
+namespace {
+
+inline float HighestMagnitude(const float* x, int64_t n) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto highest = hn::Zero(d);
+  for (int64_t i = 0; i < n; i += lanes) highest = hn::Max(highest, hn::Abs(hn::LoadU(d, x + i)));
+  return hn::GetLane(hn::MaxOfLanes(d, highest));
+}
+
+// `n` values, a multiple of 32, with one scale, which is returned.
+inline float QuantizeRun(const float* x, int64_t n, int8_t* q) {
+  const float highest = HighestMagnitude(x, n);
+  if (!(highest > 0.0f)) {
+    std::fill_n(q, n, int8_t{0});
+    return 0.0f;
+  }
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto factor = hn::Set(d, 127.0f / highest);
+  alignas(64) int32_t wide[kChunk];
+  for (int64_t i = 0; i < n; i += lanes) hn::Store(hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor)), di, wide + i);
+  for (int64_t i = 0; i < n; ++i) q[i] = static_cast<int8_t>(std::clamp(wide[i], -127, 127));
+  return highest / 127.0f;
+}
+
+inline int32_t SumOf(const int8_t* q, int n) {
+  int32_t sum = 0;
+  for (int i = 0; i < n; ++i) sum += q[i];
+  return sum;
+}
+
+void QuantizeBlocks(const float* x, int64_t n, int32_t offset, ActivationChunk* out) {
+  for (int b = 0; b < n / kBlock; ++b) {
+    int8_t* q = out->q + kBlock * b;
+    out->scales[b] = QuantizeRun(x + kBlock * b, kBlock, q);
+    out->offsets[b] = -offset * SumOf(q, kBlock);
+  }
+}
+
+void QuantizeChunk(const float* x, ActivationChunk* out) {
+  out->scales[0] = QuantizeRun(x, kChunk, out->q);
+  for (int s = 0; s < kChunk / 16; ++s) out->offsets[s] = -32 * SumOf(out->q + 16 * s, 16);
+  for (int b = 0; b < kBlocks; ++b) out->sums[b] = static_cast<int16_t>(SumOf(out->q + kBlock * b, kBlock));
+}
+
+}  // namespace
+}  // namespace inferflux::compute::cpu

@@ -1,0 +1,159 @@
+// How a product reads 16 outputs by 256 inputs of each packed format: straight from the packed chunk, unpacking in
+// registers (one row), or from an unpacked copy that many rows share. Both give the same numbers.
+//
+// A source has kSubs sub-blocks of 256 / kSubs inputs; Group(block, g) is group g of 8 in a block of 32 inputs.
+// Included once an instruction set, after its lanes header.
+#pragma once
+
+#include "compute/cpu/packed_panels.h"
+
+namespace inferflux::compute::cpu {
+namespace {
+
+inline Bytes NibbleGroup(const Nibbles& q, int block, int g) {
+  return g < 4 ? Bits<0>(LoadBytes(q[4 * block + g]), 15) : Bits<4>(LoadBytes(q[4 * block + g - 4]), 15);
+}
+
+// Bits [shift, shift + width) of each byte; shift is a constant once the caller's loop is unrolled.
+inline Bytes BitsFrom(Bytes v, int shift, int mask) {
+  switch (shift) {
+    case 0:
+      return Bits<0>(v, mask);
+    case 1:
+      return Bits<1>(v, mask);
+    case 2:
+      return Bits<2>(v, mask);
+    case 3:
+      return Bits<3>(v, mask);
+    case 4:
+      return Bits<4>(v, mask);
+    case 5:
+      return Bits<5>(v, mask);
+    case 6:
+      return Bits<6>(v, mask);
+    default:
+      return Bits<7>(v, mask);
+  }
+}
+
+// --- one scale a block, float ---
+
+struct PackedQ8_0 {
+  static constexpr bool kSigned = true;
+  const ChunkQ8_0& chunk;
+  Bytes Group(int block, int g) const { return FromSigned(LoadBytes(chunk.q[8 * block + g])); }
+  Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
+};
+
+struct PackedQ4_0 {
+  static constexpr bool kSigned = false;
+  const ChunkQ4_0& chunk;
+  Bytes Group(int block, int g) const { return NibbleGroup(chunk.q, block, g); }
+  Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
+};
+
+template <bool kSignedBytes>
+struct alignas(64) UnpackedBlocks {
+  static constexpr bool kSigned = kSignedBytes;
+  uint8_t q[kChunk / kGroup][kGroupBytes];
+  float d[kBlocks][kPanel];
+  Bytes Group(int block, int g) const { return LoadBytes(q[8 * block + g]); }
+  Floats Scale(int block) const { return LoadFloats(d[block]); }
+
+  template <class Packed>
+  void Unpack(const Packed& from, int blocks) {
+    for (int b = 0; b < blocks; ++b) {
+#pragma GCC unroll 8
+      for (int g = 0; g < 8; ++g) StoreBytes(q[8 * b + g], from.Group(b, g));
+      StoreFloats(d[b], from.Scale(b));
+    }
+  }
+};
+
+// --- integer scales a sub-block, one float scale a chunk ---
+
+// The 6-bit scales and minimums of Q4_K and Q5_K as bytes.
+struct alignas(64) OpenScales {
+  uint8_t scales[128];
+  uint8_t minimums[128];
+  explicit OpenScales(const ScalesK& from) {
+    const Bytes high = LoadBytes(from.high);
+    const Bytes low0 = LoadBytes(from.low[0]);
+    const Bytes low1 = LoadBytes(from.low[1]);
+    StoreBytes(scales, Or(Bits<0>(low0, 15), Up<4>(Bits<0>(high, 3))));
+    StoreBytes(scales + 64, Or(Bits<0>(low1, 15), Up<4>(Bits<2>(high, 3))));
+    StoreBytes(minimums, Or(Bits<4>(low0, 15), Up<4>(Bits<4>(high, 3))));
+    StoreBytes(minimums + 64, Or(Bits<4>(low1, 15), Up<4>(Bits<6>(high, 3))));
+  }
+};
+
+template <class Chunk>
+struct PackedWithMinimums {
+  static constexpr int kSubs = 8;
+  static constexpr bool kMinimums = true;
+  const Chunk& chunk;
+  OpenScales open;
+  explicit PackedWithMinimums(const Chunk& from) : chunk(from), open(from.scales) {}
+  Ints Scale(int sub) const { return WidenUnsigned(open.scales + kPanel * sub); }
+  Pairs Minimums(int two) const { return WidenPairs(open.minimums + 2 * kPanel * two); }
+  Floats D() const { return LoadFloats(chunk.d); }
+  Floats NegativeDmin() const { return LoadFloats(chunk.negative_dmin); }
+};
+
+struct PackedQ4K : PackedWithMinimums<ChunkQ4K> {
+  using PackedWithMinimums::PackedWithMinimums;
+  Bytes Group(int block, int g) const { return NibbleGroup(chunk.q, block, g); }
+};
+
+struct PackedQ5K : PackedWithMinimums<ChunkQ5K> {
+  using PackedWithMinimums::PackedWithMinimums;
+  Bytes Group(int block, int g) const {
+    return Or(NibbleGroup(chunk.q, block, g), Up<4>(BitsFrom(LoadBytes(chunk.high[block]), g, 1)));
+  }
+};
+
+struct PackedQ6K {
+  static constexpr int kSubs = 16;
+  static constexpr bool kMinimums = false;
+  const ChunkQ6K& chunk;
+  explicit PackedQ6K(const ChunkQ6K& from) : chunk(from) {}
+  Bytes Group(int block, int g) const {
+    return Or(NibbleGroup(chunk.q, block, g),
+              Up<4>(BitsFrom(LoadBytes(chunk.high[2 * block + g / 4]), 2 * (g % 4), 3)));
+  }
+  Ints Scale(int sub) const { return WidenSigned(chunk.scales[sub]); }
+  Floats D() const { return LoadFloats(chunk.d); }
+};
+
+template <int kSubBlocks, bool kHasMinimums>
+struct alignas(64) UnpackedChunk {
+  static constexpr int kSubs = kSubBlocks;
+  static constexpr bool kMinimums = kHasMinimums;
+  uint8_t q[kChunk / kGroup][kGroupBytes];
+  int32_t scales[kSubs][kPanel];
+  int16_t minimums[kHasMinimums ? kBlocks / 2 : 1][2 * kPanel];
+  float d[kPanel];
+  float negative_dmin[kPanel];
+  Bytes Group(int block, int g) const { return LoadBytes(q[8 * block + g]); }
+  Ints Scale(int sub) const { return LoadInts(scales[sub]); }
+  Pairs Minimums(int two) const { return LoadPairs(minimums[two]); }
+  Floats D() const { return LoadFloats(d); }
+  Floats NegativeDmin() const { return LoadFloats(negative_dmin); }
+
+  template <class Packed>
+  void Unpack(const Packed& from, int) {
+    for (int b = 0; b < kBlocks; ++b) {
+#pragma GCC unroll 8
+      for (int g = 0; g < 8; ++g) StoreBytes(q[8 * b + g], from.Group(b, g));
+    }
+    for (int s = 0; s < kSubs; ++s) StoreInts(scales[s], from.Scale(s));
+    StoreFloats(d, from.D());
+    if constexpr (kHasMinimums) {
+      for (int two = 0; two < kBlocks / 2; ++two) StorePairs(minimums[two], from.Minimums(two));
+      StoreFloats(negative_dmin, from.NegativeDmin());
+    }
+  }
+};
+
+}  // namespace
+}  // namespace inferflux::compute::cpu

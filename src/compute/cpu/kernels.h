@@ -1,0 +1,107 @@
+// The table of kernels of one instruction set: everything that touches vectors. Chosen once, at run time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/cpu_features.h"
+#include "compute/cpu/packed_panels.h"
+#include "compute/kv_types.h"
+#include "compute/params.h"
+
+namespace inferflux::compute::cpu {
+
+// y = x * W^T for the panels [first_panel, last_panel) of one packed matrix and rows [0, rows) of x.
+struct ProductTask {
+  const std::byte* panels = nullptr;  // of the whole matrix
+  int64_t inputs = 0;
+  int64_t outputs = 0;  // valid ones; the last panel may hold fewer than 16
+  int64_t first_panel = 0;
+  int64_t last_panel = 0;
+  int64_t rows = 0;
+  const ActivationChunk* activations = nullptr;  // chunk c of row r: activations[c * activation_rows + r]
+  int64_t activation_rows = 0;
+  const float* x = nullptr;  // for float formats, instead of activations
+  int64_t x_stride = 0;
+  float* y = nullptr;  // output 0 of row 0
+  int64_t y_stride = 0;
+  std::byte* scratch = nullptr;  // ProductScratchBytes(), 64-byte aligned, this worker's own
+};
+using ProductKernel = void (*)(const ProductTask&);
+
+// Rows that one task may have.
+inline constexpr int64_t kTaskRows = 256;
+// Panels that share one pass over the activations.
+inline constexpr int64_t kTaskPanels = 4;
+// Unpacked chunks (at most 8 KiB each) and the sums of every row.
+inline constexpr int64_t kProductScratchBytes = kTaskPanels * 8192 + kTaskRows * kTaskPanels * kPanel * 4;
+
+// The positions [span * kSpan, (span + 1) * kSpan) of a sequence are attended to as one; spans are merged in order. So
+// the arithmetic of a row depends on its positions only.
+inline constexpr int kSpan = 256;
+inline constexpr int kLanes = 16;
+// Queries that one task may have: rows times the query heads that share a KV head.
+inline constexpr int kTaskQueries = 64;
+
+inline constexpr int64_t PaddedHead(int64_t head_dim) { return (head_dim + kLanes - 1) / kLanes * kLanes; }
+
+// What some queries saw: sum(exp(score - highest) * value), its total weight, and the highest score. total = 0:
+// nothing.
+struct AttentionSums {
+  float* highest = nullptr;  // [queries]
+  float* total = nullptr;    // [queries]
+  float* values = nullptr;   // [queries, PaddedHead(head_dim)]
+};
+
+// Queries of one sequence that share one KV head.
+template <class T>
+struct AttentionTask {
+  int queries = 0;
+  const float* q = nullptr;        // [queries, head_dim], already scaled
+  const int32_t* first = nullptr;  // [queries]: each sees the positions [first, last]
+  const int32_t* last = nullptr;
+  // By block of the sequence: keys as [block_size / 16 rounded up][head_dim][16 positions], values as
+  // [block_size][PaddedHead(head_dim)].
+  const T* const* keys = nullptr;
+  const T* const* values = nullptr;
+  int block_size = 0;  // divides kSpan, or is a multiple of it
+  int head_dim = 0;
+  float softcap = 0.0f;
+  float* scores = nullptr;  // scratch, kScoreFloats
+};
+inline constexpr int64_t kScoreFloats = 8 * (kSpan + kLanes);
+
+template <class T>
+using SpanKernel = void (*)(const AttentionTask<T>&, int span, const AttentionSums& out);
+
+struct Kernels {
+  CpuIsa isa = CpuIsa::kScalar;
+
+  // --- products, by PanelFormat ---
+  ProductKernel product[8] = {};
+  // Q8_0 weights count as value + this.
+  int32_t signed_offset = 0;
+  // Up to 256 floats; what is missing counts as zero.
+  void (*quantize_blocks)(const float* x, int64_t n, int32_t offset, ActivationChunk* out) = nullptr;
+  void (*quantize_chunk)(const float* x, ActivationChunk* out) = nullptr;
+
+  // --- attention ---
+  SpanKernel<float> span_fp32 = nullptr;
+  SpanKernel<Fp16> span_fp16 = nullptr;
+  SpanKernel<Bf16> span_bf16 = nullptr;
+  // into = into + from, for `queries` queries of `padded_head` values.
+  void (*merge)(int queries, int64_t padded_head, const AttentionSums& from, const AttentionSums& into) = nullptr;
+
+  // --- rows of floats ---
+  void (*add)(const float* a, const float* b, float* out, int64_t n) = nullptr;
+  void (*scale)(const float* x, float factor, float* out, int64_t n) = nullptr;
+  void (*rms_norm)(const float* x, const float* weight, float epsilon, float* out, int64_t n) = nullptr;
+  void (*gate[3])(const float* gate, const float* up, float* out, int64_t n) = {};  // by Activation
+  void (*rope[2])(const float* x, const float* cosines, const float* sines, int64_t pairs,
+                  float* out) = {};  // by style
+};
+
+// Kernels of `isa`; scalar ones where this build has none of that name.
+const Kernels& KernelsFor(CpuIsa isa);
+
+}  // namespace inferflux::compute::cpu

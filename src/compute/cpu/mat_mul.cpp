@@ -1,0 +1,114 @@
+#include <algorithm>
+
+#include "compute/cpu/cpu_backend.h"
+
+namespace inferflux::compute {
+namespace {
+
+using cpu::ActivationChunk;
+using cpu::PanelFormat;
+
+// Products smaller than this many multiply-adds are not worth waking another core for.
+constexpr int64_t kSmallProduct = int64_t{1} << 17;
+
+// How a format wants its activations.
+enum class Flavour { kFloat, kBlocksOffset8, kBlocksSigned, kChunks };
+
+Flavour FlavourOf(PanelFormat format) {
+  switch (format) {
+    case PanelFormat::kQ4_0:
+      return Flavour::kBlocksOffset8;
+    case PanelFormat::kQ8_0:
+      return Flavour::kBlocksSigned;
+    case PanelFormat::kQ4K:
+    case PanelFormat::kQ5K:
+    case PanelFormat::kQ6K:
+      return Flavour::kChunks;
+    default:
+      return Flavour::kFloat;
+  }
+}
+
+// Parts of one flavour share their activations: made at most once a product.
+class QuantizedRows {
+ public:
+  QuantizedRows(Cpu::Context& context, host::View x) : context_(context), x_(x) {}
+
+  const ActivationChunk* Get(Flavour flavour) {
+    if (flavour == Flavour::kFloat) return nullptr;
+    host::Buffer& made = made_[static_cast<int>(flavour)];
+    if (made.rows() == 0) Make(flavour, made);
+    return reinterpret_cast<const ActivationChunk*>(host::View(made).data);
+  }
+
+ private:
+  void Make(Flavour flavour, host::Buffer& made) {
+    const int64_t chunks = (x_.cols + cpu::kChunk - 1) / cpu::kChunk;
+    made = context_.arena.Allocate(chunks * x_.rows, sizeof(ActivationChunk) / sizeof(float));
+    auto* out = reinterpret_cast<ActivationChunk*>(made.row(0));
+    const auto& kernels = context_.kernels;
+    const int32_t offset = flavour == Flavour::kBlocksOffset8 ? 8 : kernels.signed_offset;
+    const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 14) / x_.cols);
+    context_.pool.ParallelFor(x_.rows, grain, [&](int64_t begin, int64_t end, int) {
+      for (int64_t r = begin; r < end; ++r) {
+        for (int64_t c = 0; c < chunks; ++c) {
+          const float* from = x_.row(r) + c * cpu::kChunk;
+          ActivationChunk* to = out + c * x_.rows + r;
+          if (flavour == Flavour::kChunks) {
+            kernels.quantize_chunk(from, to);
+          } else {
+            kernels.quantize_blocks(from, std::min<int64_t>(cpu::kChunk, x_.cols - c * cpu::kChunk), offset, to);
+          }
+        }
+      }
+    });
+  }
+
+  Cpu::Context& context_;
+  host::View x_;
+  host::Buffer made_[4];
+};
+
+}  // namespace
+
+host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
+  Buffer out = context.arena.Allocate(x.rows, matrix.rows);
+  QuantizedRows quantized(context, x);
+  std::vector<cpu::ProductTask> tasks;  // one a part, to be narrowed to panels and rows
+  for (const cpu::PackedPart& part : matrix.parts) {
+    tasks.push_back({.panels = part.panels,
+                     .inputs = matrix.cols,
+                     .outputs = part.outputs,
+                     .activations = quantized.Get(FlavourOf(part.format)),
+                     .activation_rows = x.rows,
+                     .x_stride = x.stride,
+                     .y_stride = out.cols()});
+  }
+  Buffer scratch = context.arena.Allocate(context.pool.workers(), cpu::kProductScratchBytes / 4);
+
+  // One unit is a run of panels times a run of rows; neighbours share the rows.
+  const int64_t row_runs = (x.rows + cpu::kTaskRows - 1) / cpu::kTaskRows;
+  const int64_t units = row_runs * matrix.tasks;
+  const bool small = x.rows * matrix.rows * matrix.cols < kSmallProduct;
+  context.pool.ParallelFor(units, small ? units : 1, [&](int64_t begin, int64_t end, int worker) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t first_row = unit / matrix.tasks * cpu::kTaskRows;
+      const int64_t run = unit % matrix.tasks;
+      size_t p = matrix.parts.size() - 1;
+      while (matrix.parts[p].first_task > run) --p;
+      const cpu::PackedPart& part = matrix.parts[p];
+      cpu::ProductTask task = tasks[p];
+      task.first_panel = (run - part.first_task) * cpu::kTaskPanels;
+      task.last_panel = std::min(task.first_panel + cpu::kTaskPanels, (part.outputs + cpu::kPanel - 1) / cpu::kPanel);
+      task.rows = std::min(cpu::kTaskRows, x.rows - first_row);
+      if (task.activations != nullptr) task.activations += first_row;
+      task.x = x.row(first_row);
+      task.y = out.row(first_row) + part.first_output;
+      task.scratch = reinterpret_cast<std::byte*>(scratch.row(worker));
+      context.kernels.product[static_cast<int>(part.format)](task);
+    }
+  });
+  return out;
+}
+
+}  // namespace inferflux::compute

@@ -1,0 +1,227 @@
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "compute/cpu/packed_matrix.h"
+#include "compute/host/check_matrix.h"
+#include "formats/quant/blocks.h"
+#include "formats/quant/dequantize.h"
+#include "formats/quant/k_scales.h"
+
+namespace inferflux::compute::cpu {
+namespace {
+
+using namespace formats;  // NOLINT: the block structs
+
+// Where input i of an output lies within a chunk.
+struct Place {
+  int block, group, byte;
+  Place(int input, int lane)
+      : block(input / kBlock), group(input % kBlock / kGroup), byte(lane * kGroup + input % kGroup) {}
+};
+
+// `values`: the unsigned values of `count` inputs of one output, of which the low four bits are packed.
+void PutNibbles(Nibbles& q, int lane, const uint8_t* values, int first_input, int count) {
+  for (int i = 0; i < count; ++i) {
+    const Place at(first_input + i, lane);
+    q[4 * at.block + at.group % 4][at.byte] |= static_cast<uint8_t>((values[i] & 15) << (at.group < 4 ? 0 : 4));
+  }
+}
+
+void PutScales(ScalesK& out, int lane, const uint8_t packed[12]) {
+  const auto put = [&](int i, int value, int shift_low, int shift_high) {
+    out.low[i / 64][i % 64] |= static_cast<uint8_t>((value & 15) << shift_low);
+    out.high[i % 64] |= static_cast<uint8_t>((value >> 4) << (shift_high + 2 * (i / 64)));
+  };
+  for (int b = 0; b < kBlocks; ++b) {
+    const ScaleMin value = UnpackScaleMin(packed, b);
+    put(kPanel * b + lane, value.scale, 0, 0);
+    put(2 * kPanel * (b / 2) + 2 * lane + b % 2, value.min, 4, 4);
+  }
+}
+
+Fp16 Negative(Fp16 value) { return {static_cast<uint16_t>(value.bits ^ 0x8000u)}; }
+
+// One file block into its place of a chunk; `block` counts the file's blocks within the chunk.
+void Put(ChunkQ8_0& chunk, int lane, int block, const BlockQ8_0& from) {
+  for (int i = 0; i < kBlock; ++i) {
+    const Place at(kBlock * block + i, lane);
+    chunk.q[8 * at.block + at.group][at.byte] = from.qs[i];
+  }
+  chunk.d[block][lane] = from.d;
+}
+
+void Put(ChunkQ4_0& chunk, int lane, int block, const BlockQ4_0& from) {
+  uint8_t values[kBlock];
+  for (int i = 0; i < 16; ++i) {
+    values[i] = from.qs[i] & 15;
+    values[i + 16] = from.qs[i] >> 4;
+  }
+  PutNibbles(chunk.q, lane, values, kBlock * block, kBlock);
+  chunk.d[block][lane] = from.d;
+}
+
+// The low nibbles of Q4_K and Q5_K: 32 bytes hold two blocks of 32, the first in their low halves.
+template <class Chunk>
+void PutWithMinimums(Chunk& chunk, int lane, const uint8_t* qs, const uint8_t* scales, Fp16 d, Fp16 dmin) {
+  uint8_t values[kChunk];
+  for (int i = 0; i < kChunk; ++i) values[i] = static_cast<uint8_t>(qs[i / 64 * 32 + i % 32] >> (i % 64 < 32 ? 0 : 4));
+  PutNibbles(chunk.q, lane, values, 0, kChunk);
+  PutScales(chunk.scales, lane, scales);
+  chunk.d[lane] = d;
+  chunk.negative_dmin[lane] = Negative(dmin);
+}
+
+void Put(ChunkQ4K& chunk, int lane, int, const BlockQ4_K& from) {
+  PutWithMinimums(chunk, lane, from.qs, from.scales, from.d, from.dmin);
+}
+
+void Put(ChunkQ5K& chunk, int lane, int, const BlockQ5_K& from) {
+  PutWithMinimums(chunk, lane, from.qs, from.scales, from.d, from.dmin);
+  for (int i = 0; i < kChunk; ++i) {
+    const Place at(i, lane);
+    chunk.high[at.block][at.byte] |= static_cast<uint8_t>(((from.qh[i % 32] >> (i / 32)) & 1) << at.group);
+  }
+}
+
+// Each half of 128: four runs of 32, in the nibbles ql[0..31] low, ql[32..63] low, ql[0..31] high, ql[32..63] high,
+// with their two high bits in qh[0..31] from below.
+void Put(ChunkQ6K& chunk, int lane, int, const BlockQ6_K& from) {
+  uint8_t values[kChunk];
+  for (int i = 0; i < kChunk; ++i) {
+    const int half = i / 128;
+    const int run = i % 128 / 32;
+    const int low = from.ql[64 * half + 32 * (run % 2) + i % 32] >> (run < 2 ? 0 : 4);
+    const int high = (from.qh[32 * half + i % 32] >> (2 * run)) & 3;
+    values[i] = static_cast<uint8_t>(low);
+    const Place at(i, lane);
+    chunk.high[2 * at.block + at.group / 4][at.byte] |= static_cast<uint8_t>(high << (2 * (at.group % 4)));
+  }
+  PutNibbles(chunk.q, lane, values, 0, kChunk);
+  for (int s = 0; s < kChunk / 16; ++s) chunk.scales[s][lane] = from.scales[s];
+  chunk.d[lane] = from.d;
+}
+
+template <class Chunk, class Block>
+void PackBlocks(const HostMatrix& matrix, int64_t panel, std::byte* out, int block_inputs) {
+  auto* chunks = reinterpret_cast<Chunk*>(out);
+  const int64_t blocks = matrix.cols / block_inputs;
+  const int in_chunk = kChunk / block_inputs;
+  const int64_t lanes = std::min<int64_t>(kPanel, matrix.rows - panel * kPanel);
+  for (int64_t b = 0; b < blocks; ++b) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      const std::byte* row = matrix.data.data() + (panel * kPanel + lane) * host::RowBytesOf(matrix);
+      Put(chunks[b / in_chunk], lane, static_cast<int>(b % in_chunk), reinterpret_cast<const Block*>(row)[b]);
+    }
+  }
+}
+
+template <class T>
+void PackPlain(const HostMatrix& matrix, int64_t panel, std::byte* out) {
+  auto* to = reinterpret_cast<T*>(out);
+  const int64_t lanes = std::min<int64_t>(kPanel, matrix.rows - panel * kPanel);
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    const std::byte* row = matrix.data.data() + (panel * kPanel + lane) * host::RowBytesOf(matrix);
+    for (int64_t i = 0; i < matrix.cols; ++i) std::memcpy(to + i * kPanel + lane, row + i * sizeof(T), sizeof(T));
+  }
+}
+
+void PackDecoded(const HostMatrix& matrix, int64_t panel, std::byte* out) {
+  auto* to = reinterpret_cast<float*>(out);
+  const int64_t lanes = std::min<int64_t>(kPanel, matrix.rows - panel * kPanel);
+  std::vector<float> row(static_cast<size_t>(matrix.cols));
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    DequantizeRow(matrix.type, matrix.data.data() + (panel * kPanel + lane) * host::RowBytesOf(matrix), row.data(),
+                  matrix.cols);
+    for (int64_t i = 0; i < matrix.cols; ++i) to[i * kPanel + lane] = row[i];
+  }
+}
+
+}  // namespace
+
+PanelFormat FormatOf(TensorType type) {
+  switch (type) {
+    case TensorType::kF16:
+      return PanelFormat::kF16;
+    case TensorType::kBf16:
+      return PanelFormat::kBf16;
+    case TensorType::kQ8_0:
+      return PanelFormat::kQ8_0;
+    case TensorType::kQ4_0:
+      return PanelFormat::kQ4_0;
+    case TensorType::kQ4_K:
+      return PanelFormat::kQ4K;
+    case TensorType::kQ5_K:
+      return PanelFormat::kQ5K;
+    case TensorType::kQ6_K:
+      return PanelFormat::kQ6K;
+    default:
+      return PanelFormat::kF32;
+  }
+}
+
+const char* FormatName(PanelFormat format) {
+  switch (format) {
+    case PanelFormat::kF32:
+      return "f32";
+    case PanelFormat::kF16:
+      return "f16";
+    case PanelFormat::kBf16:
+      return "bf16";
+    case PanelFormat::kQ8_0:
+      return "q8_0";
+    case PanelFormat::kQ4_0:
+      return "q4_0";
+    case PanelFormat::kQ4K:
+      return "q4_k";
+    case PanelFormat::kQ5K:
+      return "q5_k";
+    case PanelFormat::kQ6K:
+      return "q6_k";
+  }
+  return "";
+}
+
+int64_t PanelBytes(PanelFormat format, int64_t inputs) {
+  const int64_t chunks = (inputs + kChunk - 1) / kChunk;
+  switch (format) {
+    case PanelFormat::kF32:
+      return inputs * kPanel * 4;
+    case PanelFormat::kF16:
+    case PanelFormat::kBf16:
+      return inputs * kPanel * 2;
+    case PanelFormat::kQ8_0:
+      return chunks * static_cast<int64_t>(sizeof(ChunkQ8_0));
+    case PanelFormat::kQ4_0:
+      return chunks * static_cast<int64_t>(sizeof(ChunkQ4_0));
+    case PanelFormat::kQ4K:
+      return chunks * static_cast<int64_t>(sizeof(ChunkQ4K));
+    case PanelFormat::kQ5K:
+      return chunks * static_cast<int64_t>(sizeof(ChunkQ5K));
+    case PanelFormat::kQ6K:
+      return chunks * static_cast<int64_t>(sizeof(ChunkQ6K));
+  }
+  return 0;
+}
+
+void PackPanel(PanelFormat format, const HostMatrix& matrix, int64_t panel, std::byte* out) {
+  switch (format) {
+    case PanelFormat::kF32:
+      return matrix.type == TensorType::kF32 ? PackPlain<float>(matrix, panel, out) : PackDecoded(matrix, panel, out);
+    case PanelFormat::kF16:
+    case PanelFormat::kBf16:
+      return PackPlain<uint16_t>(matrix, panel, out);
+    case PanelFormat::kQ8_0:
+      return PackBlocks<ChunkQ8_0, BlockQ8_0>(matrix, panel, out, kSmallBlock);
+    case PanelFormat::kQ4_0:
+      return PackBlocks<ChunkQ4_0, BlockQ4_0>(matrix, panel, out, kSmallBlock);
+    case PanelFormat::kQ4K:
+      return PackBlocks<ChunkQ4K, BlockQ4_K>(matrix, panel, out, kSuperBlock);
+    case PanelFormat::kQ5K:
+      return PackBlocks<ChunkQ5K, BlockQ5_K>(matrix, panel, out, kSuperBlock);
+    case PanelFormat::kQ6K:
+      return PackBlocks<ChunkQ6K, BlockQ6_K>(matrix, panel, out, kSuperBlock);
+  }
+}
+
+}  // namespace inferflux::compute::cpu

@@ -1,0 +1,59 @@
+// A weight matrix as the CPU's products read it (packed_panels.h), and how it is made of a file's blocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compute/cpu/packed_panels.h"
+#include "compute/host/pages.h"
+#include "compute/params.h"
+
+namespace inferflux::compute::cpu {
+
+struct PackedPart {
+  PanelFormat format = PanelFormat::kF32;
+  int64_t first_output = 0;
+  int64_t outputs = 0;
+  int64_t first_task = 0;  // tasks are runs of kTaskPanels panels, numbered through all parts
+  std::byte* panels = nullptr;
+};
+
+struct PackedMatrix {
+  int64_t rows = 0;  // outputs
+  int64_t cols = 0;  // inputs
+  int64_t tasks = 0;
+  std::vector<PackedPart> parts;
+  host::Pages pages;
+  std::string description;
+};
+
+// Types that have a packed format of their own; all others are decoded to F32 panels.
+constexpr bool HasPanels(formats::TensorType type) {
+  using formats::TensorType;
+  switch (type) {
+    case TensorType::kF32:
+    case TensorType::kF16:
+    case TensorType::kBf16:
+    case TensorType::kQ8_0:
+    case TensorType::kQ4_0:
+    case TensorType::kQ4_K:
+    case TensorType::kQ5_K:
+    case TensorType::kQ6_K:
+      return true;
+    default:
+      return false;
+  }
+}
+
+PanelFormat FormatOf(formats::TensorType type);
+const char* FormatName(PanelFormat format);
+
+// Bytes of one panel of `inputs` inputs.
+int64_t PanelBytes(PanelFormat format, int64_t inputs);
+
+// Packs the 16 outputs from panel * 16 on; those that the matrix does not have are zero. `out` is zeroed memory.
+void PackPanel(PanelFormat format, const HostMatrix& matrix, int64_t panel, std::byte* out);
+
+}  // namespace inferflux::compute::cpu

@@ -1,0 +1,79 @@
+// How weights and activations lie in memory for the CPU's products. Plain data, the same for every instruction set.
+//
+// A panel is 16 outputs. Its inputs come in groups of four: 64 bytes hold four consecutive inputs of each of the 16
+// outputs, output by output, which is what a VNNI dot product takes and what an AMX tile row is. A chunk is 256 inputs
+// of a panel with everything that belongs to them, scales included, so a product reads one forward stream. Outputs live
+// in lanes: the order in which a sum over the inputs is formed depends on nothing but the number of inputs.
+//
+// Chunks are whole even where the inputs end within one; the rest is zero.
+#pragma once
+
+#include <cstdint>
+
+#include "base/half.h"
+
+namespace inferflux::compute::cpu {
+
+inline constexpr int kPanel = 16;   // outputs
+inline constexpr int kChunk = 256;  // inputs
+inline constexpr int kGroup = 4;    // inputs side by side
+inline constexpr int kBlock = 32;   // inputs that share a scale
+inline constexpr int kBlocks = kChunk / kBlock;
+inline constexpr int kGroupBytes = kPanel * kGroup;
+
+enum class PanelFormat { kF32, kF16, kBf16, kQ8_0, kQ4_0, kQ4K, kQ5K, kQ6K };
+
+// Four bits: block b holds its groups 0 to 3 in the low nibbles of q[4b] to q[4b + 3], groups 4 to 7 in the high ones.
+using Nibbles = uint8_t[kChunk / kGroup / 2][kGroupBytes];
+
+struct alignas(64) ChunkQ8_0 {
+  int8_t q[kChunk / kGroup][kGroupBytes];
+  Fp16 d[kBlocks][kPanel];
+};
+
+struct alignas(64) ChunkQ4_0 {  // value = d * (q - 8)
+  Nibbles q;
+  Fp16 d[kBlocks][kPanel];
+};
+
+// The 6-bit scales and minimums of the eight blocks. Scale i = 16 * block + output; minimum
+// i = 32 * (block / 2) + 2 * output + block % 2, so that those of two blocks lie side by side.
+struct ScalesK {
+  uint8_t low[2][64];  // low[i / 64][i % 64]: the low four bits of scale i below, those of minimum i above
+  uint8_t high[64];    // the two high bits of, from below, scale i, scale 64 + i, minimum i, minimum 64 + i
+};
+
+struct alignas(64) ChunkQ4K {  // value = d * scale * q + negative_dmin * minimum
+  Nibbles q;
+  ScalesK scales;
+  Fp16 d[kPanel];
+  Fp16 negative_dmin[kPanel];
+};
+
+struct alignas(64) ChunkQ5K {
+  Nibbles q;
+  uint8_t high[kBlocks][kGroupBytes];  // bit g: the fifth bit of the block's group g
+  ScalesK scales;
+  Fp16 d[kPanel];
+  Fp16 negative_dmin[kPanel];
+};
+
+struct alignas(64) ChunkQ6K {  // value = d * scale * (q - 32); a scale for each 16 inputs
+  Nibbles q;
+  uint8_t high[2 * kBlocks][kGroupBytes];  // high[2b + h]: bits 5 and 6 of the block's groups 4h to 4h + 3, from below
+  int8_t scales[kChunk / 16][kPanel];
+  Fp16 d[kPanel];
+};
+
+// 256 activations of one row as int8. Two flavours use the same record:
+// by block, one scale for 32 inputs (Q8_0, Q4_0); by chunk, one scale for all 256 (the K types).
+struct alignas(64) ActivationChunk {
+  int8_t q[kChunk];
+  // What a sum starts from where weights are stored as value + offset: -offset * (sum of the block's q). By block: [8];
+  // by chunk: of each 16 inputs, for Q6_K's offset of 32.
+  int32_t offsets[kChunk / 16];
+  float scales[kBlocks];  // by chunk: only [0]
+  int16_t sums[kBlocks];  // by chunk: of each block's q, for the minimums
+};
+
+}  // namespace inferflux::compute::cpu

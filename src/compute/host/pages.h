@@ -1,0 +1,29 @@
+// Large memory straight from the system: zeroed, page-aligned, paid for only where it is touched.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "base/result.h"
+
+namespace inferflux::compute::host {
+
+class Pages {
+ public:
+  Pages() = default;
+
+  // `what` names the thing in the error, kResourceExhausted.
+  static Result<Pages> Allocate(size_t bytes, const char* what);
+
+  std::byte* data() const { return data_.get(); }
+  size_t size() const { return data_.get_deleter().bytes; }
+
+ private:
+  struct Unmap {
+    size_t bytes;
+    void operator()(std::byte* data) const;
+  };
+  std::unique_ptr<std::byte, Unmap> data_;
+};
+
+}  // namespace inferflux::compute::host

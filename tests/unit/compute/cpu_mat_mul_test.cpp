@@ -1,0 +1,149 @@
+#include "compute/cpu_test.h"
+
+namespace inferflux::compute::testing {
+namespace {
+
+using formats::TensorType;
+
+class CpuMatMulTest : public CpuTest {
+ protected:
+  // Integers up to 127, with 127 in every 32: int8 holds them exactly.
+  host::Buffer ExactActivations(int64_t rows, int64_t cols) {
+    host::Buffer out = reference.arena.Allocate(rows, cols);
+    std::uniform_int_distribution<int> value(-127, 127);
+    for (float& x : out.values()) x = static_cast<float>(value(random));
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = r % 32; c < cols; c += 32) out.row(r)[c] = c % 64 < 32 ? 127.0f : -127.0f;
+    }
+    return out;
+  }
+};
+
+constexpr TensorType kTypes[] = {TensorType::kF32,  TensorType::kF16,  TensorType::kBf16,
+                                 TensorType::kQ8_0, TensorType::kQ4_0, TensorType::kQ4_K,
+                                 TensorType::kQ5_K, TensorType::kQ6_K, TensorType::kQ5_0};
+
+TEST_P(CpuMatMulTest, EqualsReferenceWhereInt8IsExact) {
+  for (const TensorType type : kTypes) {
+    for (const auto& [outputs, inputs] : {std::pair{1, 256}, {16, 512}, {33, 256}, {64, 1024}, {150, 768}}) {
+      const OwnedMatrix weights = RandomMatrix(type, random, outputs, inputs);
+      const auto expected = *Reference::LoadMatrix(reference, {&weights.matrix, 1});
+      const auto actual = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+      for (const int rows : {1, 2, 3, 7, 13, 70}) {
+        const auto x = ExactActivations(rows, inputs);
+        EXPECT_LT(RelativeError(Cpu::MatMul(cpu, x, actual), Reference::MatMul(reference, x, expected)), 2e-6)
+            << formats::TensorTypeName(type) << " [" << outputs << ", " << inputs << "] x " << rows;
+      }
+    }
+  }
+}
+
+// What int8 activations cost. Uniform rounding to 127 steps of the largest of 32 or 256 normal values.
+TEST_P(CpuMatMulTest, StaysWithinTheErrorOfInt8Activations) {
+  for (const TensorType type : kTypes) {
+    const OwnedMatrix weights = RandomMatrix(type, random, 96, 2048);
+    const auto expected = *Reference::LoadMatrix(reference, {&weights.matrix, 1});
+    const auto actual = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+    const auto x = Random(9, 2048);
+    const double bound = formats::Traits(type).block_elements == 1 ? 2e-6 : 0.01;
+    EXPECT_LT(RelativeError(Cpu::MatMul(cpu, x, actual), Reference::MatMul(reference, x, expected)), bound)
+        << formats::TensorTypeName(type);
+  }
+}
+
+TEST_P(CpuMatMulTest, InputsNeedNotFillAChunk) {
+  for (const TensorType type : {TensorType::kF32, TensorType::kBf16, TensorType::kQ8_0, TensorType::kQ4_0}) {
+    for (const int inputs : {32, 96, 288, 896}) {
+      const OwnedMatrix weights = RandomMatrix(type, random, 40, inputs);
+      const auto expected = *Reference::LoadMatrix(reference, {&weights.matrix, 1});
+      const auto actual = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+      for (const int rows : {1, 8}) {
+        const auto x = ExactActivations(rows, inputs);
+        EXPECT_LT(RelativeError(Cpu::MatMul(cpu, x, actual), Reference::MatMul(reference, x, expected)), 2e-6)
+            << formats::TensorTypeName(type) << " of " << inputs;
+      }
+    }
+  }
+}
+
+TEST_P(CpuMatMulTest, PartsOfDifferentTypesAreStacked) {
+  std::vector<OwnedMatrix> owned;
+  std::vector<HostMatrix> parts;
+  for (const auto& [type, outputs] : {std::pair{TensorType::kQ4_K, 50},
+                                      {TensorType::kQ8_0, 7},
+                                      {TensorType::kQ6_K, 130},
+                                      {TensorType::kF16, 20},
+                                      {TensorType::kQ4_0, 16}}) {
+    owned.push_back(RandomMatrix(type, random, outputs, 512));
+  }
+  for (const OwnedMatrix& each : owned) parts.push_back(each.matrix);
+  const auto expected = *Reference::LoadMatrix(reference, parts);
+  const auto actual = *Cpu::LoadMatrix(cpu, parts);
+  EXPECT_EQ(actual.rows, 223);
+  const std::string isa(CpuIsaName(GetParam()));
+  EXPECT_EQ(Cpu::Describe(actual), "Q4_K+Q8_0+Q6_K+F16+Q4_0 [223, 512] packed as q4_k+q8_0+q6_k+f16+q4_0, " + isa);
+  for (const int rows : {1, 5, 300}) {
+    const auto x = ExactActivations(rows, 512);
+    EXPECT_LT(RelativeError(Cpu::MatMul(cpu, x, actual), Reference::MatMul(reference, x, expected)), 2e-6);
+  }
+}
+
+// The promise of the backend: a row's result is the same alone, in any batch, on any number of threads.
+TEST_P(CpuMatMulTest, ARowDoesNotDependOnItsBatchOrOnThreads) {
+  ThreadPool one(1);
+  ThreadPool three(3);
+  Cpu::Context alone(one, GetParam());
+  Cpu::Context many(three, GetParam());
+  for (const TensorType type : kTypes) {
+    const OwnedMatrix weights = RandomMatrix(type, random, 250, 1280);
+    const auto matrix = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+    const auto x = Random(300, 1280);
+    const auto all = Cpu::MatMul(cpu, x, matrix);
+    EXPECT_TRUE(SameBits(Cpu::MatMul(alone, x, matrix), all)) << formats::TensorTypeName(type);
+    EXPECT_TRUE(SameBits(Cpu::MatMul(many, x, matrix), all)) << formats::TensorTypeName(type);
+    std::uniform_int_distribution<int> count(1, 70);
+    for (int64_t r = 0; r < 300;) {
+      const int64_t rows = std::min<int64_t>(r % 3 == 0 ? 1 : count(random), 300 - r);
+      EXPECT_TRUE(SameBits(Cpu::MatMul(r % 2 == 0 ? alone : many, Rows(x, r, rows), matrix), Rows(all, r, rows)))
+          << formats::TensorTypeName(type) << " rows " << r << " to " << r + rows;
+      r += rows;
+    }
+  }
+}
+
+TEST_P(CpuMatMulTest, ReadsAWindowOfColumns) {
+  const OwnedMatrix weights = RandomMatrix(TensorType::kQ8_0, random, 40, 64);
+  const auto matrix = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+  const auto wide = Random(5, 256);
+  const auto narrow = Cpu::Columns(wide, 96, 64);
+  const auto dense = host::Buffer([&] {
+    host::Buffer out = reference.arena.Allocate(5, 64);
+    for (int r = 0; r < 5; ++r) std::copy_n(narrow.row(r), 64, out.row(r));
+    return out;
+  }());
+  EXPECT_TRUE(SameBits(Cpu::MatMul(cpu, narrow, matrix), Cpu::MatMul(cpu, dense, matrix)));
+}
+
+TEST_P(CpuMatMulTest, RowsOfZerosGiveZeros) {
+  for (const TensorType type : kTypes) {
+    const OwnedMatrix weights = RandomMatrix(type, random, 20, 256);
+    const auto matrix = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+    host::Buffer x = cpu.arena.Allocate(2, 256);
+    for (float& value : x.values()) value = 0.0f;
+    const host::Buffer y = Cpu::MatMul(cpu, x, matrix);
+    for (const float value : Cpu::Read(cpu, y)) EXPECT_EQ(value, 0.0f);
+  }
+}
+
+TEST_P(CpuMatMulTest, RefusesBytesThatDoNotFitTheShape) {
+  OwnedMatrix weights = RandomMatrix(TensorType::kQ4_K, random, 16, 256);
+  weights.matrix.rows = 17;
+  const auto matrix = Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+  ASSERT_FALSE(matrix);
+  EXPECT_EQ(matrix.error().code, ErrorCode::kDataLoss);
+}
+
+INFERFLUX_CPU_TESTS(CpuMatMulTest);
+
+}  // namespace
+}  // namespace inferflux::compute::testing

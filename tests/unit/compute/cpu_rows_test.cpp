@@ -1,0 +1,95 @@
+// The operations on rows of floats, against the reference, at widths that fill vectors and that do not.
+#include "compute/cpu_test.h"
+
+namespace inferflux::compute::testing {
+namespace {
+
+class CpuRowsTest : public CpuTest {};
+
+constexpr int64_t kWidths[] = {1, 3, 16, 31, 64, 200, 2048};
+
+TEST_P(CpuRowsTest, AddScaleAndBias) {
+  for (const int64_t width : kWidths) {
+    const auto a = Random(37, width);
+    const auto b = Random(37, width);
+    const auto bias = Random(1, width);
+    EXPECT_TRUE(SameBits(Cpu::Add(cpu, a, b), Reference::Add(reference, a, b)));
+    EXPECT_TRUE(SameBits(Cpu::AddBias(cpu, a, bias), Reference::AddBias(reference, a, bias)));
+    EXPECT_TRUE(SameBits(Cpu::Scale(cpu, a, 0.37f), Reference::Scale(reference, a, 0.37f)));
+  }
+}
+
+TEST_P(CpuRowsTest, RmsNormOfRowsAndOfHeads) {
+  for (const int64_t width : kWidths) {
+    const auto x = Random(9, 4 * width);
+    for (const int64_t weights : {width, 4 * width}) {
+      const auto weight = Random(1, weights);
+      EXPECT_LT(RelativeError(Cpu::RmsNorm(cpu, x, weight, 1e-5f), Reference::RmsNorm(reference, x, weight, 1e-5f)),
+                1e-6);
+    }
+  }
+}
+
+TEST_P(CpuRowsTest, GatesOverTheWholeRangeOfFloats) {
+  const std::vector<float> values{0.0f,  -0.0f, 1e-30f, -1e-8f, 0.5f,   -0.5f, 3.0f,
+                                  -7.5f, 20.0f, -20.0f, 87.0f,  -90.0f, 1e4f,  -1e4f};
+  const auto count = static_cast<int64_t>(values.size());
+  host::Buffer gate = cpu.arena.Allocate(1, count);
+  std::copy(values.begin(), values.end(), gate.row(0));
+  const auto up = Random(1, count);
+  const auto wide_gate = Random(5, 300);
+  const auto wide_up = Random(5, 300);
+  for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf}) {
+    const auto actual = Cpu::Gate(cpu, gate, up, kind);
+    const auto expected = Reference::Gate(reference, gate, up, kind);
+    for (int64_t i = 0; i < count; ++i) {
+      const float want = host::View(expected).data[i];
+      EXPECT_NEAR(host::View(actual).data[i], want, 1e-6f + 2e-6f * std::abs(want)) << values[i];
+    }
+    EXPECT_LT(
+        RelativeError(Cpu::Gate(cpu, wide_gate, wide_up, kind), Reference::Gate(reference, wide_gate, wide_up, kind)),
+        1e-6);
+  }
+}
+
+TEST_P(CpuRowsTest, RopeInBothStylesAndOfPartOfAHead) {
+  StepGeometry step;
+  for (int r = 0; r < 11; ++r) step.positions.push_back(r * 997);
+  step.tokens.resize(11);
+  for (const int32_t head_dim : {8, 64, 96, 128}) {
+    for (const int32_t rotated : {head_dim, head_dim / 2}) {
+      RopeSpec spec{.inverse_frequencies = {}, .magnitude = 1.1f};
+      for (int i = 0; i < rotated / 2; ++i) spec.inverse_frequencies.push_back(std::pow(1e4f, -2.0f * i / rotated));
+      const auto angles = Cpu::RopeAngles(cpu, step, spec);
+      EXPECT_TRUE(SameBits(angles, Reference::RopeAngles(reference, step, spec)));
+      const auto x = Random(11, 3 * head_dim);
+      for (const RopeStyle style : {RopeStyle::kHalves, RopeStyle::kInterleaved}) {
+        const RopeParams params{3, head_dim, style};
+        EXPECT_LT(RelativeError(Cpu::Rope(cpu, x, angles, params), Reference::Rope(reference, x, angles, params)), 1e-6)
+            << head_dim << " of which " << rotated;
+      }
+    }
+  }
+}
+
+TEST_P(CpuRowsTest, EmbedsRowsOfAnyType) {
+  using formats::TensorType;
+  StepGeometry step{.tokens = {0, 49, 7, 7}, .positions = {0, 1, 2, 3}};
+  for (const TensorType type : {TensorType::kF32, TensorType::kBf16, TensorType::kQ6_K, TensorType::kQ5_0}) {
+    const OwnedMatrix table = RandomMatrix(type, random, 50, 256);
+    const auto actual = *Cpu::LoadTable(cpu, table.matrix);
+    const auto expected = *Reference::LoadTable(reference, table.matrix);
+    EXPECT_TRUE(SameBits(Cpu::Embed(cpu, actual, step), Reference::Embed(reference, expected, step)));
+  }
+}
+
+TEST_P(CpuRowsTest, GathersRows) {
+  const auto x = Random(6, 33);
+  const std::vector<int32_t> rows{5, 0, 5};
+  EXPECT_TRUE(SameBits(Cpu::GatherRows(cpu, x, rows), Reference::GatherRows(reference, x, rows)));
+}
+
+INFERFLUX_CPU_TESTS(CpuRowsTest);
+
+}  // namespace
+}  // namespace inferflux::compute::testing

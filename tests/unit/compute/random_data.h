@@ -1,0 +1,93 @@
+// Seeded inputs for the compute tests: activations, and weight matrices in any block format.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/half.h"
+#include "compute/host/arena.h"
+#include "compute/params.h"
+#include "formats/quant/blocks.h"
+#include "formats/tensor_type.h"
+
+namespace inferflux::compute::testing {
+
+inline host::Buffer RandomBuffer(host::Arena& arena, std::mt19937& random, int64_t rows, int64_t cols) {
+  std::normal_distribution<float> normal;
+  host::Buffer out = arena.Allocate(rows, cols);
+  for (float& value : out.values()) value = normal(random);
+  return out;
+}
+
+// A weight matrix and the bytes that it borrows.
+struct OwnedMatrix {
+  std::vector<std::byte> bytes;
+  HostMatrix matrix;
+};
+
+namespace internal {
+
+template <class Block, class Fix>
+void FillBlocks(std::vector<std::byte>& bytes, const Fix& fix) {
+  for (size_t at = 0; at < bytes.size(); at += sizeof(Block)) fix(*reinterpret_cast<Block*>(bytes.data() + at));
+}
+
+}  // namespace internal
+
+// Random bits in every field, but scales of a size that models have.
+inline OwnedMatrix RandomMatrix(formats::TensorType type, std::mt19937& random, int64_t rows, int64_t cols) {
+  using namespace formats;  // NOLINT: the block structs
+  OwnedMatrix out;
+  out.bytes.resize(static_cast<size_t>(*RowBytes(type, static_cast<uint64_t>(cols))) * rows);
+  for (std::byte& byte : out.bytes) byte = static_cast<std::byte>(random());
+  std::normal_distribution<float> normal(0.0f, 0.05f);
+  std::uniform_real_distribution<float> uniform(0.5f, 1.5f);
+  const auto small = [&](float size) { return ToFp16(size * uniform(random)); };
+  const auto plain = [&](auto convert) {
+    using T = decltype(convert(0.0f));
+    internal::FillBlocks<T>(out.bytes, [&](T& value) { value = convert(normal(random)); });
+  };
+  switch (type) {
+    case TensorType::kF32:
+      plain([](float x) { return x; });
+      break;
+    case TensorType::kF16:
+      plain([](float x) { return ToFp16(x); });
+      break;
+    case TensorType::kBf16:
+      plain([](float x) { return ToBf16(x); });
+      break;
+    case TensorType::kQ8_0:
+      internal::FillBlocks<BlockQ8_0>(out.bytes, [&](auto& b) { b.d = small(0.001f); });
+      break;
+    case TensorType::kQ4_0:
+      internal::FillBlocks<BlockQ4_0>(out.bytes, [&](auto& b) { b.d = small(0.01f); });
+      break;
+    case TensorType::kQ5_0:
+      internal::FillBlocks<BlockQ5_0>(out.bytes, [&](auto& b) { b.d = small(0.005f); });
+      break;
+    case TensorType::kQ6_K:
+      internal::FillBlocks<BlockQ6_K>(out.bytes, [&](auto& b) { b.d = small(3e-5f); });
+      break;
+    case TensorType::kQ4_K:
+    case TensorType::kQ5_K: {
+      const bool four = type == TensorType::kQ4_K;
+      const auto fix = [&](auto& b) {
+        b.d = small(four ? 3e-4f : 1.5e-4f);
+        b.dmin = small(2e-3f);
+      };
+      four ? internal::FillBlocks<BlockQ4_K>(out.bytes, fix) : internal::FillBlocks<BlockQ5_K>(out.bytes, fix);
+      break;
+    }
+    default:
+      break;
+  }
+  out.matrix = {std::string(TensorTypeName(type)), type, rows, cols, out.bytes};
+  return out;
+}
+
+}  // namespace inferflux::compute::testing
