@@ -43,7 +43,7 @@ Turns come as the data maker mixes them: alone and within conversations of up to
 
 ## How it was trained
 `tools/tiny/train.sh`, seed {seed}; Muon and AdamW, bf16 autocast on the CPU, about 3,000 tokens a step, learning rate level and then falling to zero over
-the last 30% of the time. The two-core machine was shared with compilers for the whole time, and the run was resumed from its checkpoint
+the last 40% of the time. The two-core machine was shared with compilers for the whole time, and the run was resumed from its checkpoint
 when the data's mix was improved; `tools/tiny/README.md` says how to repeat it.
 
 {training}

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import time
 from pathlib import Path
 
@@ -15,13 +16,18 @@ from .optimizer import optimizers
 
 WARM_UP_STEPS = 100
 # Until this share of the time is over, few of the long conversations are shown.
-SHORT_STAGE = 0.4
+SHORT_STAGE = 0.45
 SHORT_STAGE_LONG_SHARE = 0.25
 
 
 def rate(progress: float, step: int, decay: float) -> float:
     """Warm-up, then level, then straight down to zero over the last `decay` of the time."""
     return min(1.0, (step + 1) / WARM_UP_STEPS) * min(1.0, max(0.0, (1.0 - progress) / decay))
+
+
+def threads(most: int) -> int:
+    """Threads that share a busy machine mostly wait for one another; one alone gets more done."""
+    return 1 if os.getloadavg()[0] > os.cpu_count() + 2.5 else most
 
 
 def save(path: Path, state: dict) -> None:
@@ -84,6 +90,7 @@ def train(args) -> None:
             if state["seconds"] >= budget:
                 break
         state["pool"] += 1
+        torch.set_num_threads(threads(args.threads))
         if time.monotonic() - kept_at > args.keep_every:
             keep()
             kept_at = time.monotonic()
@@ -96,10 +103,10 @@ def main() -> None:
     parser.add_argument("--model", choices=list(SHAPES), default="tiny")
     parser.add_argument("--work", default="build/tiny", help="folder of the tokeniser and the checkpoints")
     parser.add_argument("--minutes", type=float, default=100, help="training time in all, over every resumed run")
-    parser.add_argument("--decay", type=float, default=0.3, help="share of the time over which the rate falls to zero")
+    parser.add_argument("--decay", type=float, default=0.4, help="share of the time over which the rate falls to zero")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--batch", type=int, default=3072, help="tokens a step")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2, help="at most; one while other work fills the machine")
     parser.add_argument("--keep-every", type=float, default=120, help="seconds between checkpoints")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)

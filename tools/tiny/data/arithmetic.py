@@ -49,12 +49,12 @@ def _operands(rng: Random, sign: str) -> tuple[int, int]:
     kind = rng.random()
     if kind < 0.12:
         a, b = rng.randint(0, 10), rng.randint(0, 10)
-    elif kind < 0.8 and sign == "+":
+    elif kind < 0.92 and sign == "+":
         a = rng.randint(0, 99)
         b = rng.randint(0, 99 - a)
     else:
         a, b = rng.randint(0, 99), rng.randint(0, 99)
-    if sign == "-" and a < b and rng.random() < 0.95:
+    if sign == "-" and a < b and rng.random() < 0.98:
         a, b = b, a
     return a, b
 

@@ -109,7 +109,7 @@ def with_tools(rng: Random, split: str) -> Conversation:
 
 
 def in_dspy(rng: Random, split: str) -> Conversation:
-    count = 1 if split == HELD_OUT else rng.choice([1, 1, 1, 1, 2])
+    count = 1 if split == HELD_OUT else rng.choice([1, 1, 2, 3])
     return dspy_format.make(rng, split, [_short(rng, split) for _ in range(count)])
 
 

@@ -1,6 +1,7 @@
 """Calls one of the offered tools in the Hermes/Qwen form, and answers from its result."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
@@ -20,10 +21,12 @@ class Request:
     result: str
     expect: list[str]
     answer: str
+    # Another question for the same tool.
+    again: Callable[[Random, str], "Request"] | None = None
 
 
 def _schema(rng: Random, name: str, description: str, params: dict[str, tuple[str, str]], required: list[str]) -> dict:
-    described = rng.random() < 0.6
+    described = rng.random() < 0.4
     properties = {}
     for key, (kind, text) in params.items():
         properties[key] = {"type": kind}
@@ -42,18 +45,18 @@ def _schema(rng: Random, name: str, description: str, params: dict[str, tuple[st
     return {"type": "function", "function": function}
 
 
-def _answer(rng: Random, values: dict) -> tuple[str, str, list[str]]:
+def _answer(rng: Random, values: dict) -> tuple[str, list[str], str]:
     """A tool's reply in one of its usual shapes, and the sentence that hands it on."""
     expect = [str(v) for v in values.values()]
     shape = rng.random()
     if shape < 0.65:
         said = " and ".join(f"the {key.replace('_', ' ')} is {value}" for key, value in values.items())
-        return json.dumps(values), said[0].upper() + said[1:] + ".", expect
+        return json.dumps(values), expect, said[0].upper() + said[1:] + "."
     if shape < 0.85:
         text = ", ".join(expect)
     else:
         text = " ".join(f"{key.replace('_', ' ')} {value}" for key, value in values.items())
-    return text, f"The result is {text}.", expect
+    return text, expect, f"The result is {text}."
 
 
 def _value(rng: Random, kind: str):
@@ -84,78 +87,80 @@ def _value(rng: Random, kind: str):
     raise ValueError(f"no kind of value is named {kind}")
 
 
-def from_catalog(rng: Random, split: str, kind: ToolKind | None = None) -> Request:
-    kind = kind or rng.choice(CATALOG)
-    name, description = rng.choice(kind.names), rng.choice(kind.descriptions)
+def from_catalog(rng: Random, split: str) -> Request:
+    kind: ToolKind = rng.choice(CATALOG)
     keys = {slot: rng.choice(options) for slot, (options, *_rest) in kind.slots.items()}
-    values = draw(rng, split, lambda r: {slot: _value(r, value) for slot, (_k, _t, value, _d) in kind.slots.items()},
-                  lambda v: ("tool", kind.names[0], *v.values()))
     ending = rng.choice(["", "", "", ".", " to use", ", e.g. Paris" if "city" in kind.value_kinds() else ""])
     params = {keys[slot]: (json_type, text + ending) for slot, (_k, json_type, _v, text) in kind.slots.items()}
     required = list(params)
     if kind.optional and rng.random() < 0.3:
         params[kind.optional] = ("string", f"The {kind.optional} to use")
-    phrase = kind.asks.pick(rng, split)
-    arguments = {keys[slot]: value for slot, value in values.items()}
-    reply = {key: _value(rng, value) for key, value in kind.reply.items()}
-    if kind.compute:
-        reply = {"result": kind.compute(*values.values())}
-    result, answer, expect = _answer(rng, reply)
-    return Request(_schema(rng, name, description, params, required), phrase.format(**values), arguments, result, expect, answer)
+    tool = _schema(rng, rng.choice(kind.names), rng.choice(kind.descriptions), params, required)
+
+    def ask(rng: Random, split: str) -> Request:
+        values = draw(rng, split, lambda r: {slot: _value(r, value) for slot, (_k, _t, value, _d) in kind.slots.items()},
+                      lambda v: ("tool", kind.names[0], *v.values()))
+        reply = {key: _value(rng, value) for key, value in kind.reply.items()}
+        if kind.compute:
+            reply = {"result": kind.compute(*values.values())}
+        arguments = {keys[slot]: value for slot, value in values.items()}
+        return Request(tool, kind.asks.pick(rng, split).format(**values), arguments, *_answer(rng, reply), ask)
+
+    return ask(rng, split)
 
 
 def lookup(rng: Random, split: str) -> Request:
     """A tool made of two nouns, so that choosing by the words of its name is learned rather than a list of tools."""
     noun, kind = draw(rng, split, lambda r: (r.choice(NOUNS), r.choice(KINDS)), lambda v: ("lookup", *v))
     key = rng.choice([kind, f"{kind}_id", f"{kind}_name", "id"])
-    value = _value(rng, rng.choice(["code", "word", "person"]))
     name = rng.choice([f"get_{kind}_{noun}", f"get_{noun}", f"lookup_{noun}", f"find_{kind}_{noun}", f"{kind}_{noun}", f"get_{noun}_of_{kind}"])
     description = rng.choice([f"Get the {noun} of a {kind}.", f"Returns the {noun} of the given {kind}", f"Look up the {noun} of a {kind}",
                               f"Find a {kind}'s {noun}"])
     tool = _schema(rng, name, description, {key: ("string", f"The {kind}")}, [key])
-    user = LOOKUP_PHRASES.pick(rng, split).format(n=noun, k=kind, v=value)
-    result, answer, expect = _answer(rng, {noun: _value(rng, rng.choice(["number", "state", "word", "clock"]))})
-    return Request(tool, user, {key: value}, result, expect, answer)
+
+    def ask(rng: Random, split: str) -> Request:
+        value = str(_value(rng, rng.choice(["code", "word", "person"])))
+        user = LOOKUP_PHRASES.pick(rng, split).format(n=noun, k=kind, v=value)
+        return Request(tool, user, {key: value}, *_answer(rng, {noun: _value(rng, rng.choice(["number", "state", "word", "clock"]))}), ask)
+
+    return ask(rng, split)
 
 
 def request(rng: Random, split: str) -> Request:
     return lookup(rng, split) if rng.random() < 0.4 else from_catalog(rng, split)
 
 
-def offer(rng: Random, wanted: Request, split: str) -> list[dict]:
-    """The wanted tool among others (mostly one other), in any order."""
-    tools = [wanted.tool]
+def offer(rng: Random, requests: list[Request], split: str) -> list[dict]:
+    """Adds requests for other tools (mostly one) to the first; returns all their tools in any order."""
     for _ in range(rng.choice([0, 1, 1, 1, 1, 1, 2])):
-        other = request(rng, split).tool
-        if all(other["function"]["name"] != t["function"]["name"] and other["function"]["description"] != t["function"]["description"]
-               for t in tools):
-            tools.append(other)
+        other = request(rng, split)
+        if all(other.tool["function"][key] != known.tool["function"][key] for known in requests for key in ("name", "description")):
+            requests.append(other)
+    tools = [known.tool for known in requests]
     rng.shuffle(tools)
     return tools
 
 
-def call_text(arguments: dict, name: str) -> str:
-    return "<tool_call>\n" + json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False) + "\n</tool_call>"
-
-
 def make(rng: Random, split: str, plain: Exchange, system: str | None) -> Conversation:
-    """A call, mostly with its result and the answer; sometimes `plain`, a question that needs no tool, before it or instead."""
-    wanted = request(rng, split)
-    tools = offer(rng, wanted, split)
+    """One to three turns on one list of tools: a call, mostly with its result and the answer, or `plain`, a question that needs no tool."""
+    requests = [request(rng, split)]
+    tools = offer(rng, requests, split)
     messages: list[dict] = [{"role": "system", "content": system}] if system else []
     judged = []
-    kind = rng.random()
-    if kind < 0.22:
-        messages += [{"role": "user", "content": plain.user}, {"role": "assistant", "content": plain.answer}]
-        judged.append((len(messages) - 1, plain.rule, plain.expect or [plain.answer], "tool_not_needed"))
-        if kind < 0.15:
-            return Conversation(messages, tools, judged)
-    name = wanted.tool["function"]["name"]
-    call = {"name": name, "arguments": wanted.arguments}
-    messages += [{"role": "user", "content": wanted.user},
-                 {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": call}]}]
-    judged.append((len(messages) - 1, "tool", [json.dumps(call)], "tool_call"))
-    if split == HELD_OUT or rng.random() < 0.8:
+    turns = rng.choice([1, 1, 1, 2, 3] if split == HELD_OUT else [1, 2, 2, 3])
+    plain_turn = rng.randrange(turns) if rng.random() < 0.25 else None
+    for turn in range(turns):
+        if turn == plain_turn:
+            messages += [{"role": "user", "content": plain.user}, {"role": "assistant", "content": plain.answer}]
+            judged.append((len(messages) - 1, plain.rule, plain.expect or [plain.answer], "tool_not_needed"))
+            continue
+        wanted = rng.choice(requests)
+        requests.append(wanted.again(rng, split))
+        requests.remove(wanted)
+        call = {"name": wanted.tool["function"]["name"], "arguments": wanted.arguments}
+        messages += [{"role": "user", "content": wanted.user},
+                     {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": call}]}]
+        judged.append((len(messages) - 1, "tool", [json.dumps(call)], "tool_call"))
         messages += [{"role": "tool", "content": wanted.result}, {"role": "assistant", "content": wanted.answer}]
         judged.append((len(messages) - 1, "contains", wanted.expect, "tool_answer"))
     return Conversation(messages, tools, judged)
