@@ -1,0 +1,59 @@
+// A model's chat template: from messages and tools to the text of the prompt, with the origin of every byte.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "text/text_span.h"
+
+namespace inferflux::text {
+
+namespace jinja {
+struct Template;
+}
+
+struct RenderOptions {
+  // What strftime_now() shows; the system clock's UTC time where it is absent.
+  std::optional<std::chrono::sys_seconds> now;
+  // Context variables that the model's own files set. Their strings may match control tokens, as the template's own
+  // text may; a caller must not let a request set a variable of such a name.
+  std::vector<std::string> trusted_variables = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                                "pad_token", "cls_token", "mask_token"};
+  // One step is roughly one evaluated node, one visited item, or 32 copied bytes.
+  uint64_t max_steps = 20'000'000;
+  // Live bytes of all values while rendering, the context included.
+  uint64_t max_memory_bytes = 512ULL << 20;
+  uint64_t max_output_bytes = 64ULL << 20;
+  // Nested evaluations: expressions within expressions, blocks within blocks, macros that call macros.
+  int max_recursion_depth = 1000;
+};
+
+// Jinja2 3.1's ImmutableSandboxedEnvironment as Hugging Face's transformers sets it up: trim_blocks, lstrip_blocks,
+// loop controls, tojson as plain json.dumps, raise_exception, strftime_now, {% generation %}. Differences: an int has
+// 64 bits, {% include %} and its kin and the filters pprint, random, striptags, urlize and wordwrap are refused.
+//
+// Immutable after Compile, so that any number of threads may render at once.
+class ChatTemplate {
+ public:
+  // kInvalidArgument, with the line, for what Jinja2 does not compile and for what is not supported.
+  static Result<ChatTemplate> Compile(std::string_view source);
+
+  // `context` holds the variables: messages, tools, add_generation_prompt, bos_token, ... Absent ones are undefined.
+  // Neighbouring spans differ in trust; their texts, joined, are the rendered text. Errors name the template's line:
+  // kInvalidArgument where the template raises or cannot go on, kResourceExhausted where it reaches a limit.
+  Result<std::vector<TextSpan>> Render(const boost::json::object& context, const RenderOptions& options = {}) const;
+
+ private:
+  explicit ChatTemplate(std::shared_ptr<const jinja::Template> parsed) : parsed_(std::move(parsed)) {}
+
+  std::shared_ptr<const jinja::Template> parsed_;
+};
+
+}  // namespace inferflux::text
