@@ -65,7 +65,8 @@ TEST(HostileGguf, Metadata) {
   EXPECT_THAT(ErrorOf(GgufBytes().Header(0, 1).Key("k", Type::kArray).Put(99u).Put<uint64_t>(1).Zeros(8)),
               HasSubstr("value type 99"));
   EXPECT_THAT(ErrorOf(GgufBytes().Header(0, 1).Key("k", Type::kBool).Put<uint8_t>(2)), HasSubstr("neither 0 nor 1"));
-  EXPECT_THAT(ErrorOf(GgufBytes().Header(0, 1).Key("", Type::kBool).Put<uint8_t>(1).Zeros(8)), HasSubstr("0 bytes, not 1"));
+  EXPECT_THAT(ErrorOf(GgufBytes().Header(0, 1).Key("", Type::kBool).Put<uint8_t>(1).Zeros(8)),
+              HasSubstr("0 bytes, not 1"));
   EXPECT_THAT(ErrorOf(GgufBytes().Header(0, 1).Key(std::string(70000, 'k'), Type::kBool).Put<uint8_t>(1)),
               HasSubstr("70000 bytes"));
   EXPECT_THAT(

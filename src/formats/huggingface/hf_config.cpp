@@ -1,0 +1,222 @@
+#include "formats/huggingface/hf_config.h"
+
+#include <filesystem>
+#include <initializer_list>
+
+namespace inferflux::formats {
+namespace {
+
+constexpr uint32_t kMaxDimension = 1u << 24;
+constexpr uint32_t kMaxLayers = 4096;
+
+// Collects the first failure of many reads, so that the reads below stay one line each.
+class FieldReader {
+ public:
+  explicit FieldReader(const JsonObject& object) : object_(object) {}
+
+  // The first of `names` that the object has.
+  template <class T>
+  void Read(std::initializer_list<std::string_view> names, std::optional<T>& out) {
+    for (const std::string_view name : names) {
+      if (failure_) return;
+      auto found = object_.Find<T>(name);
+      if (!found) {
+        failure_ = std::move(found.error());
+      } else if (*found) {
+        out = std::move(**found);
+        return;
+      }
+    }
+  }
+
+  template <class T>
+  void Read(std::initializer_list<std::string_view> names, T& out) {
+    std::optional<T> found;
+    Read(names, found);
+    if (found) out = std::move(*found);
+  }
+
+  Status status() const { return failure_ ? Status(tl::make_unexpected(*failure_)) : Status(); }
+
+ private:
+  const JsonObject& object_;
+  std::optional<Error> failure_;
+};
+
+Result<HfRopeScaling> ReadRopeScaling(const JsonObject& object) {
+  HfRopeScaling rope;
+  FieldReader reader(object);
+  reader.Read({"rope_type", "type"}, rope.type);
+  reader.Read({"factor"}, rope.factor);
+  reader.Read({"original_max_position_embeddings"}, rope.original_context);
+  reader.Read({"low_freq_factor"}, rope.low_freq_factor);
+  reader.Read({"high_freq_factor"}, rope.high_freq_factor);
+  reader.Read({"beta_fast"}, rope.beta_fast);
+  reader.Read({"beta_slow"}, rope.beta_slow);
+  reader.Read({"attention_factor"}, rope.attention_factor);
+  reader.Read({"mscale"}, rope.mscale);
+  reader.Read({"mscale_all_dim"}, rope.mscale_all_dim);
+  reader.Read({"short_factor"}, rope.short_factor);
+  reader.Read({"long_factor"}, rope.long_factor);
+  if (auto status = reader.status(); !status) return Forward(status);
+  if (rope.type.empty()) rope.type = "default";
+  return rope;
+}
+
+Result<HfQuantization> ReadQuantization(const JsonObject& object) {
+  HfQuantization quantization;
+  FieldReader reader(object);
+  reader.Read({"quant_method"}, quantization.method);
+  reader.Read({"bits", "w_bit"}, quantization.bits);
+  reader.Read({"group_size", "q_group_size"}, quantization.group_size);
+  reader.Read({"desc_act"}, quantization.desc_act);
+  reader.Read({"sym"}, quantization.symmetric);
+  reader.Read({"zero_point"}, quantization.zero_point);
+  reader.Read({"version"}, quantization.version);
+  if (auto status = reader.status(); !status) return Forward(status);
+  return quantization;
+}
+
+void ReadShape(FieldReader& reader, HfConfig& config) {
+  reader.Read({"vocab_size"}, config.vocab_size);
+  reader.Read({"hidden_size", "n_embd", "d_model"}, config.hidden_size);
+  reader.Read({"num_hidden_layers", "n_layer", "n_layers"}, config.layers);
+  reader.Read({"num_attention_heads", "n_head", "n_heads"}, config.heads);
+  reader.Read({"num_key_value_heads"}, config.kv_heads);
+  reader.Read({"head_dim"}, config.head_dim);
+  reader.Read({"intermediate_size", "n_inner"}, config.intermediate_size);
+  reader.Read({"max_position_embeddings", "n_positions", "n_ctx"}, config.max_position);
+  reader.Read({"num_local_experts", "num_experts", "n_routed_experts"}, config.experts);
+  reader.Read({"num_experts_per_tok"}, config.experts_per_token);
+  reader.Read({"moe_intermediate_size"}, config.expert_intermediate_size);
+  reader.Read({"shared_expert_intermediate_size"}, config.shared_expert_intermediate_size);
+}
+
+void ReadDetails(FieldReader& reader, HfConfig& config) {
+  reader.Read({"rms_norm_eps"}, config.rms_norm_eps);
+  reader.Read({"layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"}, config.layer_norm_eps);
+  reader.Read({"hidden_activation", "hidden_act", "activation_function"}, config.hidden_act);
+  reader.Read({"rope_theta"}, config.rope_theta);
+  reader.Read({"rope_local_base_freq"}, config.local_rope_theta);
+  reader.Read({"partial_rotary_factor"}, config.partial_rotary_factor);
+  reader.Read({"sliding_window"}, config.sliding_window);
+  reader.Read({"use_sliding_window"}, config.use_sliding_window);
+  reader.Read({"layer_types"}, config.layer_types);
+  reader.Read({"attn_logit_softcapping"}, config.attn_logit_softcap);
+  reader.Read({"final_logit_softcapping"}, config.final_logit_softcap);
+  reader.Read({"query_pre_attn_scalar"}, config.query_pre_attn_scalar);
+  reader.Read({"norm_topk_prob"}, config.norm_topk_prob);
+  reader.Read({"bos_token_id"}, config.bos);
+  reader.Read({"pad_token_id"}, config.pad);
+  std::optional<bool> tied;
+  reader.Read({"tie_word_embeddings"}, tied);
+  config.tie_word_embeddings_given = tied.has_value();
+  config.tie_word_embeddings = tied.value_or(true);
+}
+
+// RoPE's parameters: "rope_scaling", or all of them under "rope_parameters" as newer files have it.
+Status ReadRope(const JsonObject& object, HfConfig& config) {
+  for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
+    const auto found = object.Find<JsonObject>(key);
+    if (!found) return tl::make_unexpected(found.error());
+    if (!*found) continue;
+    FieldReader reader(**found);
+    if (!config.rope_theta) reader.Read({"rope_theta"}, config.rope_theta);
+    if (!config.partial_rotary_factor) reader.Read({"partial_rotary_factor"}, config.partial_rotary_factor);
+    if (auto status = reader.status(); !status) return status;
+    auto rope = ReadRopeScaling(**found);
+    if (!rope) return Forward(rope);
+    if (rope->type != "default") config.rope_scaling = std::move(*rope);
+    return {};
+  }
+  return {};
+}
+
+Status CheckShape(HfConfig& config, const std::string& source) {
+  const std::pair<const char*, uint32_t> required[] = {{"vocab_size", config.vocab_size},
+                                                       {"hidden_size", config.hidden_size},
+                                                       {"num_hidden_layers", config.layers},
+                                                       {"num_attention_heads", config.heads}};
+  for (const auto& [name, value] : required) {
+    if (value == 0) return Fail(ErrorCode::kDataLoss, "{}: {} is missing or 0", source, name);
+  }
+  const std::pair<const char*, uint64_t> bounded[] = {
+      {"vocab_size", config.vocab_size},
+      {"hidden_size", config.hidden_size},
+      {"num_attention_heads", config.heads},
+      {"num_key_value_heads", config.kv_heads},
+      {"head_dim", config.head_dim},
+      {"intermediate_size", config.intermediate_size.value_or(0)},
+      {"num_experts", config.experts.value_or(0)},
+      {"moe_intermediate_size", config.expert_intermediate_size.value_or(0)}};
+  for (const auto& [name, value] : bounded) {
+    if (value > kMaxDimension)
+      return Fail(ErrorCode::kDataLoss, "{}: {} is {}; at most {} is served", source, name, value, kMaxDimension);
+  }
+  if (config.layers > kMaxLayers) {
+    return Fail(ErrorCode::kDataLoss, "{}: num_hidden_layers is {}; at most {} are served", source, config.layers,
+                kMaxLayers);
+  }
+  if (config.kv_heads == 0) config.kv_heads = config.heads;
+  if (config.heads % config.kv_heads != 0) {
+    return Fail(ErrorCode::kDataLoss, "{}: num_attention_heads {} is no multiple of num_key_value_heads {}", source,
+                config.heads, config.kv_heads);
+  }
+  if (config.head_dim == 0) {
+    if (config.hidden_size % config.heads != 0) {
+      return Fail(ErrorCode::kDataLoss,
+                  "{}: hidden_size {} is no multiple of num_attention_heads {}, and there is no head_dim", source,
+                  config.hidden_size, config.heads);
+    }
+    config.head_dim = config.hidden_size / config.heads;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<TokenId>> ReadTokenIds(const JsonObject& object, std::string_view key) {
+  const boost::json::value* value = object.FindValue(key);
+  if (value == nullptr) return std::vector<TokenId>{};
+  if (value->is_array()) return object.Get<std::vector<TokenId>>(key);
+  return object.Get<TokenId>(key).map([](TokenId id) { return std::vector<TokenId>{id}; });
+}
+
+Result<HfConfig> ParseHfConfig(JsonObject root) {
+  std::vector<std::string> architectures;
+  FieldReader outer(root);
+  outer.Read({"architectures"}, architectures);
+  if (auto status = outer.status(); !status) return Forward(status);
+  auto text_config = root.Find<JsonObject>("text_config");
+  if (!text_config) return Forward(text_config);
+  HfConfig config{.raw = *text_config ? **text_config : root};
+  const JsonObject& object = config.raw;
+  config.architectures = std::move(architectures);
+  FieldReader reader(object);
+  reader.Read({"model_type"}, config.model_type);
+  reader.Read({"dtype", "torch_dtype"}, config.torch_dtype);
+  ReadShape(reader, config);
+  ReadDetails(reader, config);
+  if (auto status = reader.status(); !status) return Forward(status);
+  if (auto rope = ReadRope(object, config); !rope) return Forward(rope);
+  auto eos = ReadTokenIds(object, "eos_token_id");
+  if (!eos) return Forward(eos);
+  config.eos = std::move(*eos);
+  const auto quantization = root.Find<JsonObject>("quantization_config");
+  if (!quantization) return tl::make_unexpected(quantization.error());
+  if (*quantization) {
+    auto read = ReadQuantization(**quantization);
+    if (!read) return Forward(read);
+    config.quantization = std::move(*read);
+  }
+  if (auto checked = CheckShape(config, object.source()); !checked) return Forward(checked);
+  return config;
+}
+
+Result<HfConfig> ReadHfConfig(const std::string& directory) {
+  auto root = JsonObject::ReadFile((std::filesystem::path(directory) / "config.json").string());
+  if (!root) return Forward(root);
+  return ParseHfConfig(std::move(*root));
+}
+
+}  // namespace inferflux::formats

@@ -1,0 +1,80 @@
+// A Hugging Face model's config.json, as far as decoder and encoder text models go.
+//
+// Families name the same thing differently (n_embd, hidden_size): the struct has one name. What it lacks is in `raw`.
+// Where a multimodal model keeps its language model in "text_config", that is what is read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/token_id.h"
+#include "formats/json/json_object.h"
+
+namespace inferflux::formats {
+
+struct HfRopeScaling {
+  std::string type;  // "linear", "dynamic", "yarn", "llama3", "longrope" (once "su"), "default"
+  std::optional<double> factor;
+  std::optional<uint32_t> original_context;
+  std::optional<double> low_freq_factor, high_freq_factor;       // llama3
+  std::optional<double> beta_fast, beta_slow, attention_factor;  // yarn
+  std::optional<double> mscale, mscale_all_dim;                  // yarn, DeepSeek's way
+  std::vector<float> short_factor, long_factor;                  // longrope: one a pair of dimensions
+};
+
+struct HfQuantization {
+  std::string method;  // "gptq", "awq", "fp8", "mxfp4", ...
+  uint32_t bits = 0;
+  int32_t group_size = 0;  // -1: one group a column
+  bool desc_act = false;
+  bool symmetric = true;
+  bool zero_point = false;  // AWQ
+  std::string version;      // AWQ: "gemm", "gemv"
+};
+
+struct HfConfig {
+  std::vector<std::string> architectures;  // "LlamaForCausalLM"
+  std::string model_type;                  // "llama"
+  std::optional<std::string> torch_dtype;
+
+  uint32_t vocab_size = 0;
+  uint32_t hidden_size = 0;
+  uint32_t layers = 0;
+  uint32_t heads = 0;
+  uint32_t kv_heads = 0;  // heads, where the file does not say
+  uint32_t head_dim = 0;  // hidden_size / heads, where the file does not say
+  std::optional<uint32_t> intermediate_size;
+  std::optional<uint32_t> max_position;
+  std::optional<double> rms_norm_eps, layer_norm_eps;
+  std::optional<std::string> hidden_act;
+  std::optional<double> rope_theta, partial_rotary_factor, local_rope_theta;
+  std::optional<HfRopeScaling> rope_scaling;
+  std::optional<uint32_t> sliding_window;
+  std::optional<bool> use_sliding_window;
+  std::vector<std::string> layer_types;  // "full_attention", "sliding_attention"
+  bool tie_word_embeddings = true;       // transformers' default; a family's own default is the converter's business
+  bool tie_word_embeddings_given = false;
+  std::optional<double> attn_logit_softcap, final_logit_softcap, query_pre_attn_scalar;
+
+  std::optional<uint32_t> experts, experts_per_token, expert_intermediate_size, shared_expert_intermediate_size;
+  std::optional<bool> norm_topk_prob;
+
+  std::optional<TokenId> bos, pad;
+  std::vector<TokenId> eos;  // one or several
+
+  std::optional<HfQuantization> quantization;
+  JsonObject raw;  // the object that all this was read from
+};
+
+// Sizes are range-checked: dimensions above 2^24 and layers above 4096 are errors, as are head counts that do not
+// divide.
+Result<HfConfig> ParseHfConfig(JsonObject root);
+Result<HfConfig> ReadHfConfig(const std::string& directory);
+
+// One id or a list of ids, as the files write end-of-sequence tokens; empty where `key` is absent.
+Result<std::vector<TokenId>> ReadTokenIds(const JsonObject& object, std::string_view key);
+
+}  // namespace inferflux::formats
