@@ -1,0 +1,18 @@
+#include "engine/native/create_cpu_engine.h"
+
+#include "base/cpu_features.h"
+#include "compute/cpu/cpu_backend.h"
+#include "engine/native/native_engine.h"
+
+namespace inferflux::engine {
+
+Result<std::unique_ptr<InferenceBackend>> CreateCpuEngine(ThreadPool& pool, model::ModelConfig config,
+                                                          std::shared_ptr<const model::ModelSource> source,
+                                                          const EngineOptions& options) {
+  const auto isa = SelectCpuIsa();
+  if (!isa) return tl::make_unexpected(isa.error());
+  return CreateNativeEngine<compute::Cpu>(std::make_unique<compute::Cpu::Context>(pool, *isa), std::move(config),
+                                          std::move(source), options);
+}
+
+}  // namespace inferflux::engine
