@@ -1,93 +1,107 @@
 #!/usr/bin/env python3
 """Makes tests/data/models/: for each family a tiny random model as GGUF, and what transformers computes with it.
 
-usage: golden_models.py [OUT_DIR] [--family NAME]
+usage: golden_models.py [OUT_DIR] [--family NAME]...
 Needs torch, transformers and gguf (PyPI). NAME.gguf holds the weights in float32; NAME.golden.gguf holds `tokens` (a
-random prompt and the tokens that transformers decodes greedily after it), `prompt_length`, and `logits` of every position,
-in float32. Seeded: the same versions write the same files.
+random prompt and the tokens that transformers decodes greedily after it), `prompt_length`, the `context` that the model is
+configured for (0: its own), and `logits` of every position, in float32. Seeded: the same versions write the same files.
 """
 import argparse
 import pathlib
+import zlib
 
 import gguf
 import numpy as np
 import torch
-import transformers
+import transformers as hf
+
+import golden_gguf
+from golden_gguf import ARCH
 
 PROMPT, DECODED, VOCAB = 24, 32, 96
 SHAPE = dict(vocab_size=VOCAB, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-             num_key_value_heads=2, max_position_embeddings=128, tie_word_embeddings=False, attn_implementation="eager")
-LLAMA3_ROPE = dict(rope_type="llama3", rope_theta=10000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
-                   original_max_position_embeddings=32)
+             num_key_value_heads=2, max_position_embeddings=128, tie_word_embeddings=False, attn_implementation="eager",
+             bos_token_id=1, eos_token_id=2, pad_token_id=0)
+ONE_LAYER = {**SHAPE, "num_hidden_layers": 1}
+TIED = {**SHAPE, "tie_word_embeddings": True}
+WINDOW = ["sliding_attention", "full_attention"]
 
-# name: (GGUF architecture, transformers' configuration, q and k are permuted as GGUF's Llama has them)
+
+def rope(kind, **parameters):
+    return dict(rope_parameters=dict(rope_type=kind, rope_theta=10000.0, **parameters))
+
+
+LONG_FACTORS = dict(long_factor=[2.0 + i for i in range(3)], short_factor=[1.0 + i / 8 for i in range(3)],
+                    partial_rotary_factor=0.75)
+MOE = dict(num_experts_per_tok=2, intermediate_size=32)
+
+# name: (GGUF architecture, transformers' configuration, the context that the model is configured for)
 FAMILIES = {
-    "llama": ("llama", lambda: transformers.LlamaConfig(**SHAPE), True),
-    "llama3": ("llama", lambda: transformers.LlamaConfig(**{**SHAPE, "tie_word_embeddings": True, "head_dim": 16},
-                                                         rope_parameters=LLAMA3_ROPE), True),
-    "mistral": ("llama", lambda: transformers.MistralConfig(**SHAPE, head_dim=8, sliding_window=16), True),
-    "qwen2": ("qwen2", lambda: transformers.Qwen2Config(**SHAPE), False),
-    "qwen3": ("qwen3", lambda: transformers.Qwen3Config(**SHAPE, head_dim=16), False),
+    "llama": (ARCH.LLAMA, hf.LlamaConfig, SHAPE),
+    "llama3": (ARCH.LLAMA, hf.LlamaConfig, TIED | dict(head_dim=16) | rope(
+        "llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=32)),
+    "llama_linear": (ARCH.LLAMA, hf.LlamaConfig, ONE_LAYER | rope("linear", factor=4.0)),
+    # Longer than it was trained for: transformers compute the base from the sequence's length, which is the context here.
+    "llama_dynamic": (ARCH.LLAMA, hf.LlamaConfig,
+                      ONE_LAYER | dict(max_position_embeddings=20) | rope("dynamic", factor=2.0), PROMPT + DECODED),
+    "mistral": (ARCH.LLAMA, hf.MistralConfig, SHAPE | dict(head_dim=8, sliding_window=16)),
+    "mixtral": (ARCH.LLAMA, hf.MixtralConfig, SHAPE | MOE | dict(num_local_experts=4)),
+    "qwen2": (ARCH.QWEN2, hf.Qwen2Config, SHAPE),
+    "qwen2_yarn": (ARCH.QWEN2, hf.Qwen2Config, ONE_LAYER | dict(head_dim=16) | rope(
+        "yarn", factor=4.0, original_max_position_embeddings=32)),
+    "qwen3": (ARCH.QWEN3, hf.Qwen3Config, SHAPE | dict(head_dim=16)),
+    "qwen2_moe": (ARCH.QWEN2MOE, hf.Qwen2MoeConfig, SHAPE | MOE | dict(
+        num_experts=4, moe_intermediate_size=24, shared_expert_intermediate_size=40)),
+    "qwen3_moe": (ARCH.QWEN3MOE, hf.Qwen3MoeConfig, SHAPE | MOE | dict(
+        num_experts=4, moe_intermediate_size=24, head_dim=16, norm_topk_prob=True)),
+    # Twice, on either side of LongRoPE's switch.
+    "phi3": (ARCH.PHI3, hf.Phi3Config, SHAPE | dict(
+        max_position_embeddings=256, original_max_position_embeddings=64, sliding_window=20) | rope(
+            "longrope", **LONG_FACTORS), 64),
+    "phi3_long": (ARCH.PHI3, hf.Phi3Config, ONE_LAYER | dict(
+        max_position_embeddings=256, original_max_position_embeddings=16) | rope("longrope", **LONG_FACTORS)),
+    "gemma2": (ARCH.GEMMA2, hf.Gemma2Config, TIED | dict(
+        head_dim=16, query_pre_attn_scalar=16, sliding_window=16, attn_logit_softcapping=5.0,
+        final_logit_softcapping=3.0)),
+    "gemma3": (ARCH.GEMMA3, hf.Gemma3TextConfig, TIED | dict(
+        num_hidden_layers=6, intermediate_size=32, head_dim=8, query_pre_attn_scalar=8, sliding_window=16)),
+    "granite": (ARCH.GRANITE, hf.GraniteConfig, TIED | dict(
+        embedding_multiplier=3.0, residual_multiplier=0.6, attention_multiplier=0.25, logits_scaling=2.0)),
+    "olmo2": (ARCH.OLMO2, hf.Olmo2Config, SHAPE),
+    "olmo3": (ARCH.OLMO2, hf.Olmo3Config, SHAPE | dict(sliding_window=16, layer_types=WINDOW) | dict(
+        rope_parameters=dict(sliding_attention=dict(rope_type="default", rope_theta=10000.0),
+                             full_attention=dict(rope_type="yarn", rope_theta=10000.0, factor=4.0,
+                                                 original_max_position_embeddings=32)))),
+    "smollm3": (ARCH.SMOLLM3, hf.SmolLM3Config, TIED | dict(num_hidden_layers=4, intermediate_size=32)),
+    "starcoder2": (ARCH.STARCODER2, hf.Starcoder2Config, TIED | dict(sliding_window=16)),
+    "gpt2": (ARCH.GPT2, hf.GPT2Config, dict(
+        vocab_size=VOCAB, n_embd=32, n_inner=64, n_layer=2, n_head=4, n_positions=64,
+        bos_token_id=1, eos_token_id=2, attn_implementation="eager")),
+    "gpt_oss": (ARCH.GPT_OSS, hf.GptOssConfig, SHAPE | MOE | dict(
+        num_local_experts=4, head_dim=16, sliding_window=16) | rope(
+            "yarn", factor=4.0, beta_fast=32.0, beta_slow=1.0, truncate=False, original_max_position_embeddings=32)),
 }
 
-NAMES = {
-    "model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
-    "lm_head.weight": "output.weight", "input_layernorm.weight": "attn_norm.weight",
-    "post_attention_layernorm.weight": "ffn_norm.weight", "mlp.gate_proj.weight": "ffn_gate.weight",
-    "mlp.up_proj.weight": "ffn_up.weight", "mlp.down_proj.weight": "ffn_down.weight",
-    "self_attn.o_proj.weight": "attn_output.weight", "self_attn.q_norm.weight": "attn_q_norm.weight",
-    "self_attn.k_norm.weight": "attn_k_norm.weight",
-    **{f"self_attn.{x}_proj.{kind}": f"attn_{x}.{kind}" for x in "qkv" for kind in ("weight", "bias")},
-}
+
+def randomise(model, architecture):
+    """Away from transformers' timid defaults: norms, biases and scores must matter too."""
+    for name, parameter in model.named_parameters():
+        fan_in = parameter.shape[-2] if architecture == ARCH.GPT_OSS and "experts" in name else parameter.shape[-1]
+        if parameter.ndim == 1 or name.endswith("_bias"):
+            parameter.add_(torch.randn_like(parameter) * 0.3)
+        else:
+            parameter.copy_(torch.randn_like(parameter) * (1.5 / fan_in ** 0.5))
+        if architecture == ARCH.GPT_OSS and name.endswith(("gate_up_proj", "down_proj")):
+            parameter.copy_(as_mxfp4(parameter))
+    if model.config.tie_word_embeddings:  # or every token would predict itself
+        model.get_input_embeddings().weight.mul_(0.2)
 
 
-def gguf_name(name):
-    if name.startswith("model.layers."):
-        _, _, layer, rest = name.split(".", 3)
-        return f"blk.{layer}.{NAMES[rest]}"
-    return NAMES[name]
-
-
-def interleave(weight, heads):
-    """GGUF's Llama order: rotary pairs, which transformers keep half a head apart, become neighbours."""
-    rows = weight.shape[0] // heads
-    return weight.reshape(heads, 2, rows // 2, -1).swapaxes(1, 2).reshape(weight.shape)
-
-
-def write_model(path, architecture, config, model, permuted):
-    w = gguf.GGUFWriter(path, architecture)
-    head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    w.add_context_length(config.max_position_embeddings)
-    w.add_embedding_length(config.hidden_size)
-    w.add_block_count(config.num_hidden_layers)
-    w.add_feed_forward_length(config.intermediate_size)
-    w.add_head_count(config.num_attention_heads)
-    w.add_head_count_kv(config.num_key_value_heads)
-    w.add_key_length(head_dim)
-    w.add_value_length(head_dim)
-    w.add_rope_dimension_count(head_dim)
-    w.add_rope_freq_base(config.rope_parameters["rope_theta"])
-    w.add_layer_norm_rms_eps(config.rms_norm_eps)
-    if architecture == "llama" and getattr(config, "sliding_window", None):
-        w.add_sliding_window(config.sliding_window)
-    if config.rope_parameters["rope_type"] == "llama3":
-        # The file holds what each plain frequency is divided by; transformers have the quotients.
-        plain = 1.0 / config.rope_parameters["rope_theta"] ** (np.arange(0, head_dim, 2) / head_dim)
-        scaled = model.model.rotary_emb.inv_freq.numpy()
-        w.add_tensor("rope_freqs.weight", (plain / scaled).astype(np.float32))
-    for name, tensor in model.state_dict().items():
-        if name == "lm_head.weight" and config.tie_word_embeddings:
-            continue
-        data = tensor.numpy().astype(np.float32)
-        if permuted and ".q_proj." in name:
-            data = interleave(data, config.num_attention_heads)
-        if permuted and ".k_proj." in name:
-            data = interleave(data, config.num_key_value_heads)
-        w.add_tensor(gguf_name(name), np.ascontiguousarray(data))
-    w.write_header_to_file()
-    w.write_kv_data_to_file()
-    w.write_tensors_to_file()
-    w.close()
+def as_mxfp4(weight):
+    """The values that MXFP4 keeps of the weight: blocks lie along the inputs."""
+    rows = np.ascontiguousarray(weight.swapaxes(-1, -2).numpy())
+    kind = gguf.GGMLQuantizationType.MXFP4
+    return torch.from_numpy(gguf.quants.dequantize(gguf.quants.quantize(rows, kind), kind)).swapaxes(-1, -2)
 
 
 def decode(model, prompt):
@@ -97,37 +111,37 @@ def decode(model, prompt):
     return tokens, model(torch.tensor([tokens])).logits[0].numpy()
 
 
+def make(out, name, architecture, config_class, parameters, context=0):
+    torch.manual_seed(zlib.crc32(name.encode()))
+    config = config_class(**parameters)
+    model = hf.AutoModelForCausalLM.from_config(config, attn_implementation="eager").float().eval()
+    randomise(model, architecture)
+    golden_gguf.write(out / f"{name}.gguf", architecture, config, model)
+    tokens, logits = decode(model, torch.randint(0, VOCAB, (PROMPT,)).tolist())
+    golden = gguf.GGUFWriter(out / f"{name}.golden.gguf", "golden")
+    golden.add_uint32("golden.prompt_length", PROMPT)
+    golden.add_uint32("golden.context", context)
+    golden.add_string("golden.made_by", f"transformers {hf.__version__}")
+    golden.add_tensor("tokens", np.array(tokens, np.int32))
+    golden.add_tensor("logits", logits.astype(np.float32))
+    golden.write_header_to_file()
+    golden.write_kv_data_to_file()
+    golden.write_tensors_to_file()
+    golden.close()
+    print(name, "logits", logits.shape, "rms", float(np.sqrt((logits**2).mean())), "distinct", len(set(tokens[PROMPT:])))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", nargs="?", type=pathlib.Path,
                         default=pathlib.Path(__file__).parents[1] / "tests" / "data" / "models")
-    parser.add_argument("--family", choices=FAMILIES)
+    parser.add_argument("--family", choices=FAMILIES, action="append")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     torch.set_grad_enabled(False)
-    for seed, (name, (architecture, make, permuted)) in enumerate(FAMILIES.items()):
-        if args.family not in (None, name):
-            continue
-        torch.manual_seed(seed)
-        config = make()
-        model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager").float().eval()
-        for parameter in model.parameters():  # away from transformers' timid defaults: norms and biases must matter too
-            if parameter.ndim == 1:
-                parameter.add_(torch.randn_like(parameter) * 0.3)
-            else:
-                parameter.copy_(torch.randn_like(parameter) * (1.5 / parameter.shape[-1] ** 0.5))
-        write_model(args.out / f"{name}.gguf", architecture, config, model, permuted)
-        tokens, logits = decode(model, torch.randint(0, VOCAB, (PROMPT,)).tolist())
-        golden = gguf.GGUFWriter(args.out / f"{name}.golden.gguf", architecture)
-        golden.add_uint32("golden.prompt_length", PROMPT)
-        golden.add_string("golden.made_by", f"transformers {transformers.__version__}")
-        golden.add_tensor("tokens", np.array(tokens, np.int32))
-        golden.add_tensor("logits", logits.astype(np.float32))
-        golden.write_header_to_file()
-        golden.write_kv_data_to_file()
-        golden.write_tensors_to_file()
-        golden.close()
-        print(name, "logits", logits.shape, "rms", float(np.sqrt((logits**2).mean())))
+    torch.set_num_threads(1)
+    for name in args.family or FAMILIES:
+        make(args.out, name, *FAMILIES[name])
 
 
 if __name__ == "__main__":

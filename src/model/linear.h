@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compute/backend.h"
+#include "compute/optional_ops.h"
 
 namespace inferflux::model {
 
@@ -38,6 +38,37 @@ class Linear {
 
   typename B::Matrix matrix_;
   std::optional<compute::Buffer<B>> bias_;
+};
+
+// One such product for each expert of a mixture; lines go to the experts that the routing names.
+template <class B>
+  requires compute::MoeRouting<B>
+class ExpertLinear {
+ public:
+  // `parts[e]` are stacked along their outputs. `biases`: [experts, outputs], or empty.
+  static Result<ExpertLinear> Load(typename B::Context& context, std::span<const std::vector<compute::HostMatrix>> parts,
+                                   std::span<const float> biases) {
+    auto experts = B::LoadExperts(context, parts);
+    if (!experts) return Forward(experts);
+    ExpertLinear out(std::move(*experts));
+    if (!biases.empty()) out.biases_ = B::LoadVector(context, biases);
+    return out;
+  }
+
+  // x: [rows, inputs] or [rows * used, inputs], to [rows * used, outputs].
+  compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x,
+                                const typename B::Routing& routing) const {
+    auto y = B::ExpertMatMul(context, x, experts_, routing);
+    return biases_ ? B::AddExpertBias(context, y, *biases_, routing) : std::move(y);
+  }
+
+  std::string Describe() const { return B::DescribeExperts(experts_); }
+
+ private:
+  explicit ExpertLinear(typename B::Experts experts) : experts_(std::move(experts)) {}
+
+  typename B::Experts experts_;
+  std::optional<compute::Buffer<B>> biases_;
 };
 
 }  // namespace inferflux::model

@@ -4,10 +4,32 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "compute/params.h"
 
 namespace inferflux::model {
+
+enum class QkNorm {
+  kNone,
+  kHead,   // RMSNorm on each head of q and k, before RoPE
+  kWhole,  // RMSNorm on the whole width of q and of k, before RoPE
+};
+
+// Where the layers of one model differ.
+struct LayerKind {
+  int32_t window = 0;   // 0: a token sees all before it; n: itself and the n-1 tokens before it
+  int32_t rope = 0;     // which of ModelConfig::ropes; kNoRope: positions are not rotated
+};
+inline constexpr int32_t kNoRope = -1;
+
+// The mixture of experts that takes the feed-forward network's place.
+struct MoeConfig {
+  int32_t experts = 0;  // 0: an ordinary feed-forward network
+  int32_t feed_forward = 0;         // of one expert
+  int32_t shared_feed_forward = 0;  // of the expert that every token goes to; 0: none
+  compute::RoutingParams routing;
+};
 
 struct ModelConfig {
   std::string architecture;  // as the file names it
@@ -19,16 +41,37 @@ struct ModelConfig {
   int32_t kv_heads = 0;
   int32_t head_dim = 0;
   int32_t feed_forward = 0;
-  int32_t context = 0;  // tokens that the model was trained for
+  int32_t context = 0;  // tokens that the model can serve: what it was trained for, or what its RoPE is stretched to
 
-  float norm_epsilon = 1e-5f;
+  std::vector<LayerKind> layer_kinds;  // [layers]
+
+  // --- positions ---
   compute::RopeStyle rope_style = compute::RopeStyle::kHalves;
-  compute::RopeSpec rope;
+  std::vector<compute::RopeSpec> ropes;
+  bool learned_positions = false;  // a table of [context, hidden] is added to the embedding
+
+  // --- norms ---
+  float norm_epsilon = 1e-5f;
+  bool layer_norm = false;    // LayerNorm with bias, in RMSNorm's place
+  bool input_norms = true;    // before attention and before the feed-forward network
+  bool output_norms = false;  // after them, before the residual is added
+  std::string feed_forward_norm = "ffn_norm";  // the tensor of the norm before the feed-forward network
+  QkNorm qk_norm = QkNorm::kNone;
+
+  // --- attention and feed-forward ---
   float attention_scale = 1.0f;
-  int32_t sliding_window = 0;  // 0: a token sees all before it
-  bool qkv_bias = false;
-  bool qk_norm = false;  // RMSNorm on each head of q and k, before RoPE
+  float attention_softcap = 0.0f;  // 0: none
+  bool attention_sinks = false;
+  bool qkv_bias = false;  // these biases must be there; others are used where the file has them
+  bool gated = true;      // act(gate) * up; otherwise act(up)
   compute::Activation activation = compute::Activation::kSilu;
+  MoeConfig moe;
+
+  // --- scales; 1 and 0 change nothing ---
+  float embedding_scale = 1.0f;
+  float residual_scale = 1.0f;  // of what a layer adds to its input
+  float logit_scale = 1.0f;
+  float logit_softcap = 0.0f;
 };
 
 }  // namespace inferflux::model

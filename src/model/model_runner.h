@@ -24,7 +24,9 @@ class ModelRunner {
   // `source` is kept, since a backend may read weights where they are mapped.
   static Result<ModelRunner> Load(typename B::Context& context, ModelConfig config,
                                   std::shared_ptr<const ModelSource> source, int32_t blocks, int32_t block_size) {
-    auto weights = WeightLoader<B>(context, config, *source).Load();
+    if (config.attention_sinks && !compute::AttentionSinks<B, Kv>) return MissingConcept<B>(config, "AttentionSinks");
+    if (config.logit_softcap != 0.0f && !compute::SoftCaps<B>) return MissingConcept<B>(config, "SoftCaps");
+    auto weights = LoadWeights<B>(context, config, *source);
     if (!weights) return Forward(weights);
     auto cache = B::template CreateKvCache<Kv>(context, {.layers = config.layers,
                                                          .kv_heads = config.kv_heads,
@@ -48,6 +50,9 @@ class ModelRunner {
   std::vector<std::string> Plan() const;
 
  private:
+  compute::Buffer<B> Embed(const compute::StepGeometry& geometry, const StepInputs<B>& step);
+  compute::Buffer<B> Logits(compute::View<B> x);
+
   ModelRunner(typename B::Context& context, ModelConfig config, std::shared_ptr<const ModelSource> source,
               ModelWeights<B> weights, typename B::template KvCache<Kv> cache)
       : context_(&context),
@@ -68,13 +73,38 @@ template <compute::Backend B, class Kv>
 compute::Buffer<B> ModelRunner<B, Kv>::Step(const compute::StepGeometry& geometry,
                                                std::span<const int32_t> output_rows) {
   StepInputs<B> step{B::LoadBatch(*context_, geometry), {}};
-  step.rope_angles = B::RopeAngles(*context_, step.batch, config_.rope);
-  auto x = B::Embed(*context_, weights_.embedding, step.batch);
-  for (int32_t i = 0; i < config_.layers; ++i) {
-    x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], std::move(x), step, cache_, i);
+  for (const compute::RopeSpec& rope : config_.ropes) {
+    step.rope_angles.push_back(B::RopeAngles(*context_, step.batch, rope));
   }
-  x = B::GatherRows(*context_, x, output_rows);
-  return weights_.output(*context_, B::RmsNorm(*context_, x, weights_.output_norm, config_.norm_epsilon));
+  auto x = Embed(geometry, step);
+  for (int32_t i = 0; i < config_.layers; ++i) {
+    x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], x, step, cache_, i);
+  }
+  return Logits(B::GatherRows(*context_, x, output_rows));
+}
+
+template <compute::Backend B, class Kv>
+  requires compute::PagedKv<B, Kv>
+compute::Buffer<B> ModelRunner<B, Kv>::Embed(const compute::StepGeometry& geometry, const StepInputs<B>& step) {
+  auto x = B::Embed(*context_, weights_.embedding, step.batch);
+  if (config_.embedding_scale != 1.0f) x = B::Scale(*context_, x, config_.embedding_scale);
+  if (weights_.positions) {
+    compute::StepGeometry places = geometry;  // a position's row is looked up as a token's is
+    places.tokens.assign(geometry.positions.begin(), geometry.positions.end());
+    x = B::Add(*context_, x, B::Embed(*context_, *weights_.positions, B::LoadBatch(*context_, places)));
+  }
+  return x;
+}
+
+template <compute::Backend B, class Kv>
+  requires compute::PagedKv<B, Kv>
+compute::Buffer<B> ModelRunner<B, Kv>::Logits(compute::View<B> x) {
+  auto logits = weights_.output(*context_, weights_.output_norm(*context_, x));
+  if (config_.logit_scale != 1.0f) logits = B::Scale(*context_, logits, config_.logit_scale);
+  if constexpr (compute::SoftCaps<B>) {
+    if (config_.logit_softcap != 0.0f) logits = B::SoftCap(*context_, logits, config_.logit_softcap);
+  }
+  return logits;
 }
 
 template <compute::Backend B, class Kv>
@@ -84,10 +114,9 @@ std::vector<std::string> ModelRunner<B, Kv>::Plan() const {
   for (size_t i = 0; i < weights_.layers.size(); ++i) {
     const auto& layer = weights_.layers[i];
     const std::string prefix = "layer " + std::to_string(i) + " ";
-    lines.push_back(prefix + "qkv: " + layer.qkv.Describe());
-    lines.push_back(prefix + "attention_out: " + layer.attention_out.Describe());
-    lines.push_back(prefix + "gate_up: " + layer.gate_up.Describe());
-    lines.push_back(prefix + "down: " + layer.down.Describe());
+    lines.push_back(prefix + "qkv: " + layer.attention.qkv.Describe());
+    lines.push_back(prefix + "attention_out: " + layer.attention.output.Describe());
+    for (const std::string& line : layer.feed_forward->Describe()) lines.push_back(prefix + line);
   }
   lines.push_back("output: " + weights_.output.Describe());
   return lines;

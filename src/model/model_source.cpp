@@ -39,15 +39,29 @@ Result<compute::HostMatrix> ModelSource::Matrix(std::string_view name, int64_t r
   return *found;
 }
 
-Result<std::vector<float>> ModelSource::Vector(std::string_view name, int64_t size) const {
-  auto row = Matrix(name, 1, size);
-  if (!row) return Forward(row);
-  if (!formats::CanDequantize(row->type)) {
+Result<compute::HostMatrix> ModelSource::Expert(std::string_view name, int32_t expert, int32_t experts, int64_t rows,
+                                                int64_t cols) const {
+  auto all = Matrix(name, experts * rows, cols);
+  if (!all) return all;
+  const size_t bytes = all->data.size() / static_cast<size_t>(experts);
+  all->data = all->data.subspan(static_cast<size_t>(expert) * bytes, bytes);
+  all->rows = rows;
+  return all;
+}
+
+Result<std::vector<float>> ModelSource::Values(std::string_view name, int64_t rows, int64_t cols) const {
+  auto matrix = Matrix(name, rows, cols);
+  if (!matrix) return Forward(matrix);
+  if (!formats::CanDequantize(matrix->type)) {
     return Fail(ErrorCode::kUnsupported, "{}: tensor '{}' is {}, which has no decoder", path_, name,
-                formats::TensorTypeName(row->type));
+                formats::TensorTypeName(matrix->type));
   }
-  std::vector<float> out(static_cast<size_t>(size));
-  formats::DequantizeRow(row->type, row->data.data(), out.data(), size);
+  std::vector<float> out(static_cast<size_t>(rows * cols));
+  const size_t bytes = matrix->data.size() / static_cast<size_t>(rows);
+  for (int64_t r = 0; r < rows; ++r) {
+    formats::DequantizeRow(matrix->type, matrix->data.data() + static_cast<size_t>(r) * bytes, out.data() + r * cols,
+                           cols);
+  }
   return out;
 }
 

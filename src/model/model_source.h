@@ -26,7 +26,14 @@ class ModelSource {
 
   // The same, checked: kNotFound where it is missing, kDataLoss where its shape is not [rows, cols]; both name the tensor.
   Result<compute::HostMatrix> Matrix(std::string_view name, int64_t rows, int64_t cols) const;
-  Result<std::vector<float>> Vector(std::string_view name, int64_t size) const;  // dequantised
+
+  // Slice `expert` of a tensor of [experts, rows, cols], checked in the same way.
+  Result<compute::HostMatrix> Expert(std::string_view name, int32_t expert, int32_t experts, int64_t rows,
+                                     int64_t cols) const;
+
+  // Dequantised, and checked in the same way.
+  Result<std::vector<float>> Values(std::string_view name, int64_t rows, int64_t cols) const;
+  Result<std::vector<float>> Vector(std::string_view name, int64_t size) const { return Values(name, 1, size); }
 
   int64_t parameters() const;
   std::string commonest_type() const;  // of the matrices, by number of weights: "BF16", "Q4_K", ...

@@ -1,8 +1,11 @@
 #include "model/families/common.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
+#include "model/families/metadata_numbers.h"
 #include "model/families/rope_scaling.h"
 
 namespace inferflux::model {
@@ -12,93 +15,168 @@ namespace {
 constexpr int32_t kMaxDimension = 1 << 24;
 constexpr int32_t kMaxLayers = 4096;
 constexpr int32_t kMaxHeadDim = 4096;
+constexpr int32_t kMaxContext = 1 << 30;
+constexpr int32_t kMaxExperts = 1 << 16;
+constexpr float kMaxScale = 1e6f;
 
-struct Size {
-  const char* key;
-  int32_t* value;
-  int32_t limit;
-  bool required;
-};
-
-Status ReadSizes(const ModelSource& source, const std::string& prefix, std::initializer_list<Size> sizes) {
-  for (const Size& size : sizes) {
-    const std::string key = prefix + size.key;
-    if (!size.required && !source.metadata().Contains(key)) continue;
-    const auto value = source.metadata().Get<int64_t>(key);
-    if (!value) return tl::make_unexpected(value.error());
-    if (*value < 1 || *value > size.limit) {
-      return Fail(ErrorCode::kDataLoss, "{}: {} is {}, which is not between 1 and {}", source.path(), key, *value,
-                  size.limit);
-    }
-    *size.value = static_cast<int32_t>(*value);
+Status ReadShape(const ModelSource& source, const std::string& prefix, ModelConfig* config) {
+  auto sizes = ReadSizes(source, prefix,
+                         {{"embedding_length", &config->hidden, kMaxDimension, true},
+                          {"block_count", &config->layers, kMaxLayers, true},
+                          {"attention.head_count", &config->heads, kMaxDimension, true},
+                          {"feed_forward_length", &config->feed_forward, kMaxDimension, true},
+                          {"context_length", &config->context, kMaxContext, true}});
+  if (!sizes) return sizes;
+  config->kv_heads = config->heads;
+  config->head_dim = config->hidden / config->heads;
+  int32_t value_length = 0;
+  sizes = ReadSizes(source, prefix,
+                    {{"attention.head_count_kv", &config->kv_heads, kMaxDimension, false},
+                     {"attention.key_length", &config->head_dim, kMaxHeadDim, false},
+                     {"attention.value_length", &value_length, kMaxHeadDim, false}});
+  if (!sizes) return sizes;
+  if (config->head_dim < 1 || config->head_dim > kMaxHeadDim) {
+    return Fail(ErrorCode::kDataLoss, "{}: {}attention.head_count of {} and {}embedding_length of {} make heads of {} "
+                "dimensions, which is not between 1 and {}", source.path(), prefix, config->heads, prefix,
+                config->hidden, config->head_dim, kMaxHeadDim);
   }
+  if (value_length != 0 && value_length != config->head_dim) {
+    return Fail(ErrorCode::kUnsupported, "{}: keys of {} and values of {} dimensions; only equal ones are supported",
+                source.path(), config->head_dim, value_length);
+  }
+  if (config->heads % config->kv_heads != 0) {
+    return Fail(ErrorCode::kDataLoss, "{}: {} query heads cannot share {} KV heads evenly", source.path(),
+                config->heads, config->kv_heads);
+  }
+
+  // The vocabulary's size is the embedding's own: some files leave the key out.
+  const compute::HostMatrix* embedding = source.Find("token_embd.weight");
+  if (embedding == nullptr) {
+    return Fail(ErrorCode::kNotFound, "{}: tensor 'token_embd.weight' is missing", source.path());
+  }
+  if (embedding->rows > kMaxDimension) {
+    return Fail(ErrorCode::kDataLoss, "{}: a vocabulary of {} tokens is above the limit of {}", source.path(),
+                embedding->rows, kMaxDimension);
+  }
+  config->vocab_size = static_cast<int32_t>(embedding->rows);
+  return {};
+}
+
+Status ReadScales(const ModelSource& source, const std::string& prefix, ModelConfig* config) {
+  struct Scale {
+    const char* key;
+    float* value;
+    float least, most;
+  };
+  config->attention_scale = 1.0f / std::sqrt(static_cast<float>(config->head_dim));
+  const char* epsilon = config->layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
+  if (!source.metadata().Contains(prefix + epsilon)) {
+    return Fail(ErrorCode::kNotFound, "{}: metadata key '{}{}' is missing", source.path(), prefix, epsilon);
+  }
+  for (const Scale& scale : {Scale{epsilon, &config->norm_epsilon, 0.0f, 1.0f},
+                             Scale{"attention.scale", &config->attention_scale, 1e-6f, kMaxScale},
+                             Scale{"attn_logit_softcapping", &config->attention_softcap, 0.0f, kMaxScale},
+                             Scale{"final_logit_softcapping", &config->logit_softcap, 0.0f, kMaxScale},
+                             Scale{"embedding_scale", &config->embedding_scale, 1e-6f, kMaxScale},
+                             Scale{"residual_scale", &config->residual_scale, 1e-6f, kMaxScale}}) {
+    const auto value = ReadNumber(source, prefix + scale.key, *scale.value, scale.least, scale.most);
+    if (!value) return tl::make_unexpected(value.error());
+    *scale.value = *value;
+  }
+  return {};
+}
+
+// Which layers have the window. GGUF says it as a period, or layer by layer.
+Result<std::vector<bool>> WindowedLayers(const ModelSource& source, const std::string& key, int32_t layers,
+                                         int32_t period) {
+  std::vector<bool> windowed;
+  const auto* entry = source.metadata().Find(key);
+  if (entry != nullptr && entry->type == formats::GgufValueType::kArray) {
+    const auto listed = source.metadata().Get<std::vector<bool>>(key);
+    if (!listed) return listed;
+    if (listed->size() < static_cast<size_t>(layers)) {
+      return Fail(ErrorCode::kDataLoss, "{}: {} has {} entries for {} layers", source.path(), key, listed->size(),
+                  layers);
+    }
+    return listed;
+  }
+  if (auto read = ReadSizes(source, "", {{key.c_str(), &period, kMaxLayers, false}}); !read) return Forward(read);
+  for (int32_t i = 0; i < layers; ++i) windowed.push_back(period == 0 || i % period < period - 1);
+  return windowed;
+}
+
+Status ReadLayerKinds(const ModelSource& source, const std::string& prefix, int32_t window_period,
+                      ModelConfig* config) {
+  const int32_t rope = config->learned_positions ? kNoRope : 0;
+  config->layer_kinds.assign(static_cast<size_t>(config->layers), {.rope = rope});
+  const auto window = source.metadata().GetOr<int64_t>(prefix + "attention.sliding_window", 0);
+  if (!window) return tl::make_unexpected(window.error());
+  // A window at least as long as the context hides nothing.
+  if (*window <= 0 || *window >= config->context) return {};
+  const auto windowed = WindowedLayers(source, prefix + "attention.sliding_window_pattern", config->layers,
+                                       window_period);
+  if (!windowed) return tl::make_unexpected(windowed.error());
+  for (size_t i = 0; i < config->layer_kinds.size(); ++i) {
+    if ((*windowed)[i]) config->layer_kinds[i].window = static_cast<int32_t>(*window);
+  }
+  return {};
+}
+
+Status ReadExperts(const ModelSource& source, const std::string& prefix, MoeConfig* moe, int32_t feed_forward) {
+  const auto experts = source.metadata().GetOr<int64_t>(prefix + "expert_count", 0);
+  if (!experts) return tl::make_unexpected(experts.error());
+  if (*experts == 0) return {};
+  moe->feed_forward = feed_forward;
+  auto sizes = ReadSizes(source, prefix,
+                         {{"expert_count", &moe->experts, kMaxExperts, true},
+                          {"expert_used_count", &moe->routing.used, kMaxExperts, true},
+                          {"expert_feed_forward_length", &moe->feed_forward, kMaxDimension, false},
+                          {"expert_shared_feed_forward_length", &moe->shared_feed_forward, kMaxDimension, false}});
+  if (!sizes) return sizes;
+  if (moe->routing.used > moe->experts) {
+    return Fail(ErrorCode::kDataLoss, "{}: {}expert_used_count is {}, but {}expert_count is {}", source.path(), prefix,
+                moe->routing.used, prefix, moe->experts);
+  }
+  const auto normalise = source.metadata().GetOr<bool>(prefix + "expert_weights_norm", moe->routing.normalise);
+  if (!normalise) return tl::make_unexpected(normalise.error());
+  moe->routing.normalise = *normalise;
   return {};
 }
 
 }  // namespace
 
-Result<ModelConfig> ReadDecoderConfig(const ModelSource& source) {
-  ModelConfig config;
+Result<ModelConfig> ReadDecoderConfig(const ModelSource& source, int32_t context, ModelConfig family,
+                                      int32_t window_period) {
+  ModelConfig config = std::move(family);
   auto architecture = source.metadata().Get<std::string>("general.architecture");
   if (!architecture) return Forward(architecture);
   config.architecture = *architecture;
   const std::string prefix = config.architecture + ".";
 
-  auto sizes = ReadSizes(source, prefix,
-                         {{"embedding_length", &config.hidden, kMaxDimension, true},
-                          {"block_count", &config.layers, kMaxLayers, true},
-                          {"attention.head_count", &config.heads, kMaxDimension, true},
-                          {"feed_forward_length", &config.feed_forward, kMaxDimension, true},
-                          {"context_length", &config.context, 1 << 30, true}});
-  if (!sizes) return Forward(sizes);
-  config.kv_heads = config.heads;
-  config.head_dim = config.hidden / config.heads;
-  int32_t value_length = 0;
-  sizes = ReadSizes(source, prefix,
-                    {{"attention.head_count_kv", &config.kv_heads, kMaxDimension, false},
-                     {"attention.key_length", &config.head_dim, kMaxHeadDim, false},
-                     {"attention.value_length", &value_length, kMaxHeadDim, false}});
-  if (!sizes) return Forward(sizes);
-  if (config.head_dim < 1 || config.head_dim > kMaxHeadDim) {
-    return Fail(ErrorCode::kDataLoss, "{}: {} heads of {} dimensions in all leave none for a head", source.path(),
-                config.heads, config.hidden);
-  }
-  if (value_length != 0 && value_length != config.head_dim) {
-    return Fail(ErrorCode::kUnsupported, "{}: keys of {} and values of {} dimensions; only equal ones are supported",
-                source.path(), config.head_dim, value_length);
-  }
-  if (config.heads % config.kv_heads != 0) {
-    return Fail(ErrorCode::kDataLoss, "{}: {} query heads cannot share {} KV heads evenly", source.path(), config.heads,
-                config.kv_heads);
-  }
+  if (auto read = ReadShape(source, prefix, &config); !read) return Forward(read);
+  if (auto read = ReadScales(source, prefix, &config); !read) return Forward(read);
+  if (auto read = ReadLayerKinds(source, prefix, window_period, &config); !read) return Forward(read);
+  if (auto read = ReadExperts(source, prefix, &config.moe, config.feed_forward); !read) return Forward(read);
+  if (config.learned_positions) return config;
 
-  // The vocabulary's size is the embedding's own: some files leave the key out.
-  const compute::HostMatrix* embedding = source.Find("token_embd.weight");
-  if (embedding == nullptr) return Fail(ErrorCode::kNotFound, "{}: tensor 'token_embd.weight' is missing", source.path());
-  if (embedding->rows > kMaxDimension) {
-    return Fail(ErrorCode::kDataLoss, "{}: a vocabulary of {} tokens is above the limit of {}", source.path(),
-                embedding->rows, kMaxDimension);
-  }
-  config.vocab_size = static_cast<int32_t>(embedding->rows);
-
-  auto epsilon = source.metadata().Get<float>(prefix + "attention.layer_norm_rms_epsilon");
-  if (!epsilon) return Forward(epsilon);
-  if (!(*epsilon >= 0.0f && *epsilon < 1.0f)) {
-    return Fail(ErrorCode::kDataLoss, "{}: {}attention.layer_norm_rms_epsilon is {}, which is not between 0 and 1",
-                source.path(), prefix, *epsilon);
-  }
-  config.norm_epsilon = *epsilon;
-  config.attention_scale = 1.0f / std::sqrt(static_cast<float>(config.head_dim));
-
-  auto window = source.metadata().GetOr<int64_t>(prefix + "attention.sliding_window", 0);
-  if (!window) return Forward(window);
-  // A window at least as long as the context hides nothing.
-  if (*window > 0 && *window < config.context) config.sliding_window = static_cast<int32_t>(*window);
-
-  auto rope = ReadRope(source, prefix, config.head_dim);
+  if (context == 0) context = config.context;
+  auto rope = ReadRope(source, config, context);
   if (!rope) return Forward(rope);
-  config.rope = std::move(*rope);
+  config.ropes.push_back(std::move(*rope));
+  if (source.metadata().Contains(prefix + "rope.scaling.dynamic_factor")) config.context = std::max(config.context, context);
   return config;
+}
+
+Status ReadWindowRope(const ModelSource& source, float base, ModelConfig* config) {
+  const auto read = ReadNumber(source, config->architecture + ".rope.freq_base_swa", base, 1.001f, 1e9f);
+  if (!read) return tl::make_unexpected(read.error());
+  auto rope = ReadUnscaledRope(source, *config, *read);
+  if (!rope) return Forward(rope);
+  config->ropes.push_back(std::move(*rope));
+  for (LayerKind& kind : config->layer_kinds) {
+    if (kind.window > 0) kind.rope = static_cast<int32_t>(config->ropes.size()) - 1;
+  }
+  return {};
 }
 
 }  // namespace inferflux::model

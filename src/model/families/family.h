@@ -11,19 +11,33 @@
 
 namespace inferflux::model {
 
+using ReadFamily = Result<ModelConfig>(const ModelSource& source, int32_t context);
+
 struct Family {
   std::string_view architecture;  // GGUF's general.architecture
-  Result<ModelConfig> (*read)(const ModelSource& source);
+  ReadFamily* read;
 };
 
 std::span<const Family> Families();
 
-// Reads and checks the configuration of any known family. kUnsupported names the architecture and lists the known ones.
-Result<ModelConfig> ReadModelConfig(const ModelSource& source);
+// Reads and checks the configuration of any known family. `context`: tokens that the model is configured for, by which RoPE
+// scaling is chosen; 0: what it was trained for. kUnsupported names the architecture and lists the known ones.
+Result<ModelConfig> ReadModelConfig(const ModelSource& source, int32_t context = 0);
 
 // --- the families' own files ---
-Result<ModelConfig> ReadLlama(const ModelSource& source);
-Result<ModelConfig> ReadQwen2(const ModelSource& source);
-Result<ModelConfig> ReadQwen3(const ModelSource& source);
+ReadFamily ReadLlama;
+ReadFamily ReadQwen2;
+ReadFamily ReadQwen3;
+ReadFamily ReadQwen2Moe;
+ReadFamily ReadQwen3Moe;
+ReadFamily ReadPhi3;
+ReadFamily ReadGemma2;
+ReadFamily ReadGemma3;
+ReadFamily ReadGranite;
+ReadFamily ReadOlmo2;
+ReadFamily ReadSmolLm3;
+ReadFamily ReadStarCoder2;
+ReadFamily ReadGpt2;
+ReadFamily ReadGptOss;
 
 }  // namespace inferflux::model

@@ -4,10 +4,8 @@
 
 namespace inferflux::model {
 
-Result<ModelConfig> ReadQwen2(const ModelSource& source) {
-  auto config = ReadDecoderConfig(source);
-  if (config) config->qkv_bias = true;
-  return config;
+Result<ModelConfig> ReadQwen2(const ModelSource& source, int32_t context) {
+  return ReadDecoderConfig(source, context, {.qkv_bias = true});
 }
 
 }  // namespace inferflux::model

@@ -4,10 +4,8 @@
 
 namespace inferflux::model {
 
-Result<ModelConfig> ReadQwen3(const ModelSource& source) {
-  auto config = ReadDecoderConfig(source);
-  if (config) config->qk_norm = true;
-  return config;
+Result<ModelConfig> ReadQwen3(const ModelSource& source, int32_t context) {
+  return ReadDecoderConfig(source, context, {.qk_norm = QkNorm::kHead});
 }
 
 }  // namespace inferflux::model

@@ -1,55 +1,150 @@
 #include "model/families/rope_scaling.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "model/families/metadata_numbers.h"
 
 namespace inferflux::model {
+namespace {
 
-Result<compute::RopeSpec> ReadRope(const ModelSource& source, const std::string& prefix, int32_t head_dim) {
-  const auto& metadata = source.metadata();
-  auto dims = metadata.GetOr<int64_t>(prefix + "rope.dimension_count", head_dim);
-  if (!dims) return Forward(dims);
-  if (*dims < 2 || *dims > head_dim || *dims % 2 != 0) {
-    return Fail(ErrorCode::kDataLoss, "{}: {}rope.dimension_count is {}; it must be even and at most the head's {}",
-                source.path(), prefix, *dims, head_dim);
-  }
-  auto base = metadata.GetOr<float>(prefix + "rope.freq_base", 10000.0f);
-  if (!base) return Forward(base);
-  if (!(*base > 1.0f) || !std::isfinite(*base)) {
-    return Fail(ErrorCode::kDataLoss, "{}: {}rope.freq_base is {}; it must be above 1", source.path(), prefix, *base);
-  }
+constexpr float kLargest = 1e9f;  // of a factor or a base: beyond it a file is broken
 
-  auto type = metadata.GetOr<std::string>(prefix + "rope.scaling.type", "none");
-  if (!type) return Forward(type);
-  float stretch = 1.0f;
-  if (*type == "linear") {
-    auto factor = metadata.Get<float>(prefix + "rope.scaling.factor");
-    if (!factor) return Forward(factor);
-    if (!(*factor > 0.0f) || !std::isfinite(*factor)) {
-      return Fail(ErrorCode::kDataLoss, "{}: {}rope.scaling.factor is {}; it must be positive", source.path(), prefix,
-                  *factor);
-    }
-    stretch = *factor;
-  } else if (*type != "none") {
-    return Fail(ErrorCode::kUnsupported, "{}: RoPE scaling '{}' is not supported; supported are none and linear, and "
-                "Llama 3's rope_freqs tensor", source.path(), *type);
-  }
+struct RopeReader {
+  const ModelSource& source;
+  const ModelConfig& config;
+  std::string prefix = config.architecture + ".rope.";
 
-  const auto pairs = *dims / 2;
-  std::vector<float> factors(static_cast<size_t>(pairs), 1.0f);
-  if (source.Find("rope_freqs.weight") != nullptr) {
-    auto read = source.Vector("rope_freqs.weight", pairs);
+  Result<int32_t> Dimensions() const;
+  Result<float> Number(const std::string& key, float fallback, float least = 1e-6f) const {
+    return ReadNumber(source, prefix + key, fallback, least, kLargest);
+  }
+  Result<int32_t> OriginalContext() const {
+    int32_t original = config.context;
+    auto read = ReadSizes(source, prefix, {{"scaling.original_context_length", &original, 1 << 30, false}});
     if (!read) return Forward(read);
-    factors = std::move(*read);
+    return original;
   }
-  compute::RopeSpec spec;
-  for (int64_t i = 0; i < pairs; ++i) {
-    if (!(factors[i] > 0.0f)) {
-      return Fail(ErrorCode::kDataLoss, "{}: rope_freqs.weight[{}] is {}; it must be positive", source.path(), i,
-                  factors[i]);
+  Result<std::vector<float>> Factors(const char* tensor, int32_t pairs) const;
+  Status Yarn(float base, int32_t dims, const RopeRules& rules, compute::RopeSpec* spec) const;
+};
+
+Result<int32_t> RopeReader::Dimensions() const {
+  const std::string key = prefix + "dimension_count";
+  auto dims = source.metadata().GetOr<int64_t>(key, config.head_dim);
+  if (!dims) return Forward(dims);
+  if (*dims < 2 || *dims > config.head_dim || *dims % 2 != 0) {
+    return Fail(ErrorCode::kDataLoss, "{}: {} is {}; it must be even and at most the head's {}", source.path(), key,
+                *dims, config.head_dim);
+  }
+  return static_cast<int32_t>(*dims);
+}
+
+// What each pair's frequency is divided by.
+Result<std::vector<float>> RopeReader::Factors(const char* tensor, int32_t pairs) const {
+  auto factors = source.Vector(tensor, pairs);
+  if (!factors) return factors;
+  for (size_t i = 0; i < factors->size(); ++i) {
+    if (!((*factors)[i] > 0.0f) || !std::isfinite((*factors)[i])) {
+      return Fail(ErrorCode::kDataLoss, "{}: {}[{}] is {}; it must be positive", source.path(), tensor, i,
+                  (*factors)[i]);
     }
-    const float exponent = static_cast<float>(2 * i) / static_cast<float>(*dims);
-    spec.inverse_frequencies.push_back(1.0f / std::pow(*base, exponent) / factors[i] / stretch);
   }
+  return factors;
+}
+
+std::vector<float> PlainFrequencies(float base, int32_t dims) {
+  std::vector<float> out;
+  for (int32_t i = 0; i < dims; i += 2) {
+    out.push_back(1.0f / std::pow(base, static_cast<float>(i) / static_cast<float>(dims)));
+  }
+  return out;
+}
+
+Status RopeReader::Yarn(float base, int32_t dims, const RopeRules& rules, compute::RopeSpec* spec) const {
+  const auto factor = Number("scaling.factor", 1.0f);
+  const auto original = OriginalContext();
+  if (!original) return tl::make_unexpected(original.error());
+  const auto fast = Number("scaling.yarn_beta_fast", 32.0f);
+  const auto slow = Number("scaling.yarn_beta_slow", 1.0f);
+  const auto share = Number("scaling.yarn_ext_factor", 1.0f, 0.0f);
+  for (const auto* number : {&factor, &fast, &slow, &share}) {
+    if (!*number) return tl::make_unexpected(number->error());
+  }
+  const auto magnitude = Number("scaling.yarn_attn_factor", *factor > 1.0f ? 0.1f * std::log(*factor) + 1.0f : 1.0f);
+  if (!magnitude) return tl::make_unexpected(magnitude.error());
+
+  // The pair that turns `rotations` times over the original context.
+  const auto pair_of = [&](double rotations) {
+    return dims * std::log(*original / (rotations * 2.0 * std::numbers::pi)) / (2.0 * std::log(double{base}));
+  };
+  double first = pair_of(*fast), last = pair_of(*slow);
+  if (rules.round_yarn_ramp) first = std::floor(first), last = std::ceil(last);
+  first = std::max(first, 0.0);
+  last = std::min(last, dims - 1.0);
+  if (last <= first) last = first + 0.001;
+  for (size_t i = 0; i < spec->inverse_frequencies.size(); ++i) {
+    const double ramp = std::clamp((static_cast<double>(i) - first) / (last - first), 0.0, 1.0);
+    const double kept = (1.0 - ramp) * *share;
+    spec->inverse_frequencies[i] *= static_cast<float>(kept + (1.0 - kept) / *factor);
+  }
+  spec->magnitude = *magnitude;
+  return {};
+}
+
+}  // namespace
+
+Result<compute::RopeSpec> ReadUnscaledRope(const ModelSource& source, const ModelConfig& config, float base) {
+  const auto dims = RopeReader{source, config}.Dimensions();
+  if (!dims) return tl::make_unexpected(dims.error());
+  return compute::RopeSpec{.inverse_frequencies = PlainFrequencies(base, *dims)};
+}
+
+Result<compute::RopeSpec> ReadRope(const ModelSource& source, const ModelConfig& config, int32_t context,
+                                   const RopeRules& rules) {
+  const RopeReader reader{source, config};
+  const auto dims = reader.Dimensions();
+  if (!dims) return tl::make_unexpected(dims.error());
+  auto base = reader.Number("freq_base", 10000.0f, 1.001f);
+  if (!base) return Forward(base);
+  const auto dynamic = reader.Number("scaling.dynamic_factor", 1.0f);
+  if (!dynamic) return tl::make_unexpected(dynamic.error());
+  if (*dynamic != 1.0f && context > config.context && *dims > 2) {
+    const float stretch = *dynamic * static_cast<float>(context) / static_cast<float>(config.context) - (*dynamic - 1);
+    *base *= std::pow(stretch, static_cast<float>(*dims) / static_cast<float>(*dims - 2));
+  }
+  compute::RopeSpec spec{.inverse_frequencies = PlainFrequencies(*base, *dims)};
+
+  const auto type = source.metadata().GetOr<std::string>(reader.prefix + "scaling.type", "none");
+  if (!type) return tl::make_unexpected(type.error());
+  if (*type == "linear") {
+    const auto factor = reader.Number("scaling.factor", 1.0f);
+    if (!factor) return tl::make_unexpected(factor.error());
+    for (float& frequency : spec.inverse_frequencies) frequency /= *factor;
+  } else if (*type == "yarn") {
+    if (auto done = reader.Yarn(*base, *dims, rules, &spec); !done) return Forward(done);
+  } else if (*type != "none" && *type != "longrope") {
+    return Fail(ErrorCode::kUnsupported, "{}: RoPE scaling '{}' is not supported; supported are none, linear, yarn and "
+                "longrope, and Llama 3's rope_freqs tensor", source.path(), *type);
+  }
+
+  const char* factors = source.Find("rope_freqs.weight") != nullptr ? "rope_freqs.weight" : nullptr;
+  if (*type == "longrope" || source.Find("rope_factors_long.weight") != nullptr) {
+    const auto original = reader.OriginalContext();
+    if (!original) return tl::make_unexpected(original.error());
+    factors = context > *original ? "rope_factors_long.weight" : "rope_factors_short.weight";
+  }
+  if (factors != nullptr) {
+    const auto divisors = reader.Factors(factors, *dims / 2);
+    if (!divisors) return tl::make_unexpected(divisors.error());
+    for (size_t i = 0; i < divisors->size(); ++i) spec.inverse_frequencies[i] /= (*divisors)[i];
+  }
+  const auto magnitude = reader.Number("scaling.attn_factor", 1.0f);
+  if (!magnitude) return tl::make_unexpected(magnitude.error());
+  spec.magnitude *= *magnitude;
   return spec;
 }
 

@@ -18,6 +18,7 @@ namespace inferflux::model::testing {
 
 struct Golden {
   int32_t prompt_length = 0;
+  int32_t context = 0;  // tokens that the model is configured for; 0: its own
   std::vector<TokenId> tokens;
   std::vector<float> logits;  // [tokens, vocab]
   int64_t vocab = 0;
@@ -36,6 +37,7 @@ inline Golden ReadGolden(const std::string& path) {
   const auto file = formats::GgufFile::Open(path);
   if (!file) throw std::runtime_error(file.error().message);
   golden.prompt_length = (*file)->metadata().Get<int32_t>("golden.prompt_length").value();
+  golden.context = (*file)->metadata().Get<int32_t>("golden.context").value();
   const auto* tokens = (*file)->FindTensor("tokens");
   golden.tokens.resize(tokens->elements());
   std::memcpy(golden.tokens.data(), tokens->data.data(), tokens->data.size());

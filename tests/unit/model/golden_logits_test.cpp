@@ -20,7 +20,7 @@ TEST_P(GoldenLogits, ReferenceEqualsTransformers) {
   const auto golden = testing::ReadGolden(testing::ModelPath(GetParam() + std::string(".golden.gguf")));
   const auto source = ModelSource::Open(testing::ModelPath(GetParam() + std::string(".gguf")));
   ASSERT_TRUE(source) << source.error().message;
-  const auto config = ReadModelConfig(**source);
+  const auto config = ReadModelConfig(**source, golden.context);
   ASSERT_TRUE(config) << config.error().message;
 
   compute::Reference::Context context;
@@ -41,7 +41,10 @@ TEST_P(GoldenLogits, ReferenceEqualsTransformers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GoldenLogits, ::testing::Values("llama", "llama3", "mistral", "qwen2", "qwen3"),
+INSTANTIATE_TEST_SUITE_P(Families, GoldenLogits, ::testing::Values("llama", "llama3", "llama_linear", "llama_dynamic", "mistral", "mixtral",
+                                           "qwen2", "qwen2_yarn", "qwen2_moe", "qwen3", "qwen3_moe", "phi3",
+                                           "phi3_long", "gemma2", "gemma3", "granite", "olmo2", "olmo3", "smollm3",
+                                           "starcoder2", "gpt2", "gpt_oss"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

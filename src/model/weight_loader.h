@@ -1,0 +1,169 @@
+// Puts tensors of one source onto one device, checked against what the configuration makes them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/optional_ops.h"
+#include "model/linear.h"
+#include "model/missing_concept.h"
+#include "model/model_config.h"
+#include "model/model_source.h"
+#include "model/norm.h"
+
+namespace inferflux::model {
+
+// One tensor of a product: NAME.weight, and NAME.bias where the file has it.
+struct WeightPart {
+  std::string name;
+  int64_t outputs = 0;
+};
+
+enum class BiasRule { kWhereFound, kRequired };
+
+template <compute::Backend B>
+class WeightLoader {
+ public:
+  WeightLoader(typename B::Context& context, const ModelConfig& config, const ModelSource& source)
+      : context_(context), config_(config), source_(source) {}
+
+  const ModelConfig& config() const { return config_; }
+  bool Contains(const std::string& name) const { return source_.Find(name) != nullptr; }
+
+  Result<compute::Buffer<B>> LoadVector(const std::string& name, int64_t size) const;
+  Result<typename B::Table> LoadTable(const std::string& name, int64_t rows, int64_t cols) const;
+
+  // The model's kind of norm, of NAME.weight and, for LayerNorm, NAME.bias.
+  Result<Norm<B>> LoadNorm(const std::string& name, int64_t size) const;
+  // Always an RMSNorm.
+  Result<Norm<B>> LoadRmsNorm(const std::string& name, int64_t size) const;
+  // The norms of a sub-layer, where the model has them.
+  Result<SubLayerNorms<B>> LoadSubLayerNorms(const std::string& input, const std::string& output) const;
+
+  // The parts are stacked along their outputs. All of them have a bias or none has.
+  Result<Linear<B>> LoadLinear(const std::vector<WeightPart>& parts, int64_t inputs,
+                               BiasRule rule = BiasRule::kWhereFound) const;
+
+  // The same for each of `experts` networks, whose outputs are counted for one of them.
+  Result<ExpertLinear<B>> LoadExperts(const std::vector<WeightPart>& parts, int32_t experts, int64_t inputs) const
+    requires compute::MoeRouting<B>;
+
+ private:
+  // Biases of the parts, [experts, sum of the outputs]; empty where no part has one.
+  Result<std::vector<float>> Biases(const std::vector<WeightPart>& parts, int64_t experts, BiasRule rule) const;
+
+  typename B::Context& context_;
+  const ModelConfig& config_;
+  const ModelSource& source_;
+};
+
+template <compute::Backend B>
+Result<compute::Buffer<B>> WeightLoader<B>::LoadVector(const std::string& name, int64_t size) const {
+  auto values = source_.Vector(name, size);
+  if (!values) return Forward(values);
+  return B::LoadVector(context_, *values);
+}
+
+template <compute::Backend B>
+Result<typename B::Table> WeightLoader<B>::LoadTable(const std::string& name, int64_t rows, int64_t cols) const {
+  auto matrix = source_.Matrix(name, rows, cols);
+  if (!matrix) return Forward(matrix);
+  return B::LoadTable(context_, *matrix);
+}
+
+template <compute::Backend B>
+Result<Norm<B>> WeightLoader<B>::LoadNorm(const std::string& name, int64_t size) const {
+  if (!config_.layer_norm) return LoadRmsNorm(name, size);
+  if constexpr (compute::LayerNorms<B>) {
+    auto weight = LoadVector(name + ".weight", size);
+    if (!weight) return Forward(weight);
+    auto bias = LoadVector(name + ".bias", size);
+    if (!bias) return Forward(bias);
+    return Norm<B>(std::move(*weight), std::move(*bias), config_.norm_epsilon);
+  } else {
+    return MissingConcept<B>(config_, "LayerNorms");
+  }
+}
+
+template <compute::Backend B>
+Result<Norm<B>> WeightLoader<B>::LoadRmsNorm(const std::string& name, int64_t size) const {
+  auto weight = LoadVector(name + ".weight", size);
+  if (!weight) return Forward(weight);
+  return Norm<B>(std::move(*weight), config_.norm_epsilon);
+}
+
+template <compute::Backend B>
+Result<SubLayerNorms<B>> WeightLoader<B>::LoadSubLayerNorms(const std::string& input,
+                                                               const std::string& output) const {
+  SubLayerNorms<B> norms;
+  if (config_.input_norms) {
+    auto norm = LoadNorm(input, config_.hidden);
+    if (!norm) return Forward(norm);
+    norms.input = std::move(*norm);
+  }
+  if (config_.output_norms) {
+    auto norm = LoadNorm(output, config_.hidden);
+    if (!norm) return Forward(norm);
+    norms.output = std::move(*norm);
+  }
+  return norms;
+}
+
+template <compute::Backend B>
+Result<std::vector<float>> WeightLoader<B>::Biases(const std::vector<WeightPart>& parts, int64_t experts,
+                                                      BiasRule rule) const {
+  bool any = rule == BiasRule::kRequired;
+  for (const WeightPart& part : parts) any = any || Contains(part.name + ".bias");
+  if (!any) return std::vector<float>();
+  std::vector<std::vector<float>> columns;
+  for (const WeightPart& part : parts) {
+    auto values = source_.Values(part.name + ".bias", experts, part.outputs);
+    if (!values) return Forward(values);
+    columns.push_back(std::move(*values));
+  }
+  std::vector<float> biases;
+  for (int64_t e = 0; e < experts; ++e) {
+    for (size_t p = 0; p < parts.size(); ++p) {
+      const auto first = columns[p].begin() + e * parts[p].outputs;
+      biases.insert(biases.end(), first, first + parts[p].outputs);
+    }
+  }
+  return biases;
+}
+
+template <compute::Backend B>
+Result<Linear<B>> WeightLoader<B>::LoadLinear(const std::vector<WeightPart>& parts, int64_t inputs,
+                                                 BiasRule rule) const {
+  std::vector<compute::HostMatrix> matrices;
+  for (const WeightPart& part : parts) {
+    auto matrix = source_.Matrix(part.name + ".weight", part.outputs, inputs);
+    if (!matrix) return Forward(matrix);
+    matrices.push_back(std::move(*matrix));
+  }
+  auto biases = Biases(parts, 1, rule);
+  if (!biases) return Forward(biases);
+  return Linear<B>::Load(context_, matrices, *biases);
+}
+
+template <compute::Backend B>
+Result<ExpertLinear<B>> WeightLoader<B>::LoadExperts(const std::vector<WeightPart>& parts, int32_t experts,
+                                                        int64_t inputs) const
+  requires compute::MoeRouting<B>
+{
+  std::vector<std::vector<compute::HostMatrix>> of_expert(static_cast<size_t>(experts));
+  for (const WeightPart& part : parts) {
+    for (int32_t e = 0; e < experts; ++e) {
+      auto matrix = source_.Expert(part.name + ".weight", e, experts, part.outputs, inputs);
+      if (!matrix) return Forward(matrix);
+      of_expert[static_cast<size_t>(e)].push_back(std::move(*matrix));
+    }
+  }
+  auto biases = Biases(parts, experts, BiasRule::kWhereFound);
+  if (!biases) return Forward(biases);
+  return ExpertLinear<B>::Load(context_, of_expert, *biases);
+}
+
+}  // namespace inferflux::model

@@ -1,0 +1,155 @@
+"""Writes a transformers model as GGUF, by PyPI's `gguf` alone: its writer and its tables of tensor names.
+
+What GGUF files hold differently from transformers' weights is written down here a second time, on purpose, so that the
+tests compare InferFlux with something that is not InferFlux.
+"""
+import gguf
+import numpy as np
+
+ARCH = gguf.MODEL_ARCH
+# Families whose q and k have rotary pairs, which transformers keep half a head apart, as neighbours.
+INTERLEAVED = {ARCH.LLAMA, ARCH.GRANITE, ARCH.SMOLLM3}
+# Families whose norms store weight - 1 in transformers.
+SHIFTED_NORMS = {ARCH.GEMMA2, ARCH.GEMMA3}
+# gpt-oss: its experts' columns alternate gate and up, and its matrices are stored inputs first.
+ALTERNATING_EXPERTS = {ARCH.GPT_OSS}
+
+
+def interleave(weight, heads):
+    rows = weight.shape[0] // heads
+    return weight.reshape(heads, 2, rows // 2, *weight.shape[1:]).swapaxes(1, 2).reshape(weight.shape)
+
+
+def experts(architecture, name, data):
+    """(name, data) of one stacked expert tensor, gate and up apart."""
+    is_bias = name.endswith("_bias")
+    stem, kind = (name.removesuffix("_bias"), ".bias") if is_bias else (name, ".weight")
+    if architecture in ALTERNATING_EXPERTS and not is_bias:
+        data = data.swapaxes(1, 2)
+    if not stem.endswith("gate_up_proj"):
+        return [(stem + kind, data)]
+    if architecture in ALTERNATING_EXPERTS:
+        gate, up = data[:, 0::2], data[:, 1::2]
+    else:
+        gate, up = np.split(data, 2, axis=1)
+    return [(stem.replace("gate_up_proj", x) + kind, part) for x, part in (("gate_proj", gate), ("up_proj", up))]
+
+
+def tensors(architecture, config, model):
+    """(name, data) as a GGUF file has them, still under transformers' names."""
+    for name, tensor in model.state_dict().items():
+        data = tensor.numpy().astype(np.float32)
+        if name == "lm_head.weight" and config.tie_word_embeddings:
+            continue
+        if architecture in INTERLEAVED and ".q_proj." in name:
+            data = interleave(data, config.num_attention_heads)
+        if architecture in INTERLEAVED and ".k_proj." in name:
+            data = interleave(data, config.num_key_value_heads)
+        if architecture in SHIFTED_NORMS and name.endswith("norm.weight"):
+            data = data + 1
+        if architecture == ARCH.GPT2 and name.endswith((".c_attn.weight", ".c_proj.weight", ".c_fc.weight")):
+            data = data.T
+        if ".experts." in name:
+            yield from experts(architecture, name, data)
+        elif name.endswith("sinks"):
+            yield name + ".weight", data
+        else:
+            yield name, data
+
+
+def rope(w, config, model, head_dim):
+    parameters = config.rope_parameters
+    if "sliding_attention" in parameters:
+        w.add_rope_freq_base_swa(parameters["sliding_attention"]["rope_theta"])
+        parameters = parameters["full_attention"]
+    rotated = int(head_dim * parameters.get("partial_rotary_factor", 1.0))
+    w.add_rope_dimension_count(rotated)
+    w.add_rope_freq_base(parameters["rope_theta"])
+    kind = parameters["rope_type"]
+    if kind == "linear":
+        w.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
+        w.add_rope_scaling_factor(parameters["factor"])
+    elif kind == "dynamic":
+        w.add_float32(f"{w.arch}.rope.scaling.dynamic_factor", parameters["factor"])
+    elif kind == "yarn":
+        w.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        w.add_rope_scaling_factor(parameters["factor"])
+        w.add_rope_scaling_orig_ctx_len(parameters["original_max_position_embeddings"])
+        for key, add in (("attention_factor", w.add_rope_scaling_yarn_attn_factor),
+                         ("beta_fast", w.add_rope_scaling_yarn_beta_fast),
+                         ("beta_slow", w.add_rope_scaling_yarn_beta_slow)):
+            if parameters.get(key) is not None:
+                add(parameters[key])
+    elif kind == "longrope":
+        original = parameters["original_max_position_embeddings"]
+        w.add_rope_scaling_orig_ctx_len(original)
+        w.add_rope_scaling_attn_factors(np.sqrt(1 + np.log(config.max_position_embeddings / original) / np.log(original)))
+        w.add_tensor("rope_factors_long.weight", np.array(parameters["long_factor"], np.float32))
+        w.add_tensor("rope_factors_short.weight", np.array(parameters["short_factor"], np.float32))
+    elif kind == "llama3":
+        # The file holds what each plain frequency is divided by; transformers have the quotients.
+        plain = 1.0 / parameters["rope_theta"] ** (np.arange(0, rotated, 2) / rotated)
+        w.add_tensor("rope_freqs.weight", (plain / model.model.rotary_emb.inv_freq.numpy()).astype(np.float32))
+
+
+def metadata(w, architecture, config, model):
+    head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    w.add_context_length(config.max_position_embeddings)
+    w.add_embedding_length(config.hidden_size)
+    w.add_block_count(config.num_hidden_layers)
+    w.add_feed_forward_length(getattr(config, "intermediate_size", None) or config.n_inner)
+    w.add_head_count(config.num_attention_heads)
+    if architecture != ARCH.GPT2:
+        w.add_head_count_kv(config.num_key_value_heads)
+        rope(w, config, model, head_dim)
+    if getattr(config, "head_dim", None) and architecture != ARCH.GRANITE:
+        w.add_key_length(head_dim)
+        w.add_value_length(head_dim)
+
+    def add_if(key, add):
+        if getattr(config, key, None) is not None:
+            add(getattr(config, key))
+
+    add_if("rms_norm_eps", w.add_layer_norm_rms_eps)
+    add_if("norm_epsilon", w.add_layer_norm_eps)
+    add_if("layer_norm_epsilon", w.add_layer_norm_eps)
+    add_if("attn_logit_softcapping", w.add_attn_logit_softcapping)
+    add_if("final_logit_softcapping", w.add_final_logit_softcapping)
+    add_if("attention_multiplier", w.add_attention_scale)
+    add_if("embedding_multiplier", w.add_embedding_scale)
+    add_if("residual_multiplier", w.add_residual_scale)
+    add_if("logits_scaling", w.add_logit_scale)
+    if getattr(config, "use_sliding_window", True):
+        add_if("sliding_window", w.add_sliding_window)
+    if architecture == ARCH.OLMO2 and getattr(config, "sliding_window", None):
+        w.add_sliding_window_pattern([kind == "sliding_attention" for kind in config.layer_types])
+    # An alias in some configurations, so the first that is there counts.
+    for key in ("num_local_experts", "num_experts"):
+        if getattr(config, key, None):
+            w.add_expert_count(getattr(config, key))
+            w.add_expert_used_count(config.num_experts_per_tok)
+            break
+    if architecture == ARCH.GPT_OSS:
+        w.add_expert_feed_forward_length(config.intermediate_size)
+    add_if("moe_intermediate_size", w.add_expert_feed_forward_length)
+    add_if("shared_expert_intermediate_size", w.add_expert_shared_feed_forward_length)
+
+
+def write(path, architecture, config, model):
+    w = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture])
+    metadata(w, architecture, config, model)
+    names = gguf.get_tensor_name_map(architecture, config.num_hidden_layers)
+    for name, data in tensors(architecture, config, model):
+        stem, _, kind = name.rpartition(".")
+        mapped = names.get_name(stem)
+        if mapped is None:
+            raise KeyError(f"{architecture.name} has no GGUF name for {name}")
+        if architecture == ARCH.GPT_OSS and "_exps" in mapped and kind == "weight":
+            packed = gguf.quants.quantize(np.ascontiguousarray(data), gguf.GGMLQuantizationType.MXFP4)
+            w.add_tensor(f"{mapped}.{kind}", packed, raw_dtype=gguf.GGMLQuantizationType.MXFP4)
+        else:
+            w.add_tensor(f"{mapped}.{kind}", np.ascontiguousarray(data))
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
