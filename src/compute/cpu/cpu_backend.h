@@ -81,7 +81,22 @@ struct Cpu {
   template <class E>
   static void CopyBlock(Context& context, KvCache<E>& cache, int32_t from, int32_t to);
 
-  // Optional operations (compute/optional_ops.h). `sinks` may be empty.
+  // Optional operations (compute/optional_ops.h).
+  static Buffer LayerNorm(Context& context, View x, View weight, View bias, float epsilon);
+  static Buffer Activate(Context& context, View x, Activation activation);
+  static Buffer SoftCap(Context& context, View x, float cap);
+  static Result<Experts> LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts);
+  static std::string DescribeExperts(const Experts& experts);
+  static Routing Route(Context&, View logits, const RoutingParams& params) { return host::Route(logits, params); }
+  static Buffer ExpertMatMul(Context& context, View x, const Experts& experts, const Routing& routing);
+  static Buffer AddExpertBias(Context& context, View x, View biases, const Routing& routing) {
+    return host::AddExpertBias(context.arena, x, biases, routing);
+  }
+  static Buffer Combine(Context& context, View x, const Routing& routing) {
+    return host::Combine(context.arena, x, routing);
+  }
+  static Buffer GateRows(Context& context, View x, View logits) { return host::GateRows(context.arena, x, logits); }
+  // `sinks` may be empty.
   template <class E>
   static Buffer AttendWithSinks(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
                                 const AttentionParams& params, View sinks);

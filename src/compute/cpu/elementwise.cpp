@@ -29,6 +29,21 @@ host::Buffer Cpu::RmsNorm(Context& context, View x, View weight, float epsilon) 
   });
 }
 
+host::Buffer Cpu::LayerNorm(Context& context, View x, View weight, View bias, float epsilon) {
+  return cpu::MapRows(context, x, [&](int64_t r, float* out) {
+    context.kernels.layer_norm(x.row(r), weight.data, bias.data, epsilon, out, x.cols);
+  });
+}
+
+host::Buffer Cpu::Activate(Context& context, View x, Activation activation) {
+  const auto kernel = context.kernels.activate[static_cast<int>(activation)];
+  return cpu::MapRows(context, x, [&](int64_t r, float* out) { kernel(x.row(r), out, x.cols); });
+}
+
+host::Buffer Cpu::SoftCap(Context& context, View x, float cap) {
+  return cpu::MapRows(context, x, [&](int64_t r, float* out) { context.kernels.soft_cap(x.row(r), cap, out, x.cols); });
+}
+
 host::Buffer Cpu::GatherRows(Context& context, View x, std::span<const int32_t> rows) {
   return host::GatherRows(context.arena, x, rows);
 }

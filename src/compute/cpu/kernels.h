@@ -96,7 +96,11 @@ struct Kernels {
   void (*add)(const float* a, const float* b, float* out, int64_t n) = nullptr;
   void (*scale)(const float* x, float factor, float* out, int64_t n) = nullptr;
   void (*rms_norm)(const float* x, const float* weight, float epsilon, float* out, int64_t n) = nullptr;
-  void (*gate[3])(const float* gate, const float* up, float* out, int64_t n) = {};  // by Activation
+  void (*layer_norm)(const float* x, const float* weight, const float* bias, float epsilon, float* out,
+                     int64_t n) = nullptr;
+  void (*soft_cap)(const float* x, float cap, float* out, int64_t n) = nullptr;
+  void (*gate[4])(const float* gate, const float* up, float* out, int64_t n) = {};  // by Activation
+  void (*activate[3])(const float* x, float* out, int64_t n) = {};  // the same, without the gates-only one
   void (*rope[2])(const float* x, const float* cosines, const float* sines, int64_t pairs,
                   float* out) = {};  // by style
 };

@@ -30,7 +30,8 @@ Result<cpu::PackedMatrix> Cpu::LoadMatrix(Context& context, std::span<const Host
     const auto sum = product ? CheckedAdd(bytes, (*product + 63) / 64 * 64) : std::nullopt;
     if (!sum) return Fail(ErrorCode::kResourceExhausted, "{}: its packed size overflows", part.name);
     bytes = *sum;
-    formats += (formats.empty() ? "" : "+") + std::string(cpu::FormatName(format));
+    if (!formats.empty()) formats += '+';
+    formats += cpu::FormatName(format);
   }
   auto pages = host::Pages::Allocate(bytes, parts.front().name.c_str());
   if (!pages) return Forward(pages);

@@ -39,7 +39,8 @@ TEST_P(CpuRowsTest, GatesOverTheWholeRangeOfFloats) {
   const auto up = Random(1, count);
   const auto wide_gate = Random(5, 300);
   const auto wide_up = Random(5, 300);
-  for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf}) {
+  for (const Activation kind :
+       {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf, Activation::kClampedSwiglu}) {
     const auto actual = Cpu::Gate(cpu, gate, up, kind);
     const auto expected = Reference::Gate(reference, gate, up, kind);
     for (int64_t i = 0; i < count; ++i) {
@@ -49,6 +50,38 @@ TEST_P(CpuRowsTest, GatesOverTheWholeRangeOfFloats) {
     EXPECT_LT(
         RelativeError(Cpu::Gate(cpu, wide_gate, wide_up, kind), Reference::Gate(reference, wide_gate, wide_up, kind)),
         1e-6);
+  }
+}
+
+TEST_P(CpuRowsTest, ActivationsSoftCapAndLayerNorm) {
+  for (const int64_t width : kWidths) {
+    const auto x = Random(9, width);
+    for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf}) {
+      EXPECT_LT(RelativeError(Cpu::Activate(cpu, x, kind), Reference::Activate(reference, x, kind)), 2e-6);
+    }
+    EXPECT_LT(RelativeError(Cpu::SoftCap(cpu, x, 1.7f), Reference::SoftCap(reference, x, 1.7f)), 1e-6);
+    const auto weight = Random(1, width);
+    const auto bias = Random(1, width);
+    EXPECT_LT(RelativeError(Cpu::LayerNorm(cpu, x, weight, bias, 1e-3f),
+                            Reference::LayerNorm(reference, x, weight, bias, 1e-3f)),
+              2e-6);
+  }
+}
+
+TEST_P(CpuRowsTest, ExpertsTakeTheRowsThatAreRoutedToThem) {
+  std::vector<OwnedMatrix> owned;
+  std::vector<std::vector<HostMatrix>> parts;
+  for (int e = 0; e < 5; ++e) owned.push_back(RandomMatrix(formats::TensorType::kF32, random, 40, 64));
+  for (const OwnedMatrix& each : owned) parts.push_back({each.matrix});
+  const auto actual = *Cpu::LoadExperts(cpu, parts);
+  const auto expected = *Reference::LoadExperts(reference, parts);
+  const auto logits = Random(17, 5);
+  const auto routing = Cpu::Route(cpu, logits, {.used = 2, .normalise = true});
+  for (const int rows : {17, 34}) {  // a row for each token, or one for each of its choices
+    const auto x = Random(rows, 64);
+    EXPECT_LT(RelativeError(Cpu::ExpertMatMul(cpu, x, actual, routing),
+                            Reference::ExpertMatMul(reference, x, expected, routing)),
+              1e-6);
   }
 }
 

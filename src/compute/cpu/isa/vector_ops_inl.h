@@ -41,54 +41,94 @@ void ScaleRow(const float* x, float factor, float* out, int64_t n) {
       out, n, [=](auto v) { return hn::Mul(v, by); }, x);
 }
 
-void RmsNormRow(const float* x, const float* weight, float epsilon, float* out, int64_t n) {
+// Sum of f(x[i]), in as many partial sums as there are lanes.
+template <class F>
+inline float Sum(const float* x, int64_t n, F f) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  auto squares = hn::Zero(d);
+  auto sum = hn::Zero(d);
   int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto v = hn::LoadU(d, x + i);
-    squares = hn::MulAdd(v, v, squares);
-  }
+  for (; i + lanes <= n; i += lanes) sum = hn::Add(sum, f(hn::LoadU(d, x + i)));
   if (i < n) {
-    const auto v = hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(n - i)), d, x + i);
-    squares = hn::MulAdd(v, v, squares);
+    const auto mask = hn::FirstN(d, static_cast<size_t>(n - i));
+    sum = hn::Add(sum, hn::IfThenElseZero(mask, f(hn::MaskedLoad(mask, d, x + i))));
   }
-  const float mean = hn::GetLane(hn::SumOfLanes(d, squares)) / static_cast<float>(n);
-  const auto inverse = hn::Set(d, 1.0f / std::sqrt(mean + epsilon));
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+void RmsNormRow(const float* x, const float* weight, float epsilon, float* out, int64_t n) {
+  const float mean = Sum(x, n, [](auto v) { return hn::Mul(v, v); }) / static_cast<float>(n);
+  const auto inverse = hn::Set(hn::ScalableTag<float>(), 1.0f / std::sqrt(mean + epsilon));
   Map(
       out, n, [=](auto v, auto w) { return hn::Mul(hn::Mul(v, inverse), w); }, x, weight);
 }
 
-void GateSilu(const float* gate, const float* up, float* out, int64_t n) {
+void LayerNormRow(const float* x, const float* weight, const float* bias, float epsilon, float* out, int64_t n) {
   const hn::ScalableTag<float> d;
-  const auto one = hn::Set(d, 1.0f);
-  const auto most = hn::Set(d, 88.0f);  // exp stays finite; the quotient is below 1e-36
-  const auto f = [=](auto g, auto u) {
-    const auto e = hn::Exp(d, hn::Min(hn::Neg(g), most));
-    return hn::Mul(hn::Div(g, hn::Add(one, e)), u);
-  };
-  Map(out, n, f, gate, up);
+  const auto size = static_cast<float>(n);
+  const auto mean = hn::Set(d, Sum(x, n, [](auto v) { return v; }) / size);
+  const auto square = [=](auto v) { return hn::Mul(hn::Sub(v, mean), hn::Sub(v, mean)); };
+  const auto inverse = hn::Set(d, 1.0f / std::sqrt(Sum(x, n, square) / size + epsilon));
+  const auto f = [=](auto v, auto w, auto b) { return hn::MulAdd(hn::Mul(hn::Sub(v, mean), inverse), w, b); };
+  Map(out, n, f, x, weight, bias);
 }
 
-void GateGeluTanh(const float* gate, const float* up, float* out, int64_t n) {
+// x * sigmoid(slope * x). The exponent is held below 88, where exp is still finite: the quotient is then below 1e-36.
+inline FloatVector TimesSigmoid(FloatVector x, float slope) {
   const hn::ScalableTag<float> d;
-  const auto one = hn::Set(d, 1.0f);
-  const auto half = hn::Set(d, 0.5f);
-  const auto root = hn::Set(d, 0.7978845608028654f);  // sqrt(2 / pi)
-  const auto cubic = hn::Set(d, 0.044715f);
-  const auto f = [=](auto g, auto u) {
-    const auto inner = hn::Mul(root, hn::MulAdd(hn::Mul(cubic, hn::Mul(g, g)), g, g));
-    return hn::Mul(hn::Mul(hn::Mul(half, g), hn::Add(one, hn::Tanh(d, inner))), u);
-  };
-  Map(out, n, f, gate, up);
+  const auto e = hn::Exp(d, hn::Min(hn::Mul(x, hn::Set(d, -slope)), hn::Set(d, 88.0f)));
+  return hn::Div(x, hn::Add(hn::Set(d, 1.0f), e));
+}
+
+struct Silu {
+  FloatVector operator()(FloatVector x) const { return TimesSigmoid(x, 1.0f); }
+};
+
+struct GeluTanh {
+  FloatVector operator()(FloatVector x) const {
+    const hn::ScalableTag<float> d;
+    const auto cubic = hn::Mul(hn::Set(d, 0.044715f), hn::Mul(x, x));
+    const auto inner = hn::Mul(hn::Set(d, 0.7978845608028654f), hn::MulAdd(cubic, x, x));  // sqrt(2 / pi)
+    return hn::Mul(hn::Mul(hn::Set(d, 0.5f), x), hn::Add(hn::Set(d, 1.0f), hn::Tanh(d, inner)));
+  }
+};
+
+template <class F>
+void ActivateRow(const float* x, float* out, int64_t n) {
+  Map(out, n, F{}, x);
+}
+
+template <class F>
+void GateRow(const float* gate, const float* up, float* out, int64_t n) {
+  Map(
+      out, n, [](auto g, auto u) { return hn::Mul(F{}(g), u); }, gate, up);
 }
 
 // Highway has no erf; the models that want this one are small encoders.
+void ActivateGeluErf(const float* x, float* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = 0.5f * x[i] * (1.0f + std::erf(x[i] * 0.7071067811865476f));  // 1 / sqrt(2)
+}
+
 void GateGeluErf(const float* gate, const float* up, float* out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    out[i] = 0.5f * gate[i] * (1.0f + std::erf(gate[i] * 0.7071067811865476f)) * up[i];  // 1 / sqrt(2)
-  }
+  ActivateGeluErf(gate, out, n);
+  for (int64_t i = 0; i < n; ++i) out[i] *= up[i];
+}
+
+void GateClampedSwiglu(const float* gate, const float* up, float* out, int64_t n) {
+  const hn::ScalableTag<float> d;
+  const auto limit = hn::Set(d, 7.0f);
+  const auto one = hn::Set(d, 1.0f);
+  const auto f = [=](auto g, auto u) {
+    return hn::Mul(TimesSigmoid(hn::Min(g, limit), 1.702f), hn::Add(hn::Clamp(u, hn::Neg(limit), limit), one));
+  };
+  Map(out, n, f, gate, up);
+}
+
+void SoftCapRow(const float* x, float cap, float* out, int64_t n) {
+  const hn::ScalableTag<float> d;
+  const auto bound = hn::Set(d, cap);
+  Map(
+      out, n, [=](auto v) { return hn::Mul(bound, hn::Tanh(d, hn::Div(v, bound))); }, x);
 }
 
 // One head: out[a] = x[a] cos - x[b] sin, out[b] = x[a] sin + x[b] cos, with a = i, b = i + pairs.
