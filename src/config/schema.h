@@ -51,7 +51,6 @@ inline constexpr Key kSchema[] = {
     {"runtime.kv_dtype", Type::kText, "fp16", "type of cached keys and values", "", 0, 0, "fp32|fp16|bf16"},
     {"runtime.kv_budget", Type::kBytes, "0", "memory for keys and values a model; 0: from what is free", "", 0,
      int64_t{1} << 44},
-    {"runtime.max_sequences", Type::kInteger, "128", "sequences generated at once, a model", "", 1, 4096},
     {"runtime.max_queue", Type::kInteger, "1024", "requests that may wait for a model", "", 1, 1 << 20},
     {"runtime.max_batch_tokens", Type::kInteger, "512", "tokens a step may compute", "", 1, 1 << 20},
     {"client.url", Type::kText, "http://127.0.0.1:8080", "the server to talk to", "url", 0, 0, "", kClient},

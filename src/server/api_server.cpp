@@ -1,0 +1,55 @@
+#include "server/api_server.h"
+
+#include <utility>
+
+#include "net/server.h"
+#include "server/routes.h"
+#include "server/services.h"
+
+namespace inferflux::server {
+namespace {
+
+// Methods and routes are of bounded variety; what a client makes up is not.
+void CountAnswer(metrics::Registry& metrics, std::string_view route, int status) {
+  metrics
+      .GetCounter("inferflux_http_responses_total", "Responses by route and status.",
+                  {{"route", route.empty() ? "none" : std::string(route)}, {"status", std::to_string(status)}})
+      .Add();
+}
+
+}  // namespace
+
+class ApiServer::Impl {
+ public:
+  Impl(ApiKeys keys, const routing::ModelRegistry& models, metrics::Registry& metrics)
+      : services{.models = models, .metrics = metrics, .keys = std::move(keys)} {}
+  ~Impl() {
+    server.reset();  // its coroutines use the services
+    services.preparation.join();
+  }
+
+  Services services;
+  std::unique_ptr<net::Server> server;
+};
+
+ApiServer::ApiServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ApiServer::~ApiServer() = default;
+
+Result<std::unique_ptr<ApiServer>> ApiServer::Start(net::ServerOptions net, ApiKeys keys,
+                                                    const routing::ModelRegistry& models, metrics::Registry& metrics) {
+  auto impl = std::make_unique<Impl>(std::move(keys), models, metrics);
+  net.error_response = [](int status, std::string_view message) { return ErrorResponse(FromStatus(status, message)); };
+  net.on_answered = [&metrics](std::string_view, std::string_view route, int status) {
+    CountAnswer(metrics, route, status);
+  };
+  auto server = net::Server::Start(std::move(net), MakeRoutes(impl->services));
+  if (!server) return inferflux::Forward(server);
+  impl->server = std::move(*server);
+  return std::unique_ptr<ApiServer>(new ApiServer(std::move(impl)));
+}
+
+void ApiServer::SetReady() { impl_->services.ready = true; }
+uint16_t ApiServer::port() const { return impl_->server->port(); }
+void ApiServer::Stop(std::chrono::milliseconds grace) { impl_->server->Stop(grace); }
+
+}  // namespace inferflux::server

@@ -1,0 +1,35 @@
+// The OpenAI API, health and metrics over HTTP.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "base/result.h"
+#include "metrics/registry.h"
+#include "net/server_options.h"
+#include "routing/model_registry.h"
+#include "server/api_keys.h"
+
+namespace inferflux::server {
+
+class ApiServer {
+ public:
+  // Binds and answers at once: models may be added to `models` later, and until SetReady /readyz says 503. What is
+  // lent here must outlive the server. `net` is taken but for its hooks, which are the server's own.
+  static Result<std::unique_ptr<ApiServer>> Start(net::ServerOptions net, ApiKeys keys,
+                                                  const routing::ModelRegistry& models, metrics::Registry& metrics);
+  ~ApiServer();
+
+  void SetReady();
+  uint16_t port() const;
+  // As net::Server::Stop.
+  void Stop(std::chrono::milliseconds grace);
+
+ private:
+  class Impl;
+  explicit ApiServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace inferflux::server

@@ -1,0 +1,26 @@
+// The body of POST /v1/completions, checked and plain. The prompt is raw: no template wraps it.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/token_id.h"
+#include "server/generation_fields.h"
+
+namespace inferflux::server {
+
+using RawPrompt = std::variant<std::string, std::vector<TokenId>>;
+
+struct CompletionRequest : GenerationFields {
+  std::vector<RawPrompt> prompts;  // one or more; with n choices each
+  std::optional<int64_t> logprobs;
+};
+
+// max_tokens is the API's own default, 16, where the request has none.
+ApiResult<CompletionRequest> ParseCompletionRequest(const boost::json::object& body);
+
+}  // namespace inferflux::server

@@ -1,0 +1,66 @@
+// The fields that chat and plain completions share, and what they become for the scheduler.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scheduler/generation.h"
+#include "server/fields.h"
+
+namespace inferflux::server {
+
+inline constexpr int64_t kMaxChoices = 128;  // n, times the prompts of one request
+inline constexpr size_t kMaxStops = 4;
+inline constexpr size_t kMaxStopBytes = 1024;
+inline constexpr size_t kMaxBiases = 1024;
+inline constexpr int64_t kMaxTokensAsked = 1 << 24;
+
+struct GenerationFields {
+  std::string model;
+  std::optional<int64_t> max_tokens;
+  float temperature = 1;
+  float top_p = 1;
+  std::optional<int64_t> top_k;
+  float min_p = 0;
+  float repetition_penalty = 1;
+  float presence_penalty = 0;
+  float frequency_penalty = 0;
+  std::optional<int64_t> seed;
+  std::vector<std::string> stop;
+  bool stream = false;
+  bool include_usage = false;
+  bool has_stream_options = false;
+  std::optional<int64_t> n;
+  std::vector<std::pair<TokenId, float>> logit_bias;
+  std::string user;
+  bool ignore_eos = false;
+
+  int64_t choices() const { return n.value_or(1); }
+};
+
+std::span<const Field<GenerationFields>> GenerationFieldTable();
+
+// Takes a request's body: `own` are the endpoint's fields beside the shared ones.
+template <class T>
+ApiStatus TakeRequest(std::span<const Field<T>> own, const boost::json::object& body, T& out) {
+  for (const auto& [key, value] : body) {
+    ApiResult<bool> taken = TakeField(own, key, key, value, out);
+    if (taken && !*taken) taken = TakeField<GenerationFields>(GenerationFieldTable(), key, key, value, out);
+    if (!taken) return tl::make_unexpected(taken.error());
+    if (!*taken) return RefuseUnknown(key);
+  }
+  return {};
+}
+
+// What holds between fields: stream_options needs stream.
+ApiStatus CheckTogether(const GenerationFields& fields);
+
+// All but the prompt, for choice number `choice`; choices of one seed differ. `vocab_size` bounds logit_bias.
+ApiResult<scheduler::GenerationRequest> ToGenerationRequest(const GenerationFields& fields, int64_t choice,
+                                                            int32_t vocab_size);
+
+}  // namespace inferflux::server

@@ -1,0 +1,103 @@
+#include "server/job.h"
+
+#include <utility>
+
+#include "server/chat_format.h"
+#include "server/completion_format.h"
+#include "server/json_body.h"
+#include "server/prompt.h"
+
+namespace inferflux::server {
+namespace {
+
+using Requests = std::vector<scheduler::GenerationRequest>;
+
+ApiResult<std::shared_ptr<const routing::ServedModel>> FindModel(const Services& services, const std::string& id) {
+  auto model = services.models.Find(id);
+  if (model) return std::move(*model);
+  if (!services.ready) return tl::make_unexpected(FromStatus(503, "the models are still being loaded; see /readyz"));
+  return tl::make_unexpected(ApiError{404, model.error().message, "invalid_request_error", "model", "model_not_found"});
+}
+
+Result<int32_t> RoomFor(const routing::ServedModel& model, size_t prompt_tokens) {
+  const auto context = static_cast<size_t>(model.info.context);
+  if (prompt_tokens < context) return static_cast<int32_t>(context - prompt_tokens);
+  return Fail(ErrorCode::kInvalidArgument,
+              "the prompt has {} tokens, but the model's context of {} leaves no room for an answer", prompt_tokens,
+              context);
+}
+
+// One prompt's choices. `choice` numbers them over all prompts.
+ApiStatus AddChoices(const GenerationFields& fields, const Caller& caller, const routing::ServedModel& model,
+                     const std::vector<TokenId>& prompt, std::string_view param, std::optional<int64_t> top_logprobs,
+                     Requests& out) {
+  if (const auto room = RoomFor(model, prompt.size()); !room) {
+    return RefuseAs("context_length_exceeded", param, room.error().message);
+  }
+  for (int64_t i = 0; i < fields.choices(); ++i) {
+    auto request = ToGenerationRequest(fields, static_cast<int64_t>(out.size()), model.tokenizer->size());
+    if (!request) return Forward(request);
+    request->prompt = prompt;
+    request->account = caller.account;
+    request->cache_salt = caller.cache_salt;
+    if (top_logprobs) request->top_logprobs = static_cast<int32_t>(*top_logprobs);
+    out.push_back(std::move(*request));
+  }
+  return {};
+}
+
+Job MakeJob(const GenerationFields& fields, std::shared_ptr<const routing::ServedModel> model,
+            std::string prompt_param) {
+  Job out;
+  out.model = std::move(model);
+  out.choices_per_prompt = static_cast<size_t>(fields.choices());
+  out.stream = fields.stream;
+  out.include_usage = fields.include_usage;
+  out.prompt_param = std::move(prompt_param);
+  return out;
+}
+
+}  // namespace
+
+ApiResult<Job> PrepareChat(const Services& services, const net::Request& request, const Caller& caller) {
+  auto body = ParseJsonBody(request.body);
+  if (!body) return Forward(body);
+  auto chat = ParseChatRequest(*body);
+  if (!chat) return Forward(chat);
+  auto model = FindModel(services, chat->model);
+  if (!model) return Forward(model);
+
+  Job out = MakeJob(*chat, std::move(*model), "messages");
+  const auto prompt = ChatPrompt(*out.model, *chat);
+  if (!prompt) return tl::make_unexpected(prompt.error());
+  std::optional<int64_t> top;
+  if (chat->logprobs) top = chat->top_logprobs.value_or(0);
+  if (ApiStatus added = AddChoices(*chat, caller, *out.model, *prompt, "messages", top, out.requests); !added) {
+    return Forward(added);
+  }
+  out.format = std::make_unique<ChatFormat>(out.requests.size(), !chat->tools.empty(), chat->logprobs);
+  return out;
+}
+
+ApiResult<Job> PrepareCompletion(const Services& services, const net::Request& request, const Caller& caller) {
+  auto body = ParseJsonBody(request.body);
+  if (!body) return Forward(body);
+  auto completion = ParseCompletionRequest(*body);
+  if (!completion) return Forward(completion);
+  auto model = FindModel(services, completion->model);
+  if (!model) return Forward(model);
+
+  Job out = MakeJob(*completion, std::move(*model), "prompt");
+  for (const RawPrompt& raw : completion->prompts) {
+    const auto prompt = CompletionPrompt(*out.model, raw);
+    if (!prompt) return tl::make_unexpected(prompt.error());
+    ApiStatus added =
+        AddChoices(*completion, caller, *out.model, *prompt, "prompt", completion->logprobs, out.requests);
+    if (!added) return Forward(added);
+  }
+  for (scheduler::GenerationRequest& choice : out.requests) choice.continues_text = true;
+  out.format = std::make_unique<CompletionFormat>(out.requests.size(), completion->logprobs.has_value());
+  return out;
+}
+
+}  // namespace inferflux::server

@@ -1,0 +1,21 @@
+// From a checked request to the tokens that a model is prompted with.
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <vector>
+
+#include "base/token_id.h"
+#include "routing/served_model.h"
+#include "server/api_error.h"
+#include "server/chat_request.h"
+#include "server/completion_request.h"
+
+namespace inferflux::server {
+
+// The messages in the model's own chat template; text of the request cannot become a control token.
+ApiResult<std::vector<TokenId>> ChatPrompt(const routing::ServedModel& model, ChatRequest& request);
+
+// Text gets the special tokens that the model's file wants around it; ids are taken as they are.
+ApiResult<std::vector<TokenId>> CompletionPrompt(const routing::ServedModel& model, const RawPrompt& prompt);
+
+}  // namespace inferflux::server

@@ -1,0 +1,34 @@
+// How generations become the choices of a reply. One object a request: it keeps what a choice needs from event to
+// event.
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/generation.h"
+
+namespace inferflux::server {
+
+class ReplyFormat {
+ public:
+  virtual ~ReplyFormat() = default;
+
+  virtual std::string_view id_prefix() const = 0;
+  virtual std::string_view object_name(bool stream) const = 0;
+
+  // The whole choice, from everything that was generated for it; `all` has its finish.
+  virtual boost::json::object Whole(size_t index, const scheduler::StreamEvent& all) = 0;
+
+  // A streamed choice: what its first chunk says (null: there is no such chunk), and what an event adds. The event
+  // with the finish adds the terminal chunk, last.
+  virtual boost::json::value Opening(size_t index) = 0;
+  virtual void Append(size_t index, const scheduler::StreamEvent& event, boost::json::array& choices) = 0;
+};
+
+// "stop" or "length".
+std::string_view FinishName(scheduler::FinishReason reason);
+
+}  // namespace inferflux::server
