@@ -5,6 +5,7 @@
 namespace inferflux::compute {
 
 Result<Reference::Experts> Reference::LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts) {
+  if (parts.empty()) return Fail(ErrorCode::kInvalidArgument, "a mixture of no experts");
   Experts experts;
   for (const auto& expert : parts) {
     auto matrix = LoadMatrix(context, expert);
