@@ -3,12 +3,13 @@
 import argparse
 import json
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer
 
-from .chatml import prompt
+from .chatml import END, prompt, said
 from .config import SHAPES
 from .data.chat import conversations
 from .data.judge import is_right
@@ -22,13 +23,23 @@ SHOWN = ["What is the capital of France?", "What is 2+2?", "Who are you?", "Tell
          "Say this exactly: the quick brown fox jumps"]
 
 
-def questions(count: int) -> dict[str, list[tuple[str, str, list[str]]]]:
-    """task: up to `count` (prompt, rule, expect)."""
+@dataclass
+class Question:
+    task: str
+    prompt: str
+    answer: str  # the data maker's own
+    rule: str
+    expect: list[str]
+
+
+def questions(count: int) -> dict[str, list[Question]]:
+    """Up to `count` questions a task."""
     found = defaultdict(list)
     for number, conversation in enumerate(conversations(SEED, HELD_OUT)):
         for index, rule, expect, task in conversation.judged:
             if len(found[task]) < count:
-                found[task].append((prompt(conversation, index), rule, expect))
+                answer = said(conversation.messages[index])
+                found[task].append(Question(task, prompt(conversation, index), answer, rule, expect))
         if number > 50 * count or (number > 20 * count and all(len(v) == count for v in found.values())):
             return dict(found)
 
@@ -57,26 +68,34 @@ def answers(model: TinyLlama, words: Tokenizer, prompts: list[str], rows: int = 
     return texts
 
 
+@torch.no_grad()
+def would_say(model: TinyLlama, words: Tokenizer, question: Question) -> bool:
+    """Whether greedy generation gives the maker's answer to the letter: one pass tells, without generating."""
+    asked = words.encode(question.prompt, add_special_tokens=False).ids
+    answer = words.encode(question.answer + END, add_special_tokens=False).ids
+    tokens = torch.tensor(asked + answer[:-1])
+    hidden = model.hidden(tokens, torch.arange(len(tokens)), [(1, len(tokens))])[len(asked) - 1 :]
+    return bool((model.logits(hidden).argmax(dim=-1) == torch.tensor(answer)).all())
+
+
 def evaluate(model: TinyLlama, words: Tokenizer, count: int, show: int = 0) -> dict[str, float]:
     sets = questions(count)
-    flat = [(task, *question) for task, items in sets.items() for question in items]
-    right, wrong = defaultdict(int), defaultdict(list)
-    for (task, text, rule, expect), answer in zip(flat, answers(model, words, [f[1] for f in flat])):
-        if is_right(rule, expect, answer):
-            right[task] += 1
-        else:
-            wrong[task].append((text, expect, answer))
+    others = [q for items in sets.values() for q in items if not would_say(model, words, q)]
+    wrong = defaultdict(list)
+    for question, answer in zip(others, answers(model, words, [q.prompt for q in others])):
+        if not is_right(question.rule, question.expect, answer):
+            wrong[question.task].append((question, answer))
     for task, items in wrong.items():
-        for text, expect, answer in items[:show]:
-            print(f"--- {task}\n...{text[-300:]}\n>>> {answer!r}\nexpected {expect}")
-    return {task: right[task] / len(items) for task, items in sorted(sets.items())}
+        for question, answer in items[:show]:
+            print(f"--- {task}\n...{question.prompt[-300:]}\n>>> {answer!r}\nexpected {question.expect}")
+    return {task: 1 - len(wrong[task]) / len(items) for task, items in sorted(sets.items())}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", choices=list(SHAPES), default="tiny")
     parser.add_argument("--work", default="build/tiny")
-    parser.add_argument("--count", type=int, default=200, help="questions a task")
+    parser.add_argument("--count", type=int, default=100, help="questions a task")
     parser.add_argument("--show", type=int, default=0, help="wrong answers to print, a task")
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()

@@ -88,7 +88,7 @@ def copies(rng: Random, split: str) -> Conversation:
 def in_style(rng: Random, split: str) -> Conversation:
     name = rng.choices(["one_word", "upper", "sentence"], [5, 4, 2])[0]
     exchanges = []
-    for _ in range(rng.choice([1, 1, 2, 3])):
+    for _ in range(rng.choice([1, 2, 3, 4])):
         exchange = identity.make(rng, split) if rng.random() < 0.15 else casual(rng, split, _short(rng, split))
         if exchange.short is not None:
             exchanges.append(style.styled(rng, split, name, exchange))
@@ -119,7 +119,7 @@ def raw(rng: Random, split: str) -> Conversation:
     return Conversation([], raw="\n".join(facts))
 
 
-KINDS = {single: 40, several: 22, sums: 8, copies: 9, in_style: 10, extraction: 2, with_tools: 9, in_dspy: 5, raw: 2}
+KINDS = {single: 34, several: 22, sums: 8, copies: 8, in_style: 16, extraction: 3, with_tools: 9, in_dspy: 5, raw: 2}
 # Hundreds of tokens each, and out of reach until short texts are copied well.
 _LONG = (with_tools, in_dspy)
 
