@@ -115,16 +115,27 @@ void ReadDetails(FieldReader& reader, HfConfig& config) {
 }
 
 // RoPE's parameters: "rope_scaling", or all of them under "rope_parameters" as newer files have it.
-Status ReadRope(const JsonObject& object, HfConfig& config) {
+Status ReadRope(const JsonObject& root, HfConfig& config) {
   for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
-    const auto found = object.Find<JsonObject>(key);
+    const auto found = root.Find<JsonObject>(key);
     if (!found) return tl::make_unexpected(found.error());
     if (!*found) continue;
-    FieldReader reader(**found);
+    // Models whose windowed layers rotate otherwise have one object for each kind of layer.
+    auto global = (*found)->Find<JsonObject>("full_attention"), local = (*found)->Find<JsonObject>("sliding_attention");
+    for (const auto* part : {&global, &local}) {
+      if (!*part) return tl::make_unexpected(part->error());
+    }
+    if (*local) {
+      FieldReader reader(**local);
+      if (!config.local_rope_theta) reader.Read({"rope_theta"}, config.local_rope_theta);
+      if (auto status = reader.status(); !status) return status;
+    }
+    const JsonObject& object = *global ? **global : **found;
+    FieldReader reader(object);
     if (!config.rope_theta) reader.Read({"rope_theta"}, config.rope_theta);
     if (!config.partial_rotary_factor) reader.Read({"partial_rotary_factor"}, config.partial_rotary_factor);
     if (auto status = reader.status(); !status) return status;
-    auto rope = ReadRopeScaling(**found);
+    auto rope = ReadRopeScaling(object);
     if (!rope) return Forward(rope);
     if (rope->type != "default") config.rope_scaling = std::move(*rope);
     return {};

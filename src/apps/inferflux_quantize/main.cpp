@@ -1,0 +1,95 @@
+// inferflux-quantize: a GGUF model in smaller types.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+
+#include "apps/console/output_file.h"
+#include "apps/console/progress_bar.h"
+#include "apps/inferflux_quantize/report.h"
+#include "base/usable_cores.h"
+
+namespace inferflux::apps {
+namespace {
+
+struct Options {
+  std::string input;
+  std::string output;
+  std::string type;
+  std::string importance;
+  int threads = 0;
+  bool list_tensors = false;
+};
+
+Status Quantize(const Options& options) {
+  const auto mix = formats::FindQuantMix(options.type);
+  if (!mix) return tl::make_unexpected(mix.error());
+  std::error_code ignored;
+  if (std::filesystem::equivalent(options.input, options.output, ignored)) {
+    return Fail(ErrorCode::kInvalidArgument, "{} cannot be written over itself", options.input);
+  }
+  const auto file = formats::GgufFile::Open(options.input);
+  if (!file) return tl::make_unexpected(file.error());
+  std::optional<formats::ImportanceMatrix> importance;
+  if (!options.importance.empty()) {
+    auto opened = formats::ImportanceMatrix::Open(options.importance);
+    if (!opened) return Forward(opened);
+    importance = std::move(*opened);
+  }
+  auto output = OutputFile::Create(options.output);
+  if (!output) return Forward(output);
+  ThreadPool pool(options.threads > 0 ? options.threads : UsableCores());
+  ProgressBar bar;
+  const auto start = std::chrono::steady_clock::now();
+  const auto show = [&](uint64_t done, uint64_t total, const formats::GgufTensor& tensor) {
+    bar.Show(done, total, tensor.name);
+  };
+  const formats::QuantizeOptions quantize{*mix, importance ? &*importance : nullptr, true};
+  const auto tensors = formats::QuantizeGguf(**file, output->stream(), quantize, pool, show);
+  bar.Clear();
+  if (!tensors) return tl::make_unexpected(tensors.error());
+  if (auto committed = output->Commit(); !committed) return committed;
+  if (options.list_tensors) PrintTensors(*tensors);
+  PrintSummary(*tensors, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return {};
+}
+
+std::string TypeNames() {
+  std::string names;
+  for (const formats::QuantMix& mix : formats::AllQuantMixes()) names += fmt::format(" {}", mix.name);
+  return names;
+}
+
+}  // namespace
+}  // namespace inferflux::apps
+
+int main(int argc, char** argv) {
+  using namespace inferflux;
+  apps::Options options;
+  CLI::App app(
+      "Writes a GGUF model in smaller types.\n\nTypes:" + apps::TypeNames() +
+          "\nQ3_K, Q4_K and Q5_K stand for their _M mixes. Start from an F32, F16 or BF16 file: what an earlier\n"
+          "quantisation lost does not come back.",
+      "inferflux-quantize");
+  app.add_option("input", options.input, "the model; of a split one, the first part")->required()->type_name("IN.gguf");
+  app.add_option("output", options.output, "the file to write")->required()->type_name("OUT.gguf");
+  app.add_option("type", options.type, "one of the types above")->required()->type_name("TYPE");
+  app.add_option("--imatrix", options.importance, "an importance matrix, in GGUF form")->type_name("FILE");
+  app.add_option("--threads", options.threads, "threads to use (default: the cores at hand)")
+      ->check(CLI::Range(1, 1024));
+  app.add_flag("--list", options.list_tensors, "print every tensor's types and error");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "inferflux-quantize: {}\n", error.what());
+    return 2;
+  }
+  if (const Status done = apps::Quantize(options); !done) {
+    fmt::print(stderr, "inferflux-quantize: {}\n", done.error().message);
+    return done.error().code == ErrorCode::kInvalidArgument ? 2 : 1;
+  }
+  return 0;
+}

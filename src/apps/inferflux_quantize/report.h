@@ -1,0 +1,16 @@
+// What a quantisation did, for people.
+#pragma once
+
+#include <vector>
+
+#include "formats/quantize/quantize_gguf.h"
+
+namespace inferflux::apps {
+
+// One line a tensor: name, shape, types, error.
+void PrintTensors(const std::vector<formats::QuantizedTensor>& tensors);
+
+// Sizes, bits a weight, tensors by type, seconds.
+void PrintSummary(const std::vector<formats::QuantizedTensor>& tensors, double seconds);
+
+}  // namespace inferflux::apps

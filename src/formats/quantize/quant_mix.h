@@ -1,0 +1,63 @@
+// Which type each tensor of a model gets in a quantisation that people ask for by name: "Q4_K_M" is mostly Q4_K, with
+// more bits where errors hurt most. The choices are llama.cpp's, so that a name means the same file everywhere.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "formats/gguf/gguf_file.h"
+#include "formats/tensor_type.h"
+
+namespace inferflux::formats {
+
+// The layers that a rule speaks of.
+enum class MixLayers : uint8_t {
+  kNone,
+  kAll,
+  kFirstTwo,
+  kFirstFour,
+  kFirstSixteenth,
+  kFirstEighth,
+  kEdgesAndEveryThird,  // the first and last eighth, and each third layer between
+  kSharedValues,        // all, in models where four or more query heads share a value head
+};
+
+struct MixRule {
+  MixLayers layers = MixLayers::kNone;
+  TensorType type = TensorType::kF32;  // in those layers
+  TensorType rest = TensorType::kF32;  // in the others
+};
+
+struct QuantMix {
+  std::string_view name;
+  uint32_t file_type = 0;  // general.file_type
+  TensorType base = TensorType::kF32;
+  MixRule values;            // attn_v, attn_qkv, attn_kv_b; no rule: base
+  MixRule down;              // ffn_down
+  MixRule attention_output;  // attn_output
+  // The eight-expert models' attn_output.
+  bool richer_expert_output = false;
+  bool experts_only = false;  // all other matrices are Q8_0
+};
+
+std::span<const QuantMix> AllQuantMixes();
+// Case does not matter; "Q4_K" is "Q4_K_M". kInvalidArgument with all names where there is none.
+Result<const QuantMix*> FindQuantMix(std::string_view name);
+
+// What the choice of types needs to know of a model.
+struct MixModel {
+  uint32_t layers = 0;
+  uint32_t experts = 0;
+  uint32_t queries_per_value_head = 1;
+  bool tied_embeddings = false;  // no output.weight: the embeddings serve as one
+  bool has_importance = false;
+};
+Result<MixModel> DescribeForMix(const GgufFile& file);
+
+// The tensor's new type; its own, where it is no matrix of weights (norms, biases, expert gates, positions...).
+TensorType ChooseType(const QuantMix& mix, const MixModel& model, const GgufTensor& tensor);
+
+}  // namespace inferflux::formats
