@@ -1,6 +1,7 @@
 // What a client asks of a model, and what comes back, as the scheduler sees it: tokens in, text and tokens out.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,12 +14,20 @@
 namespace inferflux::scheduler {
 
 struct GenerationRequest {
-  std::vector<TokenId> prompt;          // not empty; special tokens already in place
+  std::vector<TokenId> prompt;  // not empty; special tokens already in place
   engine::SamplingParams sampling;
-  int32_t max_tokens = 0;               // 0: as many as the context has room for
-  std::vector<std::string> stop;        // generation ends before the first of these in the output text
-  bool ignore_eos = false;              // end-of-generation tokens are neither obeyed nor sampled
-  std::optional<int32_t> top_logprobs;  // set: each token carries its log probability and this many alternatives (0 to 20)
+  int32_t max_tokens = 0;         // 0: as many as the context has room for
+  std::vector<std::string> stop;  // generation ends before the first of these in the output text
+  bool ignore_eos = false;        // end-of-generation tokens are neither obeyed nor sampled
+  std::optional<int32_t>
+      top_logprobs;             // set: each token carries its log probability and this many alternatives (0 to 20)
+  bool continues_text = false;  // the output goes on with a raw prompt's text: its first space is kept
+
+  // Whose request it is: accounts get equal shares of the tokens that are served. Empty: all such are one account.
+  std::string account;
+  uint64_t cache_salt = 0;                                        // requests of different salts never share KV
+  int32_t priority = 0;                                           // higher is served first
+  std::optional<std::chrono::steady_clock::time_point> deadline;  // after it the request ends with an error
 };
 
 struct TokenLogprob {
@@ -50,8 +59,10 @@ struct Finish {
 // held back until that is decided, and a stop string itself is never part of any event.
 struct StreamEvent {
   std::string text;
-  std::vector<GeneratedToken> tokens;  // what was sampled since the last event; logprobs only where asked for
-  std::optional<Finish> finish;        // on the last event, and only there
+  // What was sampled since the last event, the end token and what stands behind a stop string left out; log
+  // probabilities only where asked for.
+  std::vector<GeneratedToken> tokens;
+  std::optional<Finish> finish;  // on the last event, and only there
 };
 
 }  // namespace inferflux::scheduler

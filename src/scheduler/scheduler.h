@@ -15,7 +15,8 @@ struct SchedulerStats {
   int32_t queued = 0;
   int32_t running = 0;
   int64_t kv_blocks_used = 0;
-  int64_t kv_blocks_free = 0;
+  int64_t kv_blocks_free = 0;  // or kept only for their prefix
+  int64_t preemptions = 0;     // since the start: requests that lost their KV, to be computed again
 };
 
 class Scheduler {
@@ -23,7 +24,8 @@ class Scheduler {
   virtual ~Scheduler() = default;
 
   // Any thread. Queues the request; its first event comes when it has been served. Errors: kInvalidArgument where it
-  // can never fit (the message says the limit), kResourceExhausted where the queue is full, kUnavailable while stopping.
+  // can never fit (the message says the limit), kResourceExhausted where the queue is full, kUnavailable while
+  // stopping.
   virtual Result<std::shared_ptr<TokenStream>> Submit(GenerationRequest request) = 0;
 
   // Any thread. A snapshot of the last step.

@@ -23,8 +23,8 @@ class TokenStream {
   std::optional<StreamEvent> TryPop();
 
   // `notify` is called from the step loop's thread whenever an event has arrived, and must not block: it posts to the
-  // client's own executor. It is called at once where events wait already. An empty function ends the calls, and when
-  // this returns none is under way.
+  // client's own executor, and never calls into the stream itself. It is called at once where events wait already. An
+  // empty function ends the calls, and when this returns none is under way.
   void SetNotify(std::function<void()> notify);
 
   // The client has gone: the sequence is freed within one step, and its last event says kCancelled.
@@ -40,8 +40,9 @@ class TokenStream {
   void SetWake(std::function<void()> wake) { wake_ = std::move(wake); }
 
  private:
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // events_
   std::deque<StreamEvent> events_;
+  std::mutex notify_mutex_;  // held while notify_ is called; never together with mutex_ the other way round
   std::function<void()> notify_;
   std::function<void()> wake_;
   std::atomic<bool> cancelled_{false};

@@ -1,0 +1,15 @@
+// Whether a request can be served at all, known before it is queued.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "engine/inference_backend.h"
+#include "scheduler/generation.h"
+
+namespace inferflux::scheduler {
+
+// kInvalidArgument names the limit that the request passes; else the tokens that it may generate.
+Result<int32_t> CheckRequest(const GenerationRequest& request, const engine::EngineInfo& engine);
+
+}  // namespace inferflux::scheduler

@@ -1,0 +1,151 @@
+#include "scheduler/batch_builder.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace inferflux::scheduler {
+
+BatchBuilder::BatchBuilder(engine::InferenceBackend& engine, const StepPolicy& policy, std::vector<TokenId> end_tokens)
+    : engine_(engine),
+      max_running_(policy.max_running > 0 ? std::min(policy.max_running, engine.info().max_sequences)
+                                          : engine.info().max_sequences),
+      end_tokens_(std::move(end_tokens)) {
+  max_batch_tokens_ = std::max(policy.max_batch_tokens, max_running_);
+}
+
+StepBatch BatchBuilder::Build(Workload& load, TimePoint now) {
+  Draft draft{.load = load, .step = {}, .budget = max_batch_tokens_};
+  AddDecodes(draft);
+  AddPrefills(draft);
+  if (!draft.crowded) Admit(draft, now);
+  return std::move(draft.step);
+}
+
+void BatchBuilder::AddDecodes(Draft& draft) {
+  std::vector<Request*> decoding;
+  for (const auto& request : draft.load.running) {
+    if (request->decoding() && !request->stream->full()) decoding.push_back(request.get());
+  }
+  for (Request* request : decoding) {
+    if (request->sequence && MakeRoom(draft, *request)) Add(draft, *request, 1);
+  }
+}
+
+void BatchBuilder::AddPrefills(Draft& draft) {
+  for (const auto& request : draft.load.running) {
+    if (draft.budget == 0) return;
+    if (request->decoding() || request->stream->full()) continue;
+    Add(draft, *request, std::min(request->remaining(), draft.budget));  // its room was reserved at admission
+  }
+}
+
+void BatchBuilder::Admit(Draft& draft, TimePoint now) {
+  Workload& load = draft.load;
+  while (draft.budget > 0) {
+    const auto ready = [&](const Request& request) { return !request.stream->full() && !AwaitsPrefix(load, request); };
+    Request* next = load.waiting.Next(now, load.shares, ready);
+    if (next == nullptr) return;
+    if (static_cast<int32_t>(load.running.size()) >= max_running_ && !PreemptPaused(draft)) return;
+    Status opened = OpenSequence(load, *next);
+    while (!opened && PreemptPaused(draft)) opened = OpenSequence(load, *next);
+    if (!opened) {
+      // With nobody else there, nothing will ever make room.
+      if (load.running.empty()) draft.step.failed.emplace_back(next, std::move(opened.error()));
+      return;
+    }
+    RequestPtr admitted = load.waiting.Take(next);
+    const auto place = std::ranges::find_if(load.running, [&](const auto& other) { return Outranks(*next, *other); });
+    load.running.insert(place, std::move(admitted));
+    Add(draft, *next, std::min(next->remaining(), draft.budget));
+  }
+}
+
+void BatchBuilder::Add(Draft& draft, Request& request, int32_t count) {
+  engine::BatchItem item{.sequence = *request.sequence, .first_position = request.length};
+  const auto first = request.tokens.begin() + request.length;
+  item.tokens.assign(first, first + count);
+  if (count == request.remaining()) {
+    item.outputs.push_back({.token_index = count - 1,
+                            .sampling = request.spec.sampling,
+                            .prompt_tokens = request.prompt_tokens(),
+                            .draw = static_cast<uint64_t>(request.generated),
+                            .top_logprobs = request.spec.top_logprobs});
+    if (request.spec.ignore_eos) item.outputs.back().banned = end_tokens_;
+  }
+  draft.budget -= count;
+  draft.step.batch.items.push_back(std::move(item));
+  draft.step.requests.push_back(&request);
+}
+
+// Room for one more token of a request that decodes. Requests come here in order of rank, so whoever has to give way is
+// not in the step yet.
+bool BatchBuilder::MakeRoom(Draft& draft, Request& request) {
+  while (true) {
+    Status reserved = engine_.Reserve(*request.sequence, request.total());
+    if (reserved) return true;
+    if (reserved.error().code != ErrorCode::kResourceExhausted || draft.load.running.size() == 1) {
+      draft.step.failed.emplace_back(&request, std::move(reserved.error()));
+      return false;
+    }
+    if (PreemptPaused(draft)) continue;
+    draft.crowded = true;
+    Request& lowest = *draft.load.running.back();
+    Preempt(draft, lowest);
+    if (&lowest == &request) return false;
+  }
+}
+
+Status BatchBuilder::OpenSequence(const Workload& load, Request& request) {
+  auto match = engine_.Open(request.tokens, request.spec.cache_salt);
+  if (!match) return Forward(match);
+  Status reserved = engine_.Reserve(match->sequence, request.total());
+  const auto usage = engine_.usage();
+  if (reserved && usage.blocks_free + usage.blocks_cached < static_cast<int64_t>(load.running.size())) {
+    // One block each for those that run, or the newcomer would soon push somebody out.
+    reserved = Fail(ErrorCode::kResourceExhausted, "the KV store is in use");
+  }
+  if (!reserved) {
+    if (auto closed = engine_.Close(match->sequence); !closed) log::Error("scheduler: {}", closed.error().message);
+    return reserved;
+  }
+  request.sequence = match->sequence;
+  request.length = match->cached_tokens;
+  if (!request.was_admitted) request.cached_tokens = match->cached_tokens;
+  request.was_admitted = true;
+  return {};
+}
+
+// A client that does not read must not keep others out.
+bool BatchBuilder::PreemptPaused(Draft& draft) {
+  const auto& running = draft.load.running;
+  const auto paused = std::find_if(running.rbegin(), running.rend(), [](const auto& r) { return r->stream->full(); });
+  if (paused == running.rend()) return false;
+  Preempt(draft, **paused);
+  return true;
+}
+
+void BatchBuilder::Preempt(Draft& draft, Request& request) {
+  if (auto closed = engine_.Close(*request.sequence); !closed) log::Error("scheduler: {}", closed.error().message);
+  request.sequence.reset();
+  request.length = 0;
+  auto& running = draft.load.running;
+  const auto found = std::ranges::find(running, &request, &RequestPtr::get);
+  draft.load.waiting.Push(std::move(*found));
+  running.erase(found);
+  ++draft.step.preempted;
+}
+
+// Whether most of the request is just being computed for another one, whose blocks it can share a step or two later.
+bool BatchBuilder::AwaitsPrefix(const Workload& load, const Request& request) const {
+  for (const auto& other : load.running) {
+    if (other->decoding() || other->spec.cache_salt != request.spec.cache_salt) continue;
+    const auto differs = std::ranges::mismatch(other->tokens, request.tokens);
+    const auto shared = static_cast<int32_t>(differs.in1 - other->tokens.begin()) / engine_.info().block_size *
+                        engine_.info().block_size;
+    if (other->length < shared && shared - other->length > request.total() / 2) return true;
+  }
+  return false;
+}
+
+}  // namespace inferflux::scheduler

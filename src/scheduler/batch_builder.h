@@ -1,0 +1,53 @@
+// Decides what the next step runs: decodes first, then prefill in order of rank, then newcomers, within a budget of
+// tokens. Where KV is short it preempts: the lowest in rank loses its KV, waits, and is computed again later.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "engine/inference_backend.h"
+#include "scheduler/workload.h"
+
+namespace inferflux::scheduler {
+
+struct StepBatch {
+  engine::UnifiedBatch batch;
+  std::vector<Request*> requests;                  // [item]: whose it is
+  std::vector<std::pair<Request*, Error>> failed;  // can never run: to be ended
+  int32_t preempted = 0;                           // requests that lost their KV to make room
+};
+
+class BatchBuilder {
+ public:
+  // `end_tokens` are what ends a generation: banned under ignore_eos.
+  BatchBuilder(engine::InferenceBackend& engine, const StepPolicy& policy, std::vector<TokenId> end_tokens);
+
+  StepBatch Build(Workload& load, TimePoint now);
+
+ private:
+  struct Draft {
+    Workload& load;
+    StepBatch step;
+    int32_t budget;
+    bool crowded = false;  // somebody had to give way to a decode: no time for newcomers
+  };
+
+  void AddDecodes(Draft& draft);
+  void AddPrefills(Draft& draft);
+  void Admit(Draft& draft, TimePoint now);
+  void Add(Draft& draft, Request& request, int32_t count);
+
+  bool MakeRoom(Draft& draft, Request& request);
+  Status OpenSequence(const Workload& load, Request& request);
+  bool PreemptPaused(Draft& draft);
+  void Preempt(Draft& draft, Request& request);
+  bool AwaitsPrefix(const Workload& load, const Request& request) const;
+
+  engine::InferenceBackend& engine_;
+  int32_t max_batch_tokens_;
+  int32_t max_running_;
+  std::vector<TokenId> end_tokens_;
+};
+
+}  // namespace inferflux::scheduler

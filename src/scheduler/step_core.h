@@ -1,0 +1,57 @@
+// What a step loop does, without its thread: takes requests, steps the engine, and feeds the streams. One thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "engine/inference_backend.h"
+#include "metrics/model_metrics.h"
+#include "scheduler/batch_builder.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/workload.h"
+#include "text/tokenizer/tokenizer.h"
+
+namespace inferflux::scheduler {
+
+class StepCore {
+ public:
+  using Clock = std::function<TimePoint()>;
+
+  // `engine` and `clock` must outlive the core.
+  StepCore(engine::InferenceBackend& engine, std::shared_ptr<const text::Tokenizer> tokenizer, const StepPolicy& policy,
+           metrics::ModelMetrics metrics, Clock clock);
+
+  // The request was checked (admission.h).
+  void Submit(RequestPtr request);
+
+  // Ends what was cancelled or is late, and runs one step. False: there was nothing to run, and there will not be until
+  // a request comes, a client takes something or cancels, or `next_deadline` passes.
+  bool Step();
+
+  // Ends every request.
+  void EndAll(FinishReason reason, const Error& error);
+
+  std::optional<TimePoint> next_deadline() const;
+  SchedulerStats stats() const;
+
+ private:
+  void Sweep(TimePoint now);
+  void Execute(StepBatch& step);
+  void ExecuteAlone(const engine::BatchItem& item, Request& request);
+  void Apply(Request& request, const engine::BatchItem& item, const std::vector<engine::OutputResult>& outputs);
+  void TakeToken(Request& request, const engine::OutputResult& sampled);
+  void Emit(Request& request);
+  void End(Request& request, FinishReason reason, Error error = {});
+  void Publish();
+
+  engine::InferenceBackend& engine_;
+  std::shared_ptr<const text::Tokenizer> tokenizer_;
+  metrics::ModelMetrics metrics_;
+  Clock clock_;
+  Workload load_;
+  BatchBuilder builder_;
+  int64_t preemptions_ = 0;
+};
+
+}  // namespace inferflux::scheduler

@@ -1,0 +1,42 @@
+// Finds the end of a generation in its text as the text comes. What could be the beginning of a stop string is held
+// back until that is decided, so no part of a stop string ever leaves. The result does not depend on how the text was
+// cut into pieces: of several stop strings the one that is complete first ends the text, and of those the one that
+// begins first.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace inferflux::scheduler {
+
+class StopMatcher {
+ public:
+  // Stop strings are not empty and valid UTF-8, so that what is let go never ends inside a character.
+  explicit StopMatcher(const std::vector<std::string>& stops);
+
+  // Takes the next piece and returns what is certain to stand before any stop string. Once matched, nothing more.
+  std::string Push(std::string_view text);
+
+  // The generation has ended otherwise: what was held back.
+  std::string Finish();
+
+  bool matched() const { return matched_; }
+
+ private:
+  // The automaton of Knuth, Morris and Pratt (SIAM J. Comput. 6(2), 1977).
+  struct Automaton {
+    std::string stop;
+    std::vector<size_t> fallback;  // [i]: the longest proper prefix of stop[0..i] that is also its suffix
+    size_t seen = 0;               // bytes of `stop` that the text so far ends with
+
+    void Take(char byte);
+  };
+
+  std::vector<Automaton> automata_;
+  std::string held_;
+  bool matched_ = false;
+};
+
+}  // namespace inferflux::scheduler

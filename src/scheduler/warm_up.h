@@ -1,0 +1,12 @@
+// Steps a freshly loaded engine before anyone is served: pages come in, buffers are made, kernels are compiled.
+#pragma once
+
+#include "base/result.h"
+#include "engine/inference_backend.h"
+
+namespace inferflux::scheduler {
+
+// A prefill of up to `tokens` tokens and a decode, in KV of their own of which nothing stays.
+Status WarmUp(engine::InferenceBackend& engine, int32_t tokens);
+
+}  // namespace inferflux::scheduler

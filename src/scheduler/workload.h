@@ -1,0 +1,28 @@
+// All requests that a step loop has accepted and not ended.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "scheduler/request.h"
+#include "scheduler/token_shares.h"
+#include "scheduler/waiting_queue.h"
+
+namespace inferflux::scheduler {
+
+// How a step loop shares out its steps.
+struct StepPolicy {
+  int32_t max_batch_tokens = 512;           // rows of one step; decodes always fit
+  int32_t max_running = 0;                  // sequences that hold KV at once; 0: as many as the engine may have
+  std::chrono::seconds priority_aging{10};  // so long a wait counts as one class of priority
+};
+
+struct Workload {
+  explicit Workload(const StepPolicy& policy) : waiting(policy.priority_aging) {}
+
+  std::vector<RequestPtr> running;  // hold KV; in order of rank (Outranks)
+  WaitingQueue waiting;
+  TokenShares shares;
+};
+
+}  // namespace inferflux::scheduler

@@ -1,0 +1,141 @@
+// An engine without a model: real KV bookkeeping, a toy language, and faults on demand. What a sequence says next
+// depends on all that it has heard, so a lost or foreign token shows in the text.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/inference_backend.h"
+#include "engine/kv/kv_store.h"
+#include "engine/native/step_plan.h"
+#include "text/tokenizer/tokenizer.h"
+
+namespace inferflux::scheduler {
+
+struct FakeEngineOptions {
+  int32_t blocks = 64;
+  int32_t block_size = 4;
+  int32_t max_sequences = 16;
+  int32_t context = 128;
+  int32_t vocab_size = 300;
+};
+
+class FakeEngine final : public engine::InferenceBackend {
+ public:
+  using History = std::span<const TokenId>;
+  // The next token, given the sequence's tokens and what is asked.
+  using Model = std::function<TokenId(History, const engine::OutputSpec&)>;
+
+  FakeEngine(const FakeEngineOptions& options, Model model)
+      : options_(options), model_(std::move(model)), store_(options.blocks, options.block_size, options.max_sequences) {
+    info_ = {.backend = "fake",
+             .provider = "native",
+             .kv_dtype = "none",
+             .vocab_size = options.vocab_size,
+             .context = options.context,
+             .block_size = options.block_size,
+             .kv_tokens = int64_t{options.blocks} * options.block_size,
+             .max_sequences = options.max_sequences,
+             .batch_invariant = true};
+  }
+
+  const engine::EngineInfo& info() const override { return info_; }
+  Result<engine::PrefixMatch> Open(History tokens, uint64_t salt) override { return store_.Open(tokens, salt); }
+  Result<engine::SequenceId> Fork(engine::SequenceId id) override { return store_.Fork(id); }
+  Status Truncate(engine::SequenceId id, int32_t length) override { return store_.Truncate(id, length); }
+  Status Close(engine::SequenceId id) override { return store_.Close(id); }
+  engine::KvUsage usage() const override { return store_.usage(); }
+  Status Reserve(engine::SequenceId id, int32_t tokens) override {
+    return store_.Reserve(id, tokens).map([](const auto&) {});
+  }
+  Result<int32_t> Length(engine::SequenceId id) const override {
+    return store_.Find(id).map([](const engine::Sequence* found) { return found->length(); });
+  }
+
+  Result<engine::StepResult> ExecuteUnifiedBatch(const engine::UnifiedBatch& batch) override {
+    ++steps;
+    if (on_step) on_step(batch);
+    auto plan = engine::PlanStep(store_, batch, info_.vocab_size, info_.context);
+    if (!plan) return Forward(plan);
+    if (fault) {
+      if (auto refused = fault(batch); !refused) return Forward(refused);
+    }
+    engine::StepResult result;
+    for (const auto& item : batch.items) {
+      if (auto committed = store_.Commit(item.sequence, item.tokens); !committed) return Forward(committed);
+      const History all = (*store_.Find(item.sequence))->tokens;
+      auto& outputs = result.items.emplace_back();
+      for (const auto& spec : item.outputs) {
+        const auto length = static_cast<size_t>(item.first_position + spec.token_index + 1);
+        outputs.push_back({.token = model_(all.first(length), spec)});
+        if (spec.top_logprobs) outputs.back().chosen = {.id = outputs.back().token, .logprob = -0.5f};
+      }
+    }
+    return result;
+  }
+
+  const engine::KvStore& store() const { return store_; }
+
+  std::function<void(const engine::UnifiedBatch&)> on_step;  // sees every step before it runs
+  std::function<Status(const engine::UnifiedBatch&)> fault;  // an error fails the step
+  int64_t steps = 0;
+
+ private:
+  FakeEngineOptions options_;
+  Model model_;
+  engine::KvStore store_;
+  engine::EngineInfo info_;
+};
+
+constexpr TokenId kEnd = 256;  // the vocabulary's end token
+
+// Tokens 0 to 255 are bytes, 256 is the end, 257 and on are words.
+inline std::shared_ptr<const text::Tokenizer> FakeTokenizer(const std::vector<std::string>& words = {}) {
+  text::VocabSpec vocab{.model = "llama"};
+  for (int byte = 0; byte < 256; ++byte) {
+    vocab.tokens.push_back(fmt::format("<0x{:02X}>", byte));
+    vocab.kinds.push_back(text::TokenKind::kByte);
+  }
+  vocab.tokens.push_back("</s>");
+  vocab.kinds.push_back(text::TokenKind::kControl);
+  for (const auto& word : words) {
+    vocab.tokens.push_back(word);
+    vocab.kinds.push_back(text::TokenKind::kNormal);
+  }
+  vocab.tokens.push_back("<unk>");
+  vocab.kinds.push_back(text::TokenKind::kUnknown);
+  vocab.unk = static_cast<TokenId>(vocab.tokens.size() - 1);
+  vocab.scores.assign(vocab.tokens.size(), 0.0f);
+  vocab.eos = kEnd;
+  vocab.end_of_generation = {kEnd};
+  auto tokenizer = text::Tokenizer::Create(std::move(vocab), {});
+  if (!tokenizer) throw std::runtime_error(tokenizer.error().message);
+  return *tokenizer;
+}
+
+inline std::vector<TokenId> Bytes(std::string_view text) {
+  std::vector<TokenId> tokens;
+  for (const char byte : text) tokens.push_back(static_cast<unsigned char>(byte));
+  return tokens;
+}
+
+// Says `script` after any prompt, and then the end token for ever.
+inline FakeEngine::Model Says(std::vector<TokenId> script) {
+  return [script = std::move(script)](FakeEngine::History history, const engine::OutputSpec& spec) {
+    const size_t said = history.size() - static_cast<size_t>(spec.prompt_tokens);
+    return said < script.size() ? script[said] : kEnd;
+  };
+}
+
+// A letter that depends on every token before it, on the seed and on the number of the draw.
+inline TokenId Babble(FakeEngine::History history, const engine::OutputSpec& spec) {
+  uint64_t hash = spec.sampling.seed * 31 + spec.draw;
+  for (const TokenId token : history) hash = (hash ^ static_cast<uint64_t>(token)) * 0x100000001b3u;
+  return static_cast<TokenId>('a' + (hash >> 32) % 26);
+}
+
+}  // namespace inferflux::scheduler
