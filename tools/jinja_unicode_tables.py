@@ -62,5 +62,8 @@ write_ranges("kOtherNumeric", lambda c: c.isnumeric() and category(c) not in ("N
 write_ranges(
     "kOtherCaseIgnorable", lambda c: is_case_ignorable(c) and category(c) not in ("Mn", "Me", "Cf", "Lm", "Sk")
 )
+print("constexpr char32_t kDecimalZeros[] = {")
+wrapped(f"{ord(c):#x}," for c in ALL if c.isdecimal() and unicodedata.decimal(c) == 0)
+print("};")
 write_expansions("kUpperExpansions", str.upper)
 write_expansions("kTitleExpansions", str.title)

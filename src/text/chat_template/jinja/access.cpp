@@ -133,24 +133,24 @@ SliceBounds ResolveSlice(std::optional<int64_t> start, std::optional<int64_t> st
   int64_t count = 0;
   if (step > 0 && from < to) count = (to - from - 1) / step + 1;
   if (step < 0 && to < from) count = (from - to - 1) / -step + 1;
-  return {from, step, static_cast<size_t>(count)};
+  return {from, to, step, static_cast<size_t>(count)};
 }
 
 Value GetSlice(Runtime& rt, const Value& value, const Value& start, const Value& stop, const Value& step) {
   RaiseIfUndefined(value);
   const bool sliceable = value.IsStr() || value.AsSequence() != nullptr || value.As<RangeObject>() != nullptr;
-  if (!sliceable) return MakeUndefined(rt, "'{}' object cannot be sliced", value.TypeName());
+  if (!sliceable) Raise("'{}' object cannot be sliced", value.TypeName());
   const auto bounds =
       ResolveSlice(SliceIndex(start), SliceIndex(stop), SliceIndex(step).value_or(1), *Length(rt, value));
   if (const Str* str = value.AsStr()) return SliceStr(rt, *str, bounds);
+  if (const auto* range = value.As<RangeObject>()) return range->Slice(rt, bounds.start, bounds.stop, bounds.step);
   std::vector<Value> items;
   rt.meter().Step(bounds.count);
   rt.meter().CheckRoom(bounds.count * sizeof(Value));
   items.reserve(bounds.count);
-  const auto* range = value.As<RangeObject>();
   for (size_t i = 0; i < bounds.count; ++i) {
     const auto at = static_cast<size_t>(bounds.start + static_cast<int64_t>(i) * bounds.step);
-    items.push_back(range != nullptr ? range->At(at) : value.AsSequence()->items[at]);
+    items.push_back(value.AsSequence()->items[at]);
   }
   const bool is_list = value.AsList() != nullptr;
   return MakeList(rt, std::move(items), is_list ? SequenceType::kList : SequenceType::kTuple);

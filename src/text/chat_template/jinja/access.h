@@ -18,6 +18,7 @@ Value GetSlice(Runtime& rt, const Value& value, const Value& start, const Value&
 // Python's slice.indices(length).
 struct SliceBounds {
   int64_t start;
+  int64_t stop;
   int64_t step;
   size_t count;
 };

@@ -121,6 +121,7 @@ class Lexer {
   }
 
   void LexComment(size_t inside) {
+    if (inside == source_.size()) return Advance(inside);  // Jinja2 lets a lone "{#" at the end pass
     for (size_t at = inside; at < source_.size(); ++at) {
       const size_t end = MatchClose(at, "#}", true, true);
       if (end != std::string_view::npos) return Advance(end);

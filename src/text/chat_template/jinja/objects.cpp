@@ -45,6 +45,17 @@ Value RangeObject::At(uint64_t index) const {
   return Value::Int(static_cast<int64_t>(static_cast<uint64_t>(start_) + offset), trusted_);
 }
 
+Value RangeObject::Slice(Runtime& rt, int64_t start, int64_t stop, int64_t step) const {
+  int64_t stride = 0;
+  int64_t bounds[2] = {start, stop};
+  bool overflows = __builtin_mul_overflow(step_, step, &stride);
+  for (int64_t& bound : bounds) {
+    overflows |= __builtin_mul_overflow(bound, step_, &bound) || __builtin_add_overflow(bound, start_, &bound);
+  }
+  if (overflows) Raise("a slice of {} does not fit 64-bit integers", TypeName());
+  return Value::ObjectPtr(MakeObject<RangeObject>(rt, bounds[0], bounds[1], stride, trusted_));
+}
+
 void RangeObject::Repr(Runtime&, TextBuilder& out) const {
   out.Append(
       step_ == 1 ? fmt::format("range({}, {})", start_, stop_) : fmt::format("range({}, {}, {})", start_, stop_, step_),

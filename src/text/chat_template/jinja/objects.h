@@ -26,6 +26,8 @@ class RangeObject : public Object {
   bool Equals(const RangeObject& other) const;
   uint64_t length() const { return length_; }
   Value At(uint64_t index) const;
+  // The range of the items from index `start` to before `stop`; the indices lie within the range or at its ends.
+  Value Slice(Runtime& rt, int64_t start, int64_t stop, int64_t step) const;
 
  private:
   int64_t start_;

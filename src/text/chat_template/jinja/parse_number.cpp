@@ -12,10 +12,20 @@ namespace {
 
 bool IsDigitChar(char c) { return c >= '0' && c <= '9'; }
 
-// Without the surrounding whitespace.
-std::string_view Stripped(std::string_view text) {
+// Without the surrounding whitespace, and with the decimal digits of every script as ASCII ones.
+std::string Normalized(std::string_view text) {
   const auto [begin, end] = StripBounds(text, nullptr, Side::kBoth);
-  return text.substr(begin, end - begin);
+  std::string out;
+  for (size_t byte = begin; byte < end;) {
+    const CodePoint c = DecodeAt(text, byte);
+    if (c.value >= 0x80 && IsDecimal(c.value)) {
+      out += static_cast<char>('0' + DecimalValue(c.value));
+    } else {
+      out.append(text.substr(byte, c.size));
+    }
+    byte += c.size;
+  }
+  return out;
 }
 
 // Takes a leading sign off; true for a minus.
@@ -65,7 +75,8 @@ double OutOfRange(const std::string& text) {
 
 std::optional<int64_t> ParseInt(std::string_view text, int64_t base) {
   if (base != 0 && (base < 2 || base > 36)) Raise("int() base must be >= 2 and <= 36, or 0");
-  std::string_view rest = Stripped(text);
+  const std::string normalized = Normalized(text);
+  std::string_view rest = normalized;
   const bool negative = TakeSign(rest);
   std::string_view unprefixed = rest;
   const int prefix = TakeBasePrefix(unprefixed);
@@ -83,17 +94,19 @@ std::optional<int64_t> ParseInt(std::string_view text, int64_t base) {
   std::string digits(rest);
   if (digits.empty() || (had_prefix && (digits[0] == '-' || digits[0] == '+'))) return std::nullopt;
   if (digits[0] == '-' || digits[0] == '+' || !RemoveUnderscores(digits)) return std::nullopt;
-  if (negative) digits.insert(0, 1, '-');
+  std::string number = negative ? "-" : "";
+  number += digits;
   int64_t value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto parsed = std::from_chars(digits.data(), end, value, static_cast<int>(base));
+  const char* end = number.data() + number.size();
+  const auto parsed = std::from_chars(number.data(), end, value, static_cast<int>(base));
   if (parsed.ptr != end || parsed.ec == std::errc::invalid_argument) return std::nullopt;
   if (parsed.ec == std::errc::result_out_of_range) Raise("a number does not fit a 64-bit integer");
   return value;
 }
 
 std::optional<double> ParseFloat(std::string_view text) {
-  std::string_view rest = Stripped(text);
+  const std::string normalized = Normalized(text);
+  std::string_view rest = normalized;
   const bool negative = TakeSign(rest);
   std::string digits(rest);
   for (char& c : digits) {

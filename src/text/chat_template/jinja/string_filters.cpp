@@ -111,10 +111,11 @@ Value Truncate(Runtime& rt, const Value& self, const Arguments& args) {
   const int64_t kept = length - static_cast<int64_t>(end_text->chars());
   if (kept < 0) Raise("expected length >= {}, got {}", end_text->chars(), length);
   if (leeway < 0) Raise("expected leeway >= 0, got {}", leeway);
+  const auto size = Length(rt, self);
+  if (!size) Raise("object of type '{}' has no len()", self.TypeName());
+  if (static_cast<int64_t>(*size) <= length || static_cast<int64_t>(*size) - length <= leeway) return self;
   const Str* str = self.AsStr();
   if (str == nullptr) Raise("truncate() needs a str, not {}", self.TypeName());
-  const auto chars = static_cast<int64_t>(str->chars());
-  if (chars <= length || chars - length <= leeway) return self;
   size_t cut = ByteOfChar(str->view(), str->chars(), static_cast<size_t>(kept));
   if (!args.Bool(rt, 1, false)) {
     const size_t space = str->view().substr(0, cut).rfind(' ');

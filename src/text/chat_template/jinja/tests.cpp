@@ -63,7 +63,8 @@ Value IsOfCase(Runtime& rt, const Value& self, const Arguments&) {
 }
 
 template <const Builtin* (*find)(std::string_view)>
-Value IsNamed(Runtime&, const Value& self, const Arguments&) {
+Value IsNamed(Runtime& rt, const Value& self, const Arguments&) {
+  Hash(rt.meter(), self);  // a list is no key, and Jinja2 looks it up as one
   return Value::Bool(self.IsStr() && find(self.AsStr()->view()) != nullptr);
 }
 

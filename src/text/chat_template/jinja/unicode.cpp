@@ -133,6 +133,12 @@ bool IsAlpha(char32_t c) {
 }
 
 bool IsDecimal(char32_t c) { return Category(c) == UTF8PROC_CATEGORY_ND; }
+
+int DecimalValue(char32_t c) {
+  const auto* const after = std::upper_bound(std::begin(kDecimalZeros), std::end(kDecimalZeros), c);
+  return static_cast<int>(c - *(after - 1)) % 10;
+}
+
 bool IsDigit(char32_t c) { return IsDecimal(c) || Contains(kOtherDigit, c); }
 
 bool IsNumeric(char32_t c) {

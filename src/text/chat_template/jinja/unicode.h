@@ -26,6 +26,7 @@ bool IsSpace(char32_t c);
 bool IsLineBreak(char32_t c);  // what str.splitlines splits at
 bool IsAlpha(char32_t c);
 bool IsDecimal(char32_t c);
+int DecimalValue(char32_t c);  // of what IsDecimal
 bool IsDigit(char32_t c);
 bool IsNumeric(char32_t c);
 bool IsLower(char32_t c);

@@ -2,28 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include "support/conformance.h"
-#include "text/chat_template/chat_template.h"
+#include "text/chat_template/render.h"
 
 namespace inferflux::text {
 namespace {
-
-std::string ReadFile(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::string Join(const std::vector<TextSpan>& spans) {
-  std::string text;
-  for (const TextSpan& span : spans) text += span.text;
-  return text;
-}
 
 // Where Jinja2 raised these, a rendering is right too.
 bool MayRender(const std::string& error) {
@@ -57,7 +42,7 @@ TEST(ChatTemplateGolden, EveryCaseRendersAsJinja2DoesIt) {
       continue;
     }
     ASSERT_TRUE(rendered.has_value()) << rendered.error().message;
-    EXPECT_EQ(Join(*rendered), std::string_view(each.at("expected").as_string()));
+    EXPECT_EQ(JoinSpans(*rendered), std::string_view(each.at("expected").as_string()));
   }
   EXPECT_EQ(templates.size(), 44U);
   EXPECT_EQ(cases, 616U);
