@@ -177,7 +177,8 @@ asio::awaitable<Outcome> ReplyStream(Job& job, GenerationGroup group, net::Respo
   }
   sink.Close();
   if (!co_await writer.Write(sink.Release()) || !co_await writer.End()) co_return "cancelled";
-  co_return tally.error() ? Outcome("error") : tally.outcome();
+  if (tally.error()) co_return "error";
+  co_return tally.outcome();
 }
 
 }  // namespace

@@ -24,7 +24,9 @@ net::Handler Open(Services& services, Answer answer) {
 net::Handler Keyed(Services& services, Answer answer) {
   return [&services, answer](const net::Request& request, net::ResponseWriter& writer) -> asio::awaitable<void> {
     const auto caller = services.keys.Check(net::FindHeader(request.headers, "Authorization"));
-    co_await writer.Send(caller ? answer(services, request) : ErrorResponse(caller.error()));
+    // Not one conditional expression: GCC 12 destroys the temporaries of its branches twice inside a co_await.
+    net::Response response = caller ? answer(services, request) : ErrorResponse(caller.error());
+    co_await writer.Send(std::move(response));
   };
 }
 
