@@ -13,18 +13,24 @@ namespace {
 
 using namespace formats;  // NOLINT: the block structs
 
-// Where input i of an output lies within a chunk.
-struct Place {
-  int block, group, byte;
-  Place(int input, int lane)
-      : block(input / kBlock), group(input % kBlock / kGroup), byte(lane * kGroup + input % kGroup) {}
-};
+// Four neighbouring inputs of one output: a lane of a group.
+uint32_t Word(const void* bytes, int index) {
+  uint32_t out;
+  std::memcpy(&out, static_cast<const char*>(bytes) + 4 * index, 4);
+  return out;
+}
 
-// `values`: the unsigned values of `count` inputs of one output, of which the low four bits are packed.
-void PutNibbles(Nibbles& q, int lane, const uint8_t* values, int first_input, int count) {
-  for (int i = 0; i < count; ++i) {
-    const Place at(first_input + i, lane);
-    q[4 * at.block + at.group % 4][at.byte] |= static_cast<uint8_t>((values[i] & 15) << (at.group < 4 ? 0 : 4));
+template <class Row>
+void PutWord(Row& row, int lane, uint32_t word) {
+  std::memcpy(&row[kGroup * lane], &word, 4);
+}
+
+constexpr uint32_t kLowNibbles = 0x0f0f0f0f;
+
+// Block `block` of one output, whose group g is the low four bits of groups[g]'s bytes.
+void PutNibbles(Nibbles& q, int lane, int block, const uint32_t (&groups)[8]) {
+  for (int i = 0; i < 4; ++i) {
+    PutWord(q[4 * block + i], lane, (groups[i] & kLowNibbles) | (groups[i + 4] & kLowNibbles) << 4);
   }
 }
 
@@ -44,60 +50,57 @@ Fp16 Negative(Fp16 value) { return {static_cast<uint16_t>(value.bits ^ 0x8000u)}
 
 // One file block into its place of a chunk; `block` counts the file's blocks within the chunk.
 void Put(ChunkQ8_0& chunk, int lane, int block, const BlockQ8_0& from) {
-  for (int i = 0; i < kBlock; ++i) {
-    const Place at(kBlock * block + i, lane);
-    chunk.q[8 * at.block + at.group][at.byte] = from.qs[i];
-  }
+  for (int g = 0; g < 8; ++g) PutWord(chunk.q[8 * block + g], lane, Word(from.qs, g));
   chunk.d[block][lane] = from.d;
 }
 
+// The file's nibbles lie as ours do: element i below element i + 16.
 void Put(ChunkQ4_0& chunk, int lane, int block, const BlockQ4_0& from) {
-  uint8_t values[kBlock];
-  for (int i = 0; i < 16; ++i) {
-    values[i] = from.qs[i] & 15;
-    values[i + 16] = from.qs[i] >> 4;
-  }
-  PutNibbles(chunk.q, lane, values, kBlock * block, kBlock);
+  for (int i = 0; i < 4; ++i) PutWord(chunk.q[4 * block + i], lane, Word(from.qs, i));
   chunk.d[block][lane] = from.d;
 }
 
 // The low nibbles of Q4_K and Q5_K: 32 bytes hold two blocks of 32, the first in their low halves.
-template <class Chunk>
-void PutWithMinimums(Chunk& chunk, int lane, const uint8_t* qs, const uint8_t* scales, Fp16 d, Fp16 dmin) {
-  uint8_t values[kChunk];
-  for (int i = 0; i < kChunk; ++i) values[i] = static_cast<uint8_t>(qs[i / 64 * 32 + i % 32] >> (i % 64 < 32 ? 0 : 4));
-  PutNibbles(chunk.q, lane, values, 0, kChunk);
-  PutScales(chunk.scales, lane, scales);
-  chunk.d[lane] = d;
-  chunk.negative_dmin[lane] = Negative(dmin);
+template <class Chunk, class Block>
+void PutWithMinimums(Chunk& chunk, int lane, const Block& from) {
+  for (int b = 0; b < kBlocks; ++b) {
+    uint32_t groups[8];
+    for (int g = 0; g < 8; ++g) groups[g] = Word(from.qs + 32 * (b / 2), g) >> (b % 2 == 0 ? 0 : 4);
+    PutNibbles(chunk.q, lane, b, groups);
+  }
+  PutScales(chunk.scales, lane, from.scales);
+  chunk.d[lane] = from.d;
+  chunk.negative_dmin[lane] = Negative(from.dmin);
 }
 
-void Put(ChunkQ4K& chunk, int lane, int, const BlockQ4_K& from) {
-  PutWithMinimums(chunk, lane, from.qs, from.scales, from.d, from.dmin);
-}
+void Put(ChunkQ4K& chunk, int lane, int, const BlockQ4_K& from) { PutWithMinimums(chunk, lane, from); }
 
 void Put(ChunkQ5K& chunk, int lane, int, const BlockQ5_K& from) {
-  PutWithMinimums(chunk, lane, from.qs, from.scales, from.d, from.dmin);
-  for (int i = 0; i < kChunk; ++i) {
-    const Place at(i, lane);
-    chunk.high[at.block][at.byte] |= static_cast<uint8_t>(((from.qh[i % 32] >> (i / 32)) & 1) << at.group);
+  PutWithMinimums(chunk, lane, from);
+  for (int b = 0; b < kBlocks; ++b) {
+    uint32_t bits = 0;
+    for (int g = 0; g < 8; ++g) bits |= ((Word(from.qh, g) >> b) & 0x01010101) << g;
+    PutWord(chunk.high[b], lane, bits);
   }
 }
 
 // Each half of 128: four runs of 32, in the nibbles ql[0..31] low, ql[32..63] low, ql[0..31] high, ql[32..63] high,
 // with their two high bits in qh[0..31] from below.
 void Put(ChunkQ6K& chunk, int lane, int, const BlockQ6_K& from) {
-  uint8_t values[kChunk];
-  for (int i = 0; i < kChunk; ++i) {
-    const int half = i / 128;
-    const int run = i % 128 / 32;
-    const int low = from.ql[64 * half + 32 * (run % 2) + i % 32] >> (run < 2 ? 0 : 4);
-    const int high = (from.qh[32 * half + i % 32] >> (2 * run)) & 3;
-    values[i] = static_cast<uint8_t>(low);
-    const Place at(i, lane);
-    chunk.high[2 * at.block + at.group / 4][at.byte] |= static_cast<uint8_t>(high << (2 * (at.group % 4)));
+  for (int b = 0; b < kBlocks; ++b) {
+    const int half = b / 4;
+    const int run = b % 4;
+    uint32_t groups[8];
+    for (int g = 0; g < 8; ++g) groups[g] = Word(from.ql + 64 * half + 32 * (run % 2), g) >> (run < 2 ? 0 : 4);
+    PutNibbles(chunk.q, lane, b, groups);
+    for (int quarter = 0; quarter < 2; ++quarter) {
+      uint32_t bits = 0;
+      for (int i = 0; i < 4; ++i) {
+        bits |= ((Word(from.qh + 32 * half, 4 * quarter + i) >> (2 * run)) & 0x03030303) << (2 * i);
+      }
+      PutWord(chunk.high[2 * b + quarter], lane, bits);
+    }
   }
-  PutNibbles(chunk.q, lane, values, 0, kChunk);
   for (int s = 0; s < kChunk / 16; ++s) chunk.scales[s][lane] = from.scales[s];
   chunk.d[lane] = from.d;
 }

@@ -12,6 +12,17 @@
 namespace inferflux::compute::cpu {
 namespace {
 
+// Asks for an eighth of what lies some way ahead in the stream of chunks; past the end it is a hint that comes to
+// nothing.
+template <class Chunk>
+inline void Prefetch(const Chunk& chunk, int block) {
+  constexpr int kAhead = 6144;  // bytes; 4,096 to 8,192 did equally well on Zen 4, 16,384 worse
+  const char* at = reinterpret_cast<const char*>(&chunk) + kAhead + sizeof(Chunk) / 64 * block / 8 * 64;
+#pragma GCC unroll 10
+  for (int line = 0; line < static_cast<int>((sizeof(Chunk) / 64 + 7) / 8); ++line)
+    __builtin_prefetch(at + 64 * line, 0, 3);
+}
+
 // sums[m][n] += chunk product, one scale a block. `x` is the first row's chunk, rows follow one another.
 template <int M, int N, class Source>
 inline void BlocksTile(const Source* w, const ActivationChunk* x, int blocks, float* sums, int64_t stride) {
@@ -20,6 +31,7 @@ inline void BlocksTile(const Source* w, const ActivationChunk* x, int blocks, fl
     for (int n = 0; n < N; ++n) total[m][n] = LoadFloats(sums + m * stride + n * kPanel);
   }
   for (int b = 0; b < blocks; ++b) {
+    if constexpr (M == 1 && requires { w->chunk; }) Prefetch(w->chunk, b);
     Ints dot[M][N];
     for (int m = 0; m < M; ++m) {
       for (int n = 0; n < N; ++n) dot[m][n] = SetInts(x[m].offsets[b]);
@@ -57,6 +69,7 @@ inline void ChunkTile(const Source* w, const ActivationChunk* x, float* sums, in
     for (int n = 0; n < N; ++n) total[m][n] = ZeroInts();
   }
   for (int b = 0; b < kBlocks; ++b) {
+    if constexpr (M == 1 && requires { w->chunk; }) Prefetch(w->chunk, b);
 #pragma GCC unroll 2
     for (int h = 0; h < kSubsInBlock; ++h) {
       const int sub = kSubsInBlock * b + h;
