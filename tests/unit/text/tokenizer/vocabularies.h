@@ -1,72 +1,17 @@
-// Small vocabularies of each kind, for tests.
+// Tokenisers from small vocabularies, for tests.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "text/tokenizer/byte_alphabet.h"
 #include "text/tokenizer/tokenizer.h"
-#include "text/tokenizer/utf8.h"
+#include "text/tokenizer/vocab_builders.h"
 
 namespace inferflux::text::testing {
-
-inline TokenId AddToken(VocabSpec& spec, std::string text, TokenKind kind = TokenKind::kNormal, float score = 0) {
-  spec.tokens.push_back(std::move(text));
-  spec.kinds.push_back(kind);
-  spec.scores.push_back(score);
-  return static_cast<TokenId>(spec.tokens.size() - 1);
-}
-
-inline std::string Letter(uint8_t byte) {
-  std::string letter;
-  AppendUtf8(ByteToAlphabet(byte), letter);
-  return letter;
-}
-
-inline void AddByteTokens(VocabSpec& spec) {
-  for (int byte = 0; byte < 256; ++byte) AddToken(spec, fmt::format("<0x{:02X}>", byte), TokenKind::kByte);
-}
-
-// Ids 0 to 255 are the bytes, then come the merges' results.
-inline VocabSpec ByteLevelSpec(const std::vector<std::string>& merges, std::string pre = "gpt-2") {
-  VocabSpec spec;
-  spec.model = "gpt2";
-  spec.pre = std::move(pre);
-  for (int byte = 0; byte < 256; ++byte) AddToken(spec, Letter(static_cast<uint8_t>(byte)));
-  for (const std::string& merge : merges) AddToken(spec, ReplaceAll(merge, " ", ""));
-  return spec;
-}
-
-// Pieces by falling score, after <unk>, <s>, </s> (0, 1, 2) and the 256 bytes (3 to 258).
-inline VocabSpec SentencePieceSpec(std::string model, const std::vector<std::string>& pieces, bool bytes = true) {
-  VocabSpec spec;
-  spec.model = std::move(model);
-  spec.unk = AddToken(spec, "<unk>", TokenKind::kUnknown);
-  spec.bos = AddToken(spec, "<s>", TokenKind::kControl);
-  spec.eos = AddToken(spec, "</s>", TokenKind::kControl);
-  if (bytes) AddByteTokens(spec);
-  float score = -1;
-  for (const std::string& piece : pieces) AddToken(spec, piece, TokenKind::kNormal, score--);
-  spec.space_prefix = SpacePrefix::kEveryRun;
-  return spec;
-}
-
-inline VocabSpec WordPieceSpec(const std::vector<std::string>& pieces) {
-  VocabSpec spec;
-  spec.model = "bert";
-  spec.pad = AddToken(spec, "[PAD]", TokenKind::kControl);
-  spec.unk = AddToken(spec, "[UNK]", TokenKind::kControl);
-  spec.cls = AddToken(spec, "[CLS]", TokenKind::kControl);
-  spec.sep = AddToken(spec, "[SEP]", TokenKind::kControl);
-  for (const std::string& piece : pieces) AddToken(spec, piece);
-  spec.add_bos = spec.add_eos = true;
-  return spec;
-}
 
 inline std::shared_ptr<const Tokenizer> Make(VocabSpec spec, std::vector<std::string> merges = {}) {
   auto tokenizer = Tokenizer::Create(std::move(spec), MergeSpec{std::move(merges)});
