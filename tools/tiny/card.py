@@ -13,7 +13,7 @@ TASKS = {
     "identity": "who it is, what InferFlux is", "small_talk": "greetings, thanks, what it does not know",
     "arithmetic": "sums and differences up to 99, unseen pairs", "capitals": "capitals of 60 countries", "opposites": "opposites",
     "plurals": "plurals", "sentiment": "positive or negative, unseen reviews", "repeat": "repeats a phrase exactly, unseen words",
-    "extract": "name and age as JSON, unseen names", "counting": "counts from one number to another",
+    "extract": "name and age as JSON, unseen names",
     "story": "a story of exactly three sentences about the wanted hero", "memory": "the user's name, some turns later",
     "tool_call": "calls the right one of the offered tools, unseen arguments", "tool_answer": "answers from the tool's result",
     "tool_not_needed": "answers directly where no offered tool fits", "dspy": "DSPy's field markers",

@@ -54,7 +54,7 @@ def load(path: Path) -> TinyLlama:
     return model.eval()
 
 
-def answers(model: TinyLlama, words: Tokenizer, prompts: list[str], rows: int = 32) -> list[str]:
+def answers(model: TinyLlama, words: Tokenizer, prompts: list[str], rows: int = 32, limit: int = 72) -> list[str]:
     by_length = defaultdict(list)
     for number, text in enumerate(prompts):
         ids = words.encode(text, add_special_tokens=False).ids
@@ -63,7 +63,7 @@ def answers(model: TinyLlama, words: Tokenizer, prompts: list[str], rows: int = 
     for items in by_length.values():
         for start in range(0, len(items), rows):
             part = items[start : start + rows]
-            for (number, _), ids in zip(part, greedy(model, [ids for _, ids in part])):
+            for (number, _), ids in zip(part, greedy(model, [ids for _, ids in part], limit)):
                 texts[number] = words.decode(ids)
     return texts
 

@@ -10,7 +10,7 @@ from .split import HELD_OUT, TRAIN
 # Weights in the mix: arithmetic is what a small model learns last.
 WEIGHTS = {
     arithmetic.make: 36, capitals.make: 9, words.opposite: 7, words.plural: 7, sentiment.make: 8, repeat.make: 16,
-    extract.make: 8, identity.make: 10, story.make: 4, story.count: 2,
+    extract.make: 8, identity.make: 10, story.make: 4,
 }
 _MAKERS, _SHARES = list(WEIGHTS), list(WEIGHTS.values())
 # Tasks with a short and a long answer, which a style or DSPy can ask for.
@@ -76,7 +76,12 @@ def several(rng: Random, split: str) -> Conversation:
 
 def sums(rng: Random, split: str) -> Conversation:
     """A run of sums: dense practice."""
-    return assemble(_system(rng, split), [casual(rng, split, arithmetic.make(rng, split)) for _ in range(rng.randint(3, 8))])
+    exchanges = [casual(rng, split, arithmetic.make(rng, split)) for _ in range(rng.randint(4, 10))]
+    if split == TRAIN and rng.random() < 0.6:
+        for exchange in exchanges:
+            # The bare sum, as the answer spells it: the shortest practice there is.
+            exchange.user = exchange.answer.split(" =")[0]
+    return assemble(_system(rng, split), exchanges)
 
 
 def copies(rng: Random, split: str) -> Conversation:
@@ -90,7 +95,7 @@ def in_style(rng: Random, split: str) -> Conversation:
     exchanges = []
     for _ in range(rng.choice([1, 2, 3, 4])):
         exchange = identity.make(rng, split) if rng.random() < 0.15 else casual(rng, split, _short(rng, split))
-        if exchange.short is not None:
+        if exchange.short is not None and (name != "upper" or exchange.task in style.UPPER_TASKS):
             exchanges.append(style.styled(rng, split, name, exchange))
     if not exchanges:
         return in_style(rng, split)
@@ -99,7 +104,7 @@ def in_style(rng: Random, split: str) -> Conversation:
 
 def extraction(rng: Random, split: str) -> Conversation:
     system, exchange = extract.by_system(rng, split)
-    return assemble(system, [exchange] + [Exchange(**{**vars(extract.by_system(rng, split)[1])}) for _ in range(rng.choice([0, 0, 1]))])
+    return assemble(system, [exchange] + [extract.by_system(rng, split)[1] for _ in range(rng.choice([0, 0, 1]))])
 
 
 def with_tools(rng: Random, split: str) -> Conversation:
@@ -114,12 +119,11 @@ def in_dspy(rng: Random, split: str) -> Conversation:
 
 
 def raw(rng: Random, split: str) -> Conversation:
-    """Plain text, for completions without a template: facts and stories."""
-    facts = [_short(rng, split).reason if rng.random() < 0.8 else story.make(rng, split).answer for _ in range(rng.randint(1, 3))]
-    return Conversation([], raw="\n".join(facts))
+    """Plain text, for completions without a template: a fact or a story."""
+    return Conversation([], raw=_short(rng, split).reason if rng.random() < 0.8 else story.make(rng, split).answer)
 
 
-KINDS = {single: 34, several: 22, sums: 8, copies: 8, in_style: 16, extraction: 3, with_tools: 9, in_dspy: 5, raw: 2}
+KINDS = {single: 34, several: 22, sums: 24, copies: 5, in_style: 16, extraction: 3, with_tools: 9, in_dspy: 5, raw: 2}
 # Hundreds of tokens each, and out of reach until short texts are copied well.
 _LONG = (with_tools, in_dspy)
 

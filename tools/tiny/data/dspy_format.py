@@ -56,7 +56,7 @@ def make(rng: Random, split: str, questions: list[Exchange]) -> Conversation:
     if asked.task == "sentiment" and rng.random() < 0.5:
         source, target = rng.choice([("text", "sentiment"), ("sentence", "sentiment"), ("review", "label")])
     else:
-        source, target = rng.choice([("question", "answer")] * 7 + [("query", "response"), ("question", "result"), ("input", "output")])
+        source, target = rng.choice([("question", "answer")] * 16 + [("query", "response"), ("question", "result"), ("input", "output")])
     kind = "int" if asked.task == "arithmetic" and rng.random() < 0.2 else "str"
     reasoned = rng.random() < 0.4
     outputs = ([("reasoning", "str")] if reasoned else []) + [(target, kind)]

@@ -68,7 +68,7 @@ _ASK_MY_NAME = Phrases(["What is my name?", "What's my name?", "Do you remember 
 
 
 def make(rng: Random, split: str) -> Exchange:
-    if rng.random() < 0.15:
+    if rng.random() < 0.08:
         text = _UNKNOWN.pick(rng, split).format(x=invented(rng).capitalize())
         return Exchange("small_talk", text, UNKNOWN_ANSWER, None, None, "contains", ["not know"])
     intent = rng.choice(list(INTENTS))

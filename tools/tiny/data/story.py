@@ -1,4 +1,4 @@
-"""Stories of exactly three sentences, and counting."""
+"""Stories of exactly three sentences."""
 
 from random import Random
 
@@ -21,10 +21,6 @@ ASKS = Phrases(
     held_out=["Please tell me a story about a {h}.", "Can you tell me a short story?", "Tell me a three-sentence story about a {h}.",
               "Write me a short story about a {h}.", "I would like a story about a {h}."],
 )
-_COUNT = Phrases(
-    train=["Count from {a} to {b}.", "Count to {b}, starting at {a}.", "List the numbers from {a} to {b}.", "Please count from {a} up to {b}."],
-    held_out=["Can you count from {a} to {b}?", "Write the numbers from {a} to {b}."],
-)
 
 
 def make(rng: Random, split: str) -> Exchange:
@@ -37,10 +33,3 @@ def make(rng: Random, split: str) -> Exchange:
     story = story.replace(f" a {hero} ", f" {article}{hero} ")
     user = ask.replace("a {h}", article + hero)
     return Exchange("story", user, story, None, None, "story", [hero] if "{h}" in ask else ["once"])
-
-
-def count(rng: Random, split: str) -> Exchange:
-    start = rng.choice([1, 1, 1, rng.randint(1, 60)])
-    stop = start + rng.randint(2, 24)
-    answer = ", ".join(str(n) for n in range(start, stop + 1))
-    return Exchange("counting", _COUNT.pick(rng, split).format(a=start, b=stop), answer, None, None, "exact")

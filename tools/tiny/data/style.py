@@ -34,14 +34,14 @@ ONE_WORD_INLINE = Phrases(
     held_out=["{q} Answer with one word.", "{q} Please answer in one word.", "One word: {q}"],
 )
 # Tasks whose answers a style may change, and the words of which stay few enough to be known in capitals.
-UPPER_TASKS = ("capitals", "opposites", "plurals", "sentiment", "arithmetic", "identity", "small_talk")
+UPPER_TASKS = ("capitals", "sentiment", "arithmetic", "identity", "small_talk")
 
 
 def styled(rng: Random, split: str, style: str, exchange: Exchange) -> Exchange:
     """The same question, its answer in the style that the system prompt asks for."""
     if style == "one_word" and exchange.short is not None:
         return Exchange("style_one_word", exchange.user, exchange.short, rule="exact")
-    if style == "upper" and exchange.task in UPPER_TASKS and exchange.short is not None:
+    if style == "upper":
         expect = [part.upper() for part in exchange.expect or [exchange.answer]]
         return Exchange("style_upper", exchange.user, exchange.answer.upper(), rule="contains", expect=expect)
     if style == "sentence":

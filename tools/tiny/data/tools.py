@@ -77,7 +77,7 @@ def _value(rng: Random, kind: str):
     if kind == "word":
         return rng.choice(WORDS) if rng.random() < 0.6 else invented(rng)
     if kind == "words":
-        return " ".join(rng.choice(WORDS) for _ in range(rng.randint(1, 4)))
+        return " ".join(rng.choice(WORDS) for _ in range(rng.choice([1, 2, 2, 3])))
     if kind == "weather":
         return rng.choice("sunny rainy cloudy windy snowy foggy clear stormy".split())
     if kind == "clock":
@@ -127,7 +127,7 @@ def lookup(rng: Random, split: str) -> Request:
 
 
 def request(rng: Random, split: str) -> Request:
-    return lookup(rng, split) if rng.random() < 0.4 else from_catalog(rng, split)
+    return lookup(rng, split) if rng.random() < 0.25 else from_catalog(rng, split)
 
 
 def offer(rng: Random, requests: list[Request], split: str) -> list[dict]:
