@@ -3,11 +3,16 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "scheduler/prompt_lookup.h"
 
 namespace inferflux::scheduler {
 
-BatchBuilder::BatchBuilder(engine::InferenceBackend& engine, const StepPolicy& policy, std::vector<TokenId> end_tokens)
+BatchBuilder::BatchBuilder(engine::InferenceBackend& engine, const StepPolicy& policy, const StepCost& cost,
+                           std::vector<TokenId> end_tokens)
     : engine_(engine),
+      cost_(cost),
+      goal_(policy.goal),
+      max_draft_tokens_(policy.max_draft_tokens),
       max_running_(policy.max_running > 0 ? std::min(policy.max_running, engine.info().max_sequences)
                                           : engine.info().max_sequences),
       end_tokens_(std::move(end_tokens)) {
@@ -17,6 +22,7 @@ BatchBuilder::BatchBuilder(engine::InferenceBackend& engine, const StepPolicy& p
 StepBatch BatchBuilder::Build(Workload& load, TimePoint now) {
   Draft draft{.load = load, .step = {}, .budget = max_batch_tokens_};
   AddDecodes(draft);
+  draft.budget = PrefillBudget(static_cast<int32_t>(draft.step.requests.size()), draft.budget);
   AddPrefills(draft);
   if (!draft.crowded) Admit(draft, now);
   return std::move(draft.step);
@@ -27,9 +33,41 @@ void BatchBuilder::AddDecodes(Draft& draft) {
   for (const auto& request : draft.load.running) {
     if (request->decoding() && !request->stream->full()) decoding.push_back(request.get());
   }
+  const auto count = static_cast<int32_t>(decoding.size());
+  int32_t spare = draft.budget - count;
   for (Request* request : decoding) {
-    if (request->sequence && MakeRoom(draft, *request)) Add(draft, *request, 1);
+    if (!request->sequence || !MakeRoom(draft, *request)) continue;
+    const auto guess = Guess(*request, count, spare);
+    spare -= static_cast<int32_t>(guess.size());
+    Add(draft, *request, 1, guess);
   }
+}
+
+// Tokens that the sequence may say next, with room for them.
+std::vector<TokenId> BatchBuilder::Guess(Request& request, int32_t decoding, int32_t spare) {
+  const int32_t limit = std::min(
+      {max_draft_tokens_, spare, request.max_tokens - request.generated - 1, engine_.info().context - request.total()});
+  if (limit <= 0) return {};
+  const int32_t length = request.drafts.Length(cost_, decoding, limit);
+  if (length == 0) return {};
+  auto guess = LookUpDraft(request.tokens, length);
+  // Room that is not there is not worth a preemption.
+  if (!guess.empty() && !engine_.Reserve(*request.sequence, request.total() + static_cast<int32_t>(guess.size()))) {
+    guess.clear();
+  }
+  return guess;
+}
+
+// For low latency the step may last three times as long as its decodes alone; a sixth of that is left for what the
+// estimate does not know.
+int32_t BatchBuilder::PrefillBudget(int32_t decoding, int32_t left) const {
+  constexpr int32_t kLeast = 16;          // or a long prompt would never end
+  constexpr int32_t kWhileLearning = 64;  // before anything is known
+  if (goal_ == StepGoal::kThroughput || decoding == 0) return left;
+  if (!cost_.known()) return std::min(left, kWhileLearning);
+  if (cost_.per_row() <= 0.0) return left;
+  const double rows = 1.5 * cost_.Seconds(decoding) / cost_.per_row();
+  return std::min(left, std::max(kLeast, static_cast<int32_t>(std::min(rows, 1e9))));
 }
 
 void BatchBuilder::AddPrefills(Draft& draft) {
@@ -61,19 +99,25 @@ void BatchBuilder::Admit(Draft& draft, TimePoint now) {
   }
 }
 
-void BatchBuilder::Add(Draft& draft, Request& request, int32_t count) {
+void BatchBuilder::Add(Draft& draft, Request& request, int32_t count, const std::vector<TokenId>& guess) {
   engine::BatchItem item{.sequence = *request.sequence, .first_position = request.length};
   const auto first = request.tokens.begin() + request.length;
   item.tokens.assign(first, first + count);
+  item.tokens.insert(item.tokens.end(), guess.begin(), guess.end());
+  const auto rows = static_cast<int32_t>(item.tokens.size());
   if (count == request.remaining()) {
-    item.outputs.push_back({.token_index = count - 1,
-                            .sampling = request.spec.sampling,
-                            .prompt_tokens = request.prompt_tokens(),
-                            .draw = static_cast<uint64_t>(request.generated),
-                            .top_logprobs = request.spec.top_logprobs});
-    if (request.spec.ignore_eos) item.outputs.back().banned = end_tokens_;
+    // What follows the last token that is certain, and what would follow each guess: every one with the number of the
+    // draw that it would have by itself, so a guess that turns out right changes nothing.
+    for (int32_t index = count - 1; index < rows; ++index) {
+      item.outputs.push_back({.token_index = index,
+                              .sampling = request.spec.sampling,
+                              .prompt_tokens = request.prompt_tokens(),
+                              .draw = static_cast<uint64_t>(request.generated + index - (count - 1)),
+                              .top_logprobs = request.spec.top_logprobs});
+      if (request.spec.ignore_eos) item.outputs.back().banned = end_tokens_;
+    }
   }
-  draft.budget -= count;
+  draft.budget -= rows;
   draft.step.batch.items.push_back(std::move(item));
   draft.step.requests.push_back(&request);
 }

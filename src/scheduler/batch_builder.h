@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/inference_backend.h"
+#include "scheduler/step_cost.h"
 #include "scheduler/workload.h"
 
 namespace inferflux::scheduler {
@@ -20,8 +21,9 @@ struct StepBatch {
 
 class BatchBuilder {
  public:
-  // `end_tokens` are what ends a generation: banned under ignore_eos.
-  BatchBuilder(engine::InferenceBackend& engine, const StepPolicy& policy, std::vector<TokenId> end_tokens);
+  // `end_tokens` are what ends a generation: banned under ignore_eos. `engine` and `cost` must outlive the builder.
+  BatchBuilder(engine::InferenceBackend& engine, const StepPolicy& policy, const StepCost& cost,
+               std::vector<TokenId> end_tokens);
 
   StepBatch Build(Workload& load, TimePoint now);
 
@@ -34,9 +36,11 @@ class BatchBuilder {
   };
 
   void AddDecodes(Draft& draft);
+  int32_t PrefillBudget(int32_t decoding, int32_t left) const;
+  std::vector<TokenId> Guess(Request& request, int32_t decoding, int32_t spare);
   void AddPrefills(Draft& draft);
   void Admit(Draft& draft, TimePoint now);
-  void Add(Draft& draft, Request& request, int32_t count);
+  void Add(Draft& draft, Request& request, int32_t count, const std::vector<TokenId>& guess = {});
 
   bool MakeRoom(Draft& draft, Request& request);
   Status OpenSequence(const Workload& load, Request& request);
@@ -45,6 +49,9 @@ class BatchBuilder {
   bool AwaitsPrefix(const Workload& load, const Request& request) const;
 
   engine::InferenceBackend& engine_;
+  const StepCost& cost_;
+  StepGoal goal_;
+  int32_t max_draft_tokens_;
   int32_t max_batch_tokens_;
   int32_t max_running_;
   std::vector<TokenId> end_tokens_;

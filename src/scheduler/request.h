@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/sequence.h"
+#include "scheduler/draft_control.h"
 #include "scheduler/generation.h"
 #include "scheduler/output_text.h"
 #include "scheduler/token_stream.h"
@@ -30,6 +31,7 @@ struct Request {
   int32_t generated = 0;        // sampled tokens, the end token included
   int32_t cached_tokens = 0;    // of the prompt, when it was first admitted
   bool was_admitted = false;
+  DraftControl drafts;
 
   // While it holds KV: the first `length` of its tokens are there.
   std::optional<engine::SequenceId> sequence;

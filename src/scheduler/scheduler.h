@@ -17,6 +17,9 @@ struct SchedulerStats {
   int64_t kv_blocks_used = 0;
   int64_t kv_blocks_free = 0;  // or kept only for their prefix
   int64_t preemptions = 0;     // since the start: requests that lost their KV, to be computed again
+  int64_t drafted_tokens = 0;  // since the start: guessed ahead, and of them those that were right
+  int64_t accepted_tokens = 0;
+  int32_t retry_after_seconds = 1;  // when a client that is turned away now should come back
 };
 
 class Scheduler {

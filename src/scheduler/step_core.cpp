@@ -26,7 +26,7 @@ StepCore::StepCore(engine::InferenceBackend& engine, std::shared_ptr<const text:
       metrics_(metrics),
       clock_(std::move(clock)),
       load_(policy),
-      builder_(engine, policy, tokenizer_->end_of_generation()) {}
+      builder_(engine, policy, cost_, tokenizer_->end_of_generation()) {}
 
 void StepCore::Submit(RequestPtr request) {
   load_.shares.Enter(request->spec.account);
@@ -63,12 +63,16 @@ void StepCore::Sweep(TimePoint now) {
 
 void StepCore::Execute(StepBatch& step) {
   const auto& items = step.batch.items;
+  const TimePoint began = clock_();
   auto result = engine_.ExecuteUnifiedBatch(step.batch);
   if (result) {
+    int32_t rows = 0;
+    for (const auto& item : items) rows += static_cast<int32_t>(item.tokens.size());
+    cost_.Observe(rows, Seconds(clock_() - began));
     for (size_t i = 0; i < items.size(); ++i) Apply(*step.requests[i], items[i], result->items[i]);
     return;
   }
-  log::Error("scheduler: a step of {} sequences failed: {}", items.size(), result.error().message);
+  log::Warning("scheduler: a step of {} sequences failed: {}", items.size(), result.error().message);
   if (items.size() == 1) return End(*step.requests[0], FinishReason::kError, std::move(result.error()));
   // No sequence has grown: each runs by itself, so that only those at fault end.
   for (size_t i = 0; i < items.size(); ++i) ExecuteAlone(items[i], *step.requests[i]);
@@ -82,17 +86,38 @@ void StepCore::ExecuteAlone(const engine::BatchItem& item, Request& request) {
 
 void StepCore::Apply(Request& request, const engine::BatchItem& item,
                      const std::vector<engine::OutputResult>& outputs) {
-  const int32_t prompt_left = std::max(0, request.prompt_tokens() - request.length);
-  const auto fed = static_cast<int32_t>(item.tokens.size());
-  metrics_.prompt_tokens.Add(std::min(prompt_left, fed));
-  load_.shares.Charge(request.spec.account, fed);
-  request.length += fed;
-  if (!outputs.empty()) TakeToken(request, outputs[0]);
+  const auto guessed = std::max(0, static_cast<int32_t>(outputs.size()) - 1);  // the item's last tokens
+  const auto certain = static_cast<int32_t>(item.tokens.size()) - guessed;
+  metrics_.prompt_tokens.Add(std::min(std::max(0, request.prompt_tokens() - request.length), certain));
+  load_.shares.Charge(request.spec.account, certain);
+  request.length += certain;
+  drafted_ += guessed;
+  for (int32_t right = 0; right < static_cast<int32_t>(outputs.size()); ++right) {
+    const TokenId sampled = outputs[static_cast<size_t>(right)].token;
+    if (!TakeToken(request, outputs[static_cast<size_t>(right)])) return;
+    if (right == guessed) break;
+    if (sampled != item.tokens[static_cast<size_t>(certain + right)]) break;
+    ++request.length;  // the guess was right: its KV is there already
+    ++accepted_;
+    load_.shares.Charge(request.spec.account, 1);
+  }
+  if (guessed == 0) return;
+  const int32_t right = request.length - item.first_position - certain;
+  request.drafts.Observe(guessed, right);
+  if (right == guessed) return;
+  if (auto cut = engine_.Truncate(*request.sequence, request.length); !cut) {
+    End(request, FinishReason::kError, std::move(cut.error()));
+  }
 }
 
-void StepCore::TakeToken(Request& request, const engine::OutputResult& sampled) {
+// False where the request has ended with it.
+bool StepCore::TakeToken(Request& request, const engine::OutputResult& sampled) {
+  const auto end = [&](FinishReason reason, Error error = {}) {
+    End(request, reason, std::move(error));
+    return false;
+  };
   if (sampled.token == engine::kNoToken) {
-    return End(request, FinishReason::kError,
+    return end(FinishReason::kError,
                {.code = ErrorCode::kInternal, .message = "the model's logits leave no token to choose"});
   }
   const TimePoint now = clock_();
@@ -104,13 +129,13 @@ void StepCore::TakeToken(Request& request, const engine::OutputResult& sampled) 
   metrics_.generated_tokens.Add();
   request.last_token = now;
   ++request.generated;
-  if (!request.spec.ignore_eos && tokenizer_->IsEndOfGeneration(sampled.token))
-    return End(request, FinishReason::kStop);
+  if (!request.spec.ignore_eos && tokenizer_->IsEndOfGeneration(sampled.token)) return end(FinishReason::kStop);
   request.tokens.push_back(sampled.token);
   request.output.Push(sampled);
-  if (request.output.stopped()) return End(request, FinishReason::kStop);
-  if (request.generated >= request.max_tokens) return End(request, FinishReason::kLength);
+  if (request.output.stopped()) return end(FinishReason::kStop);
+  if (request.generated >= request.max_tokens) return end(FinishReason::kLength);
   Emit(request);
+  return true;
 }
 
 void StepCore::Emit(Request& request) {
@@ -124,6 +149,7 @@ void StepCore::End(Request& request, FinishReason reason, Error error) {
     if (auto closed = engine_.Close(*request.sequence); !closed) log::Error("scheduler: {}", closed.error().message);
   }
   load_.shares.Leave(request.spec.account);
+  rate_.Finished(clock_());
   request.output.Finish();
   StreamEvent last = request.output.Take();
   last.finish = Finish{.reason = reason, .error = std::move(error), .usage = request.usage()};
@@ -158,7 +184,10 @@ SchedulerStats StepCore::stats() const {
           .running = static_cast<int32_t>(load_.running.size()),
           .kv_blocks_used = usage.blocks_used,
           .kv_blocks_free = usage.blocks_free + usage.blocks_cached,
-          .preemptions = preemptions_};
+          .preemptions = preemptions_,
+          .drafted_tokens = drafted_,
+          .accepted_tokens = accepted_,
+          .retry_after_seconds = rate_.SecondsFor(static_cast<int32_t>(load_.waiting.size()), clock_())};
 }
 
 void StepCore::Publish() {

@@ -9,6 +9,8 @@
 #include "metrics/model_metrics.h"
 #include "scheduler/batch_builder.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/service_rate.h"
+#include "scheduler/step_cost.h"
 #include "scheduler/workload.h"
 #include "text/tokenizer/tokenizer.h"
 
@@ -40,7 +42,7 @@ class StepCore {
   void Execute(StepBatch& step);
   void ExecuteAlone(const engine::BatchItem& item, Request& request);
   void Apply(Request& request, const engine::BatchItem& item, const std::vector<engine::OutputResult>& outputs);
-  void TakeToken(Request& request, const engine::OutputResult& sampled);
+  bool TakeToken(Request& request, const engine::OutputResult& sampled);
   void Emit(Request& request);
   void End(Request& request, FinishReason reason, Error error = {});
   void Publish();
@@ -50,8 +52,12 @@ class StepCore {
   metrics::ModelMetrics metrics_;
   Clock clock_;
   Workload load_;
+  StepCost cost_;
   BatchBuilder builder_;
+  ServiceRate rate_;
   int64_t preemptions_ = 0;
+  int64_t drafted_ = 0;
+  int64_t accepted_ = 0;
 };
 
 }  // namespace inferflux::scheduler

@@ -60,7 +60,8 @@ Result<std::shared_ptr<TokenStream>> StepLoop::Submit(GenerationRequest request)
   lock.lock();
   if (state_ != State::kServing) return Fail(ErrorCode::kUnavailable, "the model is being unloaded");
   if (stats_.queued >= options_.max_queued) {
-    return Fail(ErrorCode::kResourceExhausted, "{} requests wait already; try again later", stats_.queued);
+    return Fail(ErrorCode::kResourceExhausted, "{} requests wait already; try again in about {} s", stats_.queued,
+                stats_.retry_after_seconds);
   }
   ++stats_.queued;
   accepted->number = next_number_++;

@@ -10,10 +10,18 @@
 
 namespace inferflux::scheduler {
 
+// What the size of a step is chosen for.
+enum class StepGoal {
+  kThroughput,  // as much prefill as the budget of tokens allows
+  kLatency,     // a step lasts at most three times as long as one of its decodes alone
+};
+
 // How a step loop shares out its steps.
 struct StepPolicy {
-  int32_t max_batch_tokens = 512;           // rows of one step; decodes always fit
-  int32_t max_running = 0;                  // sequences that hold KV at once; 0: as many as the engine may have
+  StepGoal goal = StepGoal::kThroughput;
+  int32_t max_draft_tokens = 0;    // that may be guessed ahead for a sequence, where it pays; 0: no speculation
+  int32_t max_batch_tokens = 512;  // rows of one step; decodes always fit
+  int32_t max_running = 0;         // sequences that hold KV at once; 0: as many as the engine may have
   std::chrono::seconds priority_aging{10};  // so long a wait counts as one class of priority
 };
 

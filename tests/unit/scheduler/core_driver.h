@@ -36,16 +36,17 @@ inline void Read(TokenStream& stream, Received& received) {
   }
 }
 
-class CoreDriver {
+// Any engine.
+class BackendDriver {
  public:
-  explicit CoreDriver(FakeEngine::Model model, const FakeEngineOptions& options = {}, const StepPolicy& policy = {},
-                      std::shared_ptr<const text::Tokenizer> tokenizer = FakeTokenizer())
-      : engine(options, std::move(model)),
+  BackendDriver(engine::InferenceBackend& backend, const StepPolicy& policy,
+                std::shared_ptr<const text::Tokenizer> tokenizer)
+      : backend_(backend),
         tokenizer_(std::move(tokenizer)),
-        core(engine, tokenizer_, policy, {}, [this] { return now; }) {}
+        core(backend, tokenizer_, policy, {}, [this] { return now; }) {}
 
   std::shared_ptr<TokenStream> Submit(GenerationRequest spec) {
-    const auto max_tokens = CheckRequest(spec, engine.info());
+    const auto max_tokens = CheckRequest(spec, backend_.info());
     EXPECT_TRUE(max_tokens) << max_tokens.error().message;
     auto stream = std::make_shared<TokenStream>();
     OutputText output(tokenizer_, spec.stop, spec.continues_text);
@@ -75,21 +76,33 @@ class CoreDriver {
     return received;
   }
 
-  // The text of a request that has the engine for itself.
-  static std::string Alone(FakeEngine::Model model, GenerationRequest spec) {
-    CoreDriver driver(std::move(model), {.blocks = 1000, .context = 4000});
-    return driver.Generate(std::move(spec)).text;
-  }
-
   TimePoint now{};
-  FakeEngine engine;
 
  private:
+  engine::InferenceBackend& backend_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   uint64_t next_number_ = 0;
 
  public:
   StepCore core;
+};
+
+struct FakeEngineHolder {
+  FakeEngine engine;
+};
+
+// The fake engine.
+class CoreDriver : public FakeEngineHolder, public BackendDriver {
+ public:
+  explicit CoreDriver(FakeEngine::Model model, const FakeEngineOptions& options = {}, const StepPolicy& policy = {},
+                      std::shared_ptr<const text::Tokenizer> tokenizer = FakeTokenizer())
+      : FakeEngineHolder{FakeEngine(options, std::move(model))}, BackendDriver(engine, policy, std::move(tokenizer)) {}
+
+  // The text of a request that has the engine for itself.
+  static std::string Alone(FakeEngine::Model model, GenerationRequest spec) {
+    CoreDriver driver(std::move(model), {.blocks = 1000, .context = 4000});
+    return driver.Generate(std::move(spec)).text;
+  }
 };
 
 }  // namespace inferflux::scheduler

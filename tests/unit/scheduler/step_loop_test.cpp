@@ -38,7 +38,9 @@ Received ReadAll(TokenStream& stream) {
   Received received;
   while (!received.done()) {
     Read(stream, received);
-    if (!received.done()) EXPECT_TRUE(wake.try_acquire_for(20s)) << "no event in 20 s";
+    if (!received.done()) {
+      EXPECT_TRUE(wake.try_acquire_for(20s)) << "no event in 20 s";
+    }
     if (::testing::Test::HasFailure()) break;
   }
   stream.SetNotify({});

@@ -1,0 +1,33 @@
+#include "scheduler/draft_control.h"
+
+namespace inferflux::scheduler {
+namespace {
+
+constexpr int32_t kProbeAfter = 32;
+constexpr double kMemory = 0.85;
+
+}  // namespace
+
+int32_t DraftControl::Length(const StepCost& cost, int32_t decoding, int32_t limit) {
+  if (!cost.known() || limit <= 0) return 0;
+  // A row more is worth it while the tokens that it may bring take longer in steps of their own.
+  const double row = cost.per_row() * decoding;
+  const double step = cost.Seconds(decoding);
+  int32_t length = 0;
+  double right = rate_;
+  while (length < limit && right * step > row) {
+    ++length;
+    right *= rate_;
+  }
+  if (length == 0 && ++pauses_ >= kProbeAfter) length = 1;
+  return length;
+}
+
+void DraftControl::Observe(int32_t drafted, int32_t accepted) {
+  pauses_ = 0;
+  // Each accepted token was a success, and the first that was not a failure; those behind it tell nothing.
+  for (int32_t i = 0; i < accepted; ++i) rate_ = kMemory * rate_ + (1.0 - kMemory);
+  if (accepted < drafted) rate_ *= kMemory;
+}
+
+}  // namespace inferflux::scheduler
