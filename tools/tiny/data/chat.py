@@ -123,7 +123,7 @@ def raw(rng: Random, split: str) -> Conversation:
     return Conversation([], raw=_short(rng, split).reason if rng.random() < 0.8 else story.make(rng, split).answer)
 
 
-KINDS = {single: 34, several: 22, sums: 24, copies: 5, in_style: 16, extraction: 3, with_tools: 9, in_dspy: 5, raw: 2}
+KINDS = {single: 34, several: 22, sums: 19, copies: 5, in_style: 18, extraction: 4, with_tools: 11, in_dspy: 5, raw: 2}
 # Hundreds of tokens each, and out of reach until short texts are copied well.
 _LONG = (with_tools, in_dspy)
 

@@ -38,5 +38,5 @@ def invented(rng: Random) -> str:
 def first_name(rng: Random, split: str) -> str:
     """A listed name, or an invented one, on this split's side."""
     def one(r: Random) -> str:
-        return r.choice(NAMES) if r.random() < 0.7 else invented(r).capitalize()
+        return r.choice(NAMES) if r.random() < 0.85 else invented(r).capitalize()
     return draw(rng, split, one, lambda name: ("name", name))

@@ -29,6 +29,11 @@ def is_held_out(*values: object, one_in: int = 8) -> bool:
     return zlib.crc32("|".join(map(str, values)).encode()) % one_in == 0
 
 
+def mostly_first(rng: Random, options: list):
+    """The usual option two times in three, else one of the others."""
+    return options[0] if len(options) == 1 or rng.random() < 0.67 else rng.choice(options[1:])
+
+
 def draw(rng: Random, split: str, make, key):
     """Draws `make(rng)` until `key(value)` falls on this split's side."""
     while True:

@@ -7,7 +7,7 @@ from random import Random
 
 from .exchange import Conversation, Exchange
 from .names import CITIES, NAMES, SURNAMES, WORDS, invented
-from .split import HELD_OUT, Phrases, draw
+from .split import HELD_OUT, draw, mostly_first
 from .tool_catalog import CATALOG, KINDS, LOOKUP_PHRASES, NOUNS, ToolKind
 
 
@@ -89,13 +89,13 @@ def _value(rng: Random, kind: str):
 
 def from_catalog(rng: Random, split: str) -> Request:
     kind: ToolKind = rng.choice(CATALOG)
-    keys = {slot: rng.choice(options) for slot, (options, *_rest) in kind.slots.items()}
+    keys = {slot: mostly_first(rng, options) for slot, (options, *_rest) in kind.slots.items()}
     ending = rng.choice(["", "", "", ".", " to use", ", e.g. Paris" if "city" in kind.value_kinds() else ""])
     params = {keys[slot]: (json_type, text + ending) for slot, (_k, json_type, _v, text) in kind.slots.items()}
     required = list(params)
     if kind.optional and rng.random() < 0.3:
         params[kind.optional] = ("string", f"The {kind.optional} to use")
-    tool = _schema(rng, rng.choice(kind.names), rng.choice(kind.descriptions), params, required)
+    tool = _schema(rng, mostly_first(rng, kind.names), rng.choice(kind.descriptions), params, required)
 
     def ask(rng: Random, split: str) -> Request:
         values = draw(rng, split, lambda r: {slot: _value(r, value) for slot, (_k, _t, value, _d) in kind.slots.items()},
@@ -112,8 +112,8 @@ def from_catalog(rng: Random, split: str) -> Request:
 def lookup(rng: Random, split: str) -> Request:
     """A tool made of two nouns, so that choosing by the words of its name is learned rather than a list of tools."""
     noun, kind = draw(rng, split, lambda r: (r.choice(NOUNS), r.choice(KINDS)), lambda v: ("lookup", *v))
-    key = rng.choice([kind, f"{kind}_id", f"{kind}_name", "id"])
-    name = rng.choice([f"get_{kind}_{noun}", f"get_{noun}", f"lookup_{noun}", f"find_{kind}_{noun}", f"{kind}_{noun}", f"get_{noun}_of_{kind}"])
+    key = mostly_first(rng, [kind, f"{kind}_id", f"{kind}_name", "id"])
+    name = mostly_first(rng, [f"get_{kind}_{noun}", f"get_{noun}", f"lookup_{noun}", f"find_{kind}_{noun}", f"{kind}_{noun}", f"get_{noun}_of_{kind}"])
     description = rng.choice([f"Get the {noun} of a {kind}.", f"Returns the {noun} of the given {kind}", f"Look up the {noun} of a {kind}",
                               f"Find a {kind}'s {noun}"])
     tool = _schema(rng, name, description, {key: ("string", f"The {kind}")}, [key])
