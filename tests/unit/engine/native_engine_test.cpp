@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/thread_pool.h"
+#include "engine/native/create_cpu_engine.h"
 #include "engine/native/create_reference_engine.h"
 #include "engine/native/kv_budget.h"
 #include "model/families/family.h"
@@ -19,11 +21,18 @@ namespace {
 using EnginePtr = std::unique_ptr<InferenceBackend>;
 using Logits = std::vector<std::vector<float>>;  // [position][vocab]
 
-EnginePtr MakeEngine(const EngineOptions& options = {.max_sequences = 16, .block_size = 16, .kv_bytes = 1 << 20}) {
-  const auto path = std::filesystem::path(INFERFLUX_SOURCE_DIR) / "tests/data/models/mistral.gguf";
+const EngineOptions kOptions{.max_sequences = 16, .block_size = 16, .kv_bytes = 1 << 20};
+
+// On the CPU backend with a pool, else on the reference backend.
+EnginePtr MakeEngine(const EngineOptions& options = kOptions, ThreadPool* pool = nullptr,
+                     const std::string& model = "mistral.gguf") {
+  const auto path = std::filesystem::path(INFERFLUX_SOURCE_DIR) / "tests/data/models" / model;
   auto source = model::ModelSource::Open(path.string());
   EXPECT_TRUE(source) << source.error().message;
-  auto engine = CreateReferenceEngine(*model::ReadModelConfig(**source), *source, options);
+  auto config = model::ReadModelConfig(**source);
+  EXPECT_TRUE(config) << config.error().message;
+  auto engine = pool != nullptr ? CreateCpuEngine(*pool, *config, *source, options)
+                                : CreateReferenceEngine(*config, *source, options);
   EXPECT_TRUE(engine) << engine.error().message;
   return std::move(*engine);
 }
@@ -56,7 +65,9 @@ Logits RunPrompt(InferenceBackend& engine, const std::vector<TokenId>& prompt, s
     UnifiedBatch batch;
     for (size_t i = 0; i < others.size(); ++i) {
       const auto tokens = RandomTokens(1 + static_cast<int32_t>(i * 3 % 7), vocab, static_cast<uint32_t>(at + i));
-      if (*engine.Length(others[i]) > 100) EXPECT_TRUE(engine.Truncate(others[i], 0));
+      if (*engine.Length(others[i]) > 100) {
+        EXPECT_TRUE(engine.Truncate(others[i], 0));
+      }
       const int32_t length = *engine.Length(others[i]);
       EXPECT_TRUE(engine.Reserve(others[i], length + static_cast<int32_t>(tokens.size())));
       batch.items.push_back(ItemOf(others[i], tokens, length));
@@ -81,25 +92,48 @@ void ExpectSameBits(const Logits& a, const Logits& b) {
   }
 }
 
-class BitIdentity : public ::testing::TestWithParam<const char*> {};
+struct Setting {
+  const char* model;
+  bool cpu;  // else reference
+  const char* kv_dtype;
+};
 
-TEST_P(BitIdentity, LogitsDoNotDependOnCompanyOrCuts) {
-  const auto engine = MakeEngine({.max_sequences = 16, .block_size = 16, .kv_bytes = 1 << 20, .kv_dtype = GetParam()});
+class BitIdentity : public ::testing::TestWithParam<Setting> {};
+
+TEST_P(BitIdentity, LogitsDoNotDependOnCompanyCutsOrThreads) {
+  const auto [model, cpu, kv_dtype] = GetParam();
+  EngineOptions options = kOptions;
+  options.kv_dtype = kv_dtype;
+  ThreadPool one(1), two(2);
+  const auto engine = MakeEngine(options, cpu ? &one : nullptr, model);
   ASSERT_TRUE(engine->info().batch_invariant);
   const auto prompt = RandomTokens(75, engine->info().vocab_size, 5);
   const Logits alone = RunPrompt(*engine, prompt, prompt.size());
   ASSERT_EQ(alone.size(), prompt.size());
-  for (const size_t chunk : {size_t{1}, size_t{7}, size_t{64}}) {
-    SCOPED_TRACE(chunk);
-    ExpectSameBits(alone, RunPrompt(*engine, prompt, chunk));
-    ExpectSameBits(alone, RunPrompt(*engine, prompt, chunk, 7));
+  const auto threaded = cpu ? MakeEngine(options, &two, model) : nullptr;
+  for (const auto& each : {engine.get(), threaded.get()}) {
+    if (each == nullptr) continue;
+    SCOPED_TRACE(each == engine.get() ? "1 thread" : "2 threads");
+    ExpectSameBits(alone, RunPrompt(*each, prompt, prompt.size()));
+    for (const size_t chunk : {size_t{1}, size_t{7}, size_t{64}}) {
+      SCOPED_TRACE(chunk);
+      ExpectSameBits(alone, RunPrompt(*each, prompt, chunk));
+      ExpectSameBits(alone, RunPrompt(*each, prompt, chunk, 7));
+    }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(KvTypes, BitIdentity, ::testing::Values("fp32", "fp16", "bf16"));
+INSTANTIATE_TEST_SUITE_P(All, BitIdentity,
+                         ::testing::Values(Setting{"mistral.gguf", false, "fp32"},
+                                           Setting{"mistral.gguf", false, "fp16"},
+                                           Setting{"mistral.gguf", false, "bf16"},
+                                           Setting{"mistral.gguf", true, "fp32"}, Setting{"mistral.gguf", true, "fp16"},
+                                           Setting{"mistral.gguf", true, "bf16"}, Setting{"llama3.gguf", true, "fp16"},
+                                           Setting{"qwen3.gguf", true, "fp16"}));
 
 TEST(NativeEngine, ACachedPrefixGivesTheSameBitsAsComputingIt) {
-  const auto engine = MakeEngine();
+  ThreadPool pool(2);
+  const auto engine = MakeEngine(kOptions, &pool);
   const auto prompt = RandomTokens(60, engine->info().vocab_size, 6);
   const Logits computed = RunPrompt(*engine, prompt, prompt.size(), 0, 3);
   for (const int32_t cut : {60, 41}) {  // the whole prompt, and one that leaves it inside a block

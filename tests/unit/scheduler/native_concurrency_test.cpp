@@ -1,0 +1,76 @@
+// Many requests at once on the native CPU engine say, token for token, what each says alone: through shared prefixes,
+// chunked prefill, preemptions that a small KV store forces, and guesses ahead.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "base/thread_pool.h"
+#include "engine/native/create_cpu_engine.h"
+#include "model/families/family.h"
+#include "scheduler/core_driver.h"
+
+namespace inferflux::scheduler {
+namespace {
+
+std::unique_ptr<engine::InferenceBackend> MakeEngine(ThreadPool& pool, int64_t kv_bytes) {
+  const auto path = std::filesystem::path(INFERFLUX_SOURCE_DIR) / "tests/data/models/llama.gguf";
+  const auto source = model::ModelSource::Open(path.string());
+  EXPECT_TRUE(source) << source.error().message;
+  auto engine = engine::CreateCpuEngine(pool, *model::ReadModelConfig(**source), *source,
+                                        {.max_sequences = 24, .block_size = 16, .kv_bytes = kv_bytes});
+  EXPECT_TRUE(engine) << engine.error().message;
+  return std::move(*engine);
+}
+
+std::vector<TokenId> Ids(const Received& received) {
+  std::vector<TokenId> ids;
+  for (const auto& token : received.tokens) ids.push_back(token.chosen.id);
+  return ids;
+}
+
+TEST(NativeConcurrency, SixtyFourAtOnceSayWhatEachSaysAlone) {
+  ThreadPool pool(2);
+  const auto roomy = MakeEngine(pool, 4 << 20);
+  const auto vocab = static_cast<uint32_t>(roomy->info().vocab_size);
+  std::mt19937 random(3);
+  std::vector<GenerationRequest> requests(64);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    auto& request = requests[i];
+    request.prompt.assign(random() % 40, static_cast<TokenId>(i % 3));
+    for (uint32_t more = 1 + random() % 30; more > 0; --more) {
+      request.prompt.push_back(static_cast<TokenId>(random() % vocab));
+    }
+    request.sampling.temperature = i % 2 == 0 ? 0.0f : 1.0f;
+    request.sampling.seed = i;
+    request.max_tokens = 1 + static_cast<int32_t>(random() % 50);
+  }
+
+  constexpr int64_t kTokenBytes = 2 * 2 * 2 * 8 * 2;  // K and V, 2 layers, 2 heads of 8, half floats
+  const auto tight = MakeEngine(pool, 40 * 16 * kTokenBytes);
+  ASSERT_EQ(tight->info().kv_tokens, 40 * 16);
+  BackendDriver together(*tight, {.max_draft_tokens = 4, .max_batch_tokens = 48}, FakeTokenizer());
+  together.tick = std::chrono::microseconds(10);  // steps of any size take as long: guesses cost nothing
+  std::vector<std::shared_ptr<TokenStream>> streams;
+  for (const auto& request : requests) streams.push_back(together.Submit(request));
+  together.Drain();
+  EXPECT_GT(together.core.stats().preemptions, 0) << "the test must exercise preemption";
+  EXPECT_GT(together.core.stats().drafted_tokens, together.core.stats().accepted_tokens) << "and wrong guesses";
+
+  int64_t cached = 0;
+  BackendDriver alone(*roomy, {}, FakeTokenizer());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    Received received;
+    Read(*streams[i], received);
+    ASSERT_TRUE(received.done());
+    cached += received.finish->usage.cached_tokens;
+    auto unshared = requests[i];
+    unshared.cache_salt = i;
+    EXPECT_EQ(Ids(received), Ids(alone.Generate(unshared))) << "request " << i;
+  }
+  EXPECT_GT(cached, 0);
+  EXPECT_EQ(tight->usage().blocks_used, 0);
+}
+
+}  // namespace
+}  // namespace inferflux::scheduler
