@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes tests/data/models/: for each family a tiny random model as GGUF, and what transformers computes with it.
 
-usage: golden_models.py [OUT_DIR] [--family NAME]...
+usage: golden_models.py [OUT_DIR] [--family NAME]... [--all-directories]
 Needs torch, transformers and gguf (PyPI). NAME.gguf holds the weights in float32; NAME.golden.gguf holds `tokens` (a
 random prompt and the tokens that transformers decodes greedily after it), `prompt_length`, the `context` that the model is
 configured for (0: its own), and `logits` of every position, in float32. Seeded: the same versions write the same files.
@@ -19,7 +19,7 @@ import golden_gguf
 from golden_gguf import ARCH
 
 PROMPT, DECODED, VOCAB = 24, 32, 96
-SHAPE = dict(vocab_size=VOCAB, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+SHAPE = dict(vocab_size=VOCAB, hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4,
              num_key_value_heads=2, max_position_embeddings=128, tie_word_embeddings=False, attn_implementation="eager",
              bos_token_id=1, eos_token_id=2, pad_token_id=0)
 ONE_LAYER = {**SHAPE, "num_hidden_layers": 1}
@@ -33,11 +33,11 @@ def rope(kind, **parameters):
 
 LONG_FACTORS = dict(long_factor=[2.0 + i for i in range(3)], short_factor=[1.0 + i / 8 for i in range(3)],
                     partial_rotary_factor=0.75)
-MOE = dict(num_experts_per_tok=2, intermediate_size=32)
+MOE = dict(num_experts_per_tok=2)
 
 # name: (GGUF architecture, transformers' configuration, the context that the model is configured for)
 FAMILIES = {
-    "llama": (ARCH.LLAMA, hf.LlamaConfig, SHAPE),
+    "llama": (ARCH.LLAMA, hf.LlamaConfig, SHAPE | dict(intermediate_size=64)),
     "llama3": (ARCH.LLAMA, hf.LlamaConfig, TIED | dict(head_dim=16) | rope(
         "llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=32)),
     "llama_linear": (ARCH.LLAMA, hf.LlamaConfig, ONE_LAYER | rope("linear", factor=4.0)),
@@ -64,7 +64,7 @@ FAMILIES = {
         head_dim=16, query_pre_attn_scalar=16, sliding_window=16, attn_logit_softcapping=5.0,
         final_logit_softcapping=3.0)),
     "gemma3": (ARCH.GEMMA3, hf.Gemma3TextConfig, TIED | dict(
-        num_hidden_layers=6, intermediate_size=32, head_dim=8, query_pre_attn_scalar=8, sliding_window=16)),
+        num_hidden_layers=6, head_dim=8, query_pre_attn_scalar=8, sliding_window=16)),
     "granite": (ARCH.GRANITE, hf.GraniteConfig, TIED | dict(
         embedding_multiplier=3.0, residual_multiplier=0.6, attention_multiplier=0.25, logits_scaling=2.0)),
     "olmo2": (ARCH.OLMO2, hf.Olmo2Config, SHAPE),
@@ -72,15 +72,19 @@ FAMILIES = {
         rope_parameters=dict(sliding_attention=dict(rope_type="default", rope_theta=10000.0),
                              full_attention=dict(rope_type="yarn", rope_theta=10000.0, factor=4.0,
                                                  original_max_position_embeddings=32)))),
-    "smollm3": (ARCH.SMOLLM3, hf.SmolLM3Config, TIED | dict(num_hidden_layers=4, intermediate_size=32)),
+    "smollm3": (ARCH.SMOLLM3, hf.SmolLM3Config, TIED | dict(num_hidden_layers=4)),
     "starcoder2": (ARCH.STARCODER2, hf.Starcoder2Config, TIED | dict(sliding_window=16)),
     "gpt2": (ARCH.GPT2, hf.GPT2Config, dict(
-        vocab_size=VOCAB, n_embd=32, n_inner=64, n_layer=2, n_head=4, n_positions=64,
+        vocab_size=VOCAB, n_embd=32, n_inner=32, n_layer=2, n_head=4, n_positions=64,
         bos_token_id=1, eos_token_id=2, attn_implementation="eager")),
     "gpt_oss": (ARCH.GPT_OSS, hf.GptOssConfig, SHAPE | MOE | dict(
         num_local_experts=4, head_dim=16, sliding_window=16) | rope(
             "yarn", factor=4.0, beta_fast=32.0, beta_slow=1.0, truncate=False, original_max_position_embeddings=32)),
 }
+
+
+# Also saved as Hugging Face directories, NAME-hf: one for each thing that a checkpoint holds otherwise than a GGUF file.
+DIRECTORIES = "llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2"
 
 
 def randomise(model, architecture):
@@ -111,12 +115,15 @@ def decode(model, prompt):
     return tokens, model(torch.tensor([tokens])).logits[0].numpy()
 
 
-def make(out, name, architecture, config_class, parameters, context=0):
+def make(out, name, directories, architecture, config_class, parameters, context=0):
     torch.manual_seed(zlib.crc32(name.encode()))
     config = config_class(**parameters)
     model = hf.AutoModelForCausalLM.from_config(config, attn_implementation="eager").float().eval()
     randomise(model, architecture)
     golden_gguf.write(out / f"{name}.gguf", architecture, config, model)
+    if name in directories:
+        model.save_pretrained(out / f"{name}-hf")
+        (out / f"{name}-hf" / "generation_config.json").unlink(missing_ok=True)
     tokens, logits = decode(model, torch.randint(0, VOCAB, (PROMPT,)).tolist())
     golden = gguf.GGUFWriter(out / f"{name}.golden.gguf", "golden")
     golden.add_uint32("golden.prompt_length", PROMPT)
@@ -136,12 +143,13 @@ def main():
     parser.add_argument("out", nargs="?", type=pathlib.Path,
                         default=pathlib.Path(__file__).parents[1] / "tests" / "data" / "models")
     parser.add_argument("--family", choices=FAMILIES, action="append")
+    parser.add_argument("--all-directories", action="store_true", help="save each family as a directory too")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     torch.set_grad_enabled(False)
     torch.set_num_threads(1)
     for name in args.family or FAMILIES:
-        make(args.out, name, *FAMILIES[name])
+        make(args.out, name, FAMILIES if args.all_directories else DIRECTORIES, *FAMILIES[name])
 
 
 if __name__ == "__main__":

@@ -1,27 +1,46 @@
 #include "model/model_source.h"
 
 #include <algorithm>
-#include <map>
+#include <filesystem>
+#include <utility>
 
+#include "formats/gguf/gguf_file.h"
 #include "formats/quant/dequantize.h"
+#include "model/huggingface/hf_source.h"
 
 namespace inferflux::model {
 
-Result<std::shared_ptr<const ModelSource>> ModelSource::Open(const std::string& path) {
+namespace {
+
+Result<std::shared_ptr<const ModelSource>> OpenGguf(const std::string& path) {
   auto file = formats::GgufFile::Open(path);
   if (!file) return Forward(file);
-  return std::shared_ptr<const ModelSource>(new ModelSource(path, std::move(*file)));
+  std::vector<compute::HostMatrix> tensors;
+  for (const formats::GgufTensor& tensor : (*file)->tensors()) {
+    tensors.push_back({.name = std::string(tensor.name),
+                       .type = tensor.type,
+                       .rows = static_cast<int64_t>(tensor.rows()),
+                       .cols = static_cast<int64_t>(tensor.dims[0]),
+                       .data = tensor.data});
+  }
+  return std::make_shared<const ModelSource>(path, (*file)->metadata(), std::move(tensors), *file);
 }
 
-ModelSource::ModelSource(std::string path, std::shared_ptr<const formats::GgufFile> file)
-    : path_(std::move(path)), file_(std::move(file)) {
-  for (const formats::GgufTensor& tensor : file_->tensors()) {
-    tensors_.emplace(tensor.name, compute::HostMatrix{.name = std::string(tensor.name),
-                                                      .type = tensor.type,
-                                                      .rows = static_cast<int64_t>(tensor.rows()),
-                                                      .cols = static_cast<int64_t>(tensor.dims[0]),
-                                                      .data = tensor.data});
-  }
+}  // namespace
+
+Result<std::shared_ptr<const ModelSource>> ModelSource::Open(const std::string& path) {
+  std::error_code ignored;  // a path that cannot be asked about fails where it is opened
+  return std::filesystem::is_directory(path, ignored) ? OpenHuggingFace(path) : OpenGguf(path);
+}
+
+ModelSource::ModelSource(std::string path, formats::GgufMetadata metadata, std::vector<compute::HostMatrix> tensors,
+                         std::shared_ptr<const void> owner)
+    : path_(std::move(path)), metadata_(std::move(metadata)), owner_(std::move(owner)) {
+  for (compute::HostMatrix& tensor : tensors) tensors_.emplace(tensor.name, std::move(tensor));
+}
+
+std::string ModelSource::ExpertName(std::string_view tensor, int32_t expert) {
+  return fmt::format("{}[{}]", tensor, expert);
 }
 
 const compute::HostMatrix* ModelSource::Find(std::string_view name) const {
@@ -41,6 +60,8 @@ Result<compute::HostMatrix> ModelSource::Matrix(std::string_view name, int64_t r
 
 Result<compute::HostMatrix> ModelSource::Expert(std::string_view name, int32_t expert, int32_t experts, int64_t rows,
                                                 int64_t cols) const {
+  const std::string apart = ExpertName(name, expert);
+  if (Find(apart) != nullptr) return Matrix(apart, rows, cols);
   auto all = Matrix(name, experts * rows, cols);
   if (!all) return all;
   const size_t bytes = all->data.size() / static_cast<size_t>(experts);

@@ -1,25 +1,33 @@
 // A model on disk: its metadata under GGUF's keys and its tensors under GGUF's names, whatever format holds them.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
 #include "compute/params.h"
-#include "formats/gguf/gguf_file.h"
+#include "formats/gguf/gguf_metadata.h"
 
 namespace inferflux::model {
 
 class ModelSource {
  public:
-  // Maps the file; tensors are read as they are touched. Errors name the file.
+  // A GGUF file (the first one of a split model), or a Hugging Face directory. Maps files; tensors are read as they are
+  // touched. Errors name the file.
   static Result<std::shared_ptr<const ModelSource>> Open(const std::string& path);
 
+  // What a reader of some format found. `owner` keeps alive what metadata and tensors look into. Where a checkpoint holds
+  // the experts of a tensor apart, each is a tensor named by ExpertName.
+  ModelSource(std::string path, formats::GgufMetadata metadata, std::vector<compute::HostMatrix> tensors,
+              std::shared_ptr<const void> owner);
+  static std::string ExpertName(std::string_view tensor, int32_t expert);
+
   const std::string& path() const { return path_; }
-  const formats::GgufMetadata& metadata() const { return file_->metadata(); }
+  const formats::GgufMetadata& metadata() const { return metadata_; }
 
   // Null where the model has no such tensor. A vector is a matrix of one row.
   const compute::HostMatrix* Find(std::string_view name) const;
@@ -39,11 +47,10 @@ class ModelSource {
   std::string commonest_type() const;  // of the matrices, by number of weights: "BF16", "Q4_K", ...
 
  private:
-  ModelSource(std::string path, std::shared_ptr<const formats::GgufFile> file);
-
   std::string path_;
-  std::shared_ptr<const formats::GgufFile> file_;
-  std::unordered_map<std::string_view, compute::HostMatrix> tensors_;
+  formats::GgufMetadata metadata_;
+  std::map<std::string, compute::HostMatrix, std::less<>> tensors_;
+  std::shared_ptr<const void> owner_;
 };
 
 }  // namespace inferflux::model

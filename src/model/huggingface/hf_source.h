@@ -1,0 +1,16 @@
+// A Hugging Face directory (config.json, safetensors) as a model source: its metadata under GGUF's keys, its tensors under
+// GGUF's names.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "model/model_source.h"
+
+namespace inferflux::model {
+
+// Tensors are mapped where the checkpoint holds them as GGUF files do, and changed in memory where not.
+Result<std::shared_ptr<const ModelSource>> OpenHuggingFace(const std::string& directory);
+
+}  // namespace inferflux::model

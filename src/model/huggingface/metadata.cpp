@@ -1,0 +1,172 @@
+#include "model/huggingface/metadata.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace inferflux::model {
+namespace {
+
+using formats::HfConfig;
+using formats::HfRopeScaling;
+
+// A writer that puts the architecture in front of each key, and leaves out what config.json leaves out.
+struct Keys {
+  formats::GgufWriter& writer;
+  std::string prefix;
+
+  void Size(const char* key, std::optional<uint32_t> value) {
+    if (value) writer.Set(prefix + key, *value);
+  }
+  void Number(const char* key, std::optional<double> value) {
+    if (value) writer.Set(prefix + key, static_cast<float>(*value));
+  }
+};
+
+void WriteShape(const HfConfig& config, Keys& keys) {
+  keys.Size("vocab_size", config.vocab_size);
+  keys.Size("context_length", config.max_position);
+  keys.Size("embedding_length", config.hidden_size);
+  keys.Size("block_count", config.layers);
+  keys.Size("feed_forward_length", config.intermediate_size ? config.intermediate_size : 4 * config.hidden_size);
+  keys.Size("attention.head_count", config.heads);
+  keys.Size("attention.head_count_kv", config.kv_heads);
+  keys.Size("attention.key_length", config.head_dim);
+  keys.Size("attention.value_length", config.head_dim);
+  keys.Number("attention.layer_norm_rms_epsilon", config.rms_norm_eps);
+  keys.Number("attention.layer_norm_epsilon", config.layer_norm_eps);
+}
+
+Status WriteScales(const HfConfig& config, Keys& keys) {
+  keys.Number("attn_logit_softcapping", config.attn_logit_softcap);
+  keys.Number("final_logit_softcapping", config.final_logit_softcap);
+  if (config.query_pre_attn_scalar) keys.Number("attention.scale", 1.0 / std::sqrt(*config.query_pre_attn_scalar));
+  for (const auto& [name, key] : {std::pair{"attention_multiplier", "attention.scale"},
+                                  std::pair{"embedding_multiplier", "embedding_scale"},
+                                  std::pair{"residual_multiplier", "residual_scale"},
+                                  std::pair{"logits_scaling", "logit_scale"}}) {
+    const auto value = config.raw.Find<double>(name);
+    if (!value) return tl::make_unexpected(value.error());
+    keys.Number(key, *value);
+  }
+  return {};
+}
+
+Status WriteWindows(const HfConfig& config, Keys& keys) {
+  if (!config.sliding_window || !config.use_sliding_window.value_or(true)) return {};
+  if (config.layer_types.empty()) {
+    keys.Size("attention.sliding_window", config.sliding_window);
+    const auto period = config.raw.Find<uint32_t>("sliding_window_pattern");
+    if (!period) return tl::make_unexpected(period.error());
+    keys.Size("attention.sliding_window_pattern", *period);
+    return {};
+  }
+  if (config.layer_types.size() != config.layers) {
+    return Fail(ErrorCode::kDataLoss, "{}: layer_types has {} entries for {} layers", config.raw.source(),
+                config.layer_types.size(), config.layers);
+  }
+  std::vector<uint8_t> windowed;
+  for (const std::string& type : config.layer_types) {
+    if (type != "sliding_attention" && type != "full_attention") {
+      return Fail(ErrorCode::kUnsupported, "{}: layer_types has '{}'; supported are sliding_attention and "
+                  "full_attention", config.raw.source(), type);
+    }
+    windowed.push_back(type == "sliding_attention");
+  }
+  if (std::find(windowed.begin(), windowed.end(), 1) == windowed.end()) return {};
+  keys.Size("attention.sliding_window", config.sliding_window);
+  const auto flags = std::make_unique<bool[]>(windowed.size());
+  std::copy(windowed.begin(), windowed.end(), flags.get());
+  keys.writer.SetArray(keys.prefix + "attention.sliding_window_pattern",
+                       std::span<const bool>(flags.get(), windowed.size()));
+  return {};
+}
+
+void WriteExperts(const HfConfig& config, Keys& keys) {
+  if (config.experts.value_or(0) == 0) return;
+  keys.Size("expert_count", config.experts);
+  keys.Size("expert_used_count", config.experts_per_token);
+  keys.Size("expert_feed_forward_length",
+            config.expert_intermediate_size ? config.expert_intermediate_size : config.intermediate_size);
+  keys.Size("expert_shared_feed_forward_length", config.shared_expert_intermediate_size);
+  if (config.norm_topk_prob) keys.writer.Set(keys.prefix + "expert_weights_norm", *config.norm_topk_prob);
+}
+
+// How much YaRN scales the rotations: the paper's formula, or DeepSeek's two of it (arXiv:2309.00071).
+std::optional<double> YarnMagnitude(const HfRopeScaling& rope, double factor) {
+  if (rope.attention_factor || !rope.mscale || !rope.mscale_all_dim) return rope.attention_factor;
+  const auto scale = [&](double m) { return factor <= 1.0 ? 1.0 : 0.1 * m * std::log(factor) + 1.0; };
+  return scale(*rope.mscale) / scale(*rope.mscale_all_dim);
+}
+
+Status WriteRopeScaling(const HfConfig& config, const HfRopeScaling& rope, Keys& keys) {
+  const auto own_original = config.raw.Find<uint32_t>("original_max_position_embeddings");
+  if (!own_original) return tl::make_unexpected(own_original.error());
+  const double context = config.max_position.value_or(0);
+  const uint32_t original = rope.original_context.value_or(own_original->value_or(config.max_position.value_or(0)));
+  const double factor = rope.factor.value_or(original > 0 ? context / original : 1.0);
+  if (rope.type == "linear") {
+    keys.writer.Set(keys.prefix + "rope.scaling.type", "linear");
+    keys.Number("rope.scaling.factor", factor);
+  } else if (rope.type == "dynamic") {
+    keys.Number("rope.scaling.dynamic_factor", factor);
+  } else if (rope.type == "yarn") {
+    keys.writer.Set(keys.prefix + "rope.scaling.type", "yarn");
+    keys.Number("rope.scaling.factor", factor);
+    keys.Size("rope.scaling.original_context_length", original);
+    keys.Number("rope.scaling.yarn_attn_factor", YarnMagnitude(rope, factor));
+    keys.Number("rope.scaling.yarn_beta_fast", rope.beta_fast);
+    keys.Number("rope.scaling.yarn_beta_slow", rope.beta_slow);
+  } else if (rope.type == "longrope" || rope.type == "su") {
+    keys.writer.Set(keys.prefix + "rope.scaling.type", "longrope");
+    keys.Size("rope.scaling.original_context_length", original);
+    // The directory's own context counts, not its factor, where it says both (as Phi-3's makers do).
+    const double stretch = original > 0 ? context / original : factor;
+    const double magnitude = stretch > 1.0 ? std::sqrt(1.0 + std::log(stretch) / std::log(double{original})) : 1.0;
+    keys.Number("rope.scaling.attn_factor", rope.attention_factor.value_or(magnitude));
+  } else if (rope.type != "llama3") {  // whose factors are a tensor
+    return Fail(ErrorCode::kUnsupported, "{}: RoPE scaling '{}' is not supported; supported are linear, dynamic, yarn, "
+                "longrope and llama3", config.raw.source(), rope.type);
+  }
+  return {};
+}
+
+// Every fourth layer of SmolLM3 does not rotate, which GGUF takes as known.
+Status CheckUnrotatedLayers(const HfConfig& config) {
+  const auto rotated = config.raw.Find<std::vector<int64_t>>("no_rope_layers");
+  if (!rotated) return tl::make_unexpected(rotated.error());
+  for (size_t i = 0; *rotated && i < (*rotated)->size(); ++i) {
+    if (((**rotated)[i] != 0) != ((i + 1) % 4 != 0)) {
+      return Fail(ErrorCode::kUnsupported, "{}: no_rope_layers[{}] is {}; only every fourth layer can be without RoPE",
+                  config.raw.source(), i, (**rotated)[i]);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status WriteHfMetadata(const HfConfig& config, const HfFamily& family, formats::GgufWriter& writer) {
+  Keys keys{writer, std::string(family.architecture) + "."};
+  writer.Set("general.architecture", family.architecture);
+  WriteShape(config, keys);
+  if (auto done = WriteScales(config, keys); !done) return done;
+  if (auto done = WriteWindows(config, keys); !done) return done;
+  WriteExperts(config, keys);
+  keys.Number("rope.freq_base", config.rope_theta);
+  keys.Number("rope.freq_base_swa", config.local_rope_theta);
+  const double share = config.partial_rotary_factor.value_or(1.0);
+  if (!(share > 0.0 && share <= 1.0)) {
+    return Fail(ErrorCode::kDataLoss, "{}: partial_rotary_factor is {}, which is not between 0 and 1",
+                config.raw.source(), share);
+  }
+  keys.Size("rope.dimension_count", static_cast<uint32_t>(config.head_dim * share));
+  if (config.rope_scaling) {
+    if (auto done = WriteRopeScaling(config, *config.rope_scaling, keys); !done) return done;
+  }
+  return CheckUnrotatedLayers(config);
+}
+
+}  // namespace inferflux::model

@@ -1,0 +1,200 @@
+#include "model/huggingface/tensor_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace inferflux::model {
+namespace {
+
+using formats::HfConfig;
+using formats::SafetensorsTensor;
+
+struct NameRule {
+  std::string_view checkpoint;
+  std::string_view gguf;
+};
+
+constexpr NameRule kModelNames[] = {
+    {"embed_tokens", "token_embd"}, {"wte", "token_embd"},   {"wpe", "position_embd"},
+    {"norm", "output_norm"},        {"ln_f", "output_norm"}, {"lm_head", "output"},
+};
+
+constexpr NameRule kLayerNames[] = {
+    {"input_layernorm", "attn_norm"},
+    {"ln_1", "attn_norm"},
+    {"self_attn.q_proj", "attn_q"},
+    {"self_attn.k_proj", "attn_k"},
+    {"self_attn.v_proj", "attn_v"},
+    {"self_attn.qkv_proj", "attn_qkv"},
+    {"attn.c_attn", "attn_qkv"},
+    {"self_attn.o_proj", "attn_output"},
+    {"attn.c_proj", "attn_output"},
+    {"self_attn.q_norm", "attn_q_norm"},
+    {"self_attn.k_norm", "attn_k_norm"},
+    {"post_attention_layernorm", "ffn_norm"},
+    {"pre_feedforward_layernorm", "ffn_norm"},
+    {"ln_2", "ffn_norm"},
+    {"post_feedforward_layernorm", "post_ffw_norm"},
+    {"mlp.gate_proj", "ffn_gate"},
+    {"mlp.up_proj", "ffn_up"},
+    {"mlp.gate_up_proj", "ffn_up"},
+    {"mlp.c_fc", "ffn_up"},
+    {"mlp.down_proj", "ffn_down"},
+    {"mlp.c_proj", "ffn_down"},
+    {"mlp.gate", "ffn_gate_inp"},
+    {"block_sparse_moe.gate", "ffn_gate_inp"},
+    {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
+    {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
+};
+
+constexpr NameRule kExpertNames[] = {
+    {"gate_proj", "ffn_gate_exps"}, {"up_proj", "ffn_up_exps"}, {"down_proj", "ffn_down_exps"},
+    {"w1", "ffn_gate_exps"},        {"w3", "ffn_up_exps"},      {"w2", "ffn_down_exps"},
+};
+
+// What checkpoints of some years hold besides weights: masks and frequencies, which are computed.
+constexpr std::string_view kIgnored[] = {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq"};
+
+std::optional<std::string_view> Lookup(std::span<const NameRule> rules, std::string_view name) {
+  for (const NameRule& rule : rules) {
+    if (rule.checkpoint == name) return rule.gguf;
+  }
+  return std::nullopt;
+}
+
+bool TakePrefix(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+// "12." at the front of `text`.
+std::optional<uint32_t> TakeIndex(std::string_view& text) {
+  uint32_t index = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (failure != std::errc() || end == text.data() + text.size() || *end != '.') return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(end - text.data()) + 1);
+  return index;
+}
+
+// Where a tensor of the checkpoint goes.
+struct Place {
+  std::string name;
+  std::string_view stem;  // without layer and kind: "attn_q"
+  std::optional<uint32_t> expert;
+};
+
+std::optional<Place> PlaceOf(const HfFamily& family, std::string_view name) {
+  TakePrefix(name, "model.") || TakePrefix(name, "transformer.");
+  const size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const std::string_view kind = name.substr(dot);
+  std::string_view rest = name.substr(0, dot);
+  if (!TakePrefix(rest, "layers.") && !TakePrefix(rest, "h.")) {
+    const auto stem = Lookup(kModelNames, rest);
+    if (!stem) return std::nullopt;
+    return Place{fmt::format("{}{}", *stem, kind), *stem, std::nullopt};
+  }
+  const auto layer = TakeIndex(rest);
+  if (!layer) return std::nullopt;
+  Place place;
+  auto stem = Lookup(kLayerNames, rest);
+  if (!stem && (TakePrefix(rest, "mlp.experts.") || TakePrefix(rest, "block_sparse_moe.experts."))) {
+    place.expert = TakeIndex(rest);
+    if (place.expert) stem = Lookup(kExpertNames, rest);
+  }
+  if (!stem) return std::nullopt;
+  if (family.norms_after && rest == "post_attention_layernorm") stem = "post_attention_norm";
+  place.stem = *stem;
+  place.name = fmt::format("blk.{}.{}{}", *layer, *stem, kind);
+  return place;
+}
+
+TensorChange ChangeOf(const HfFamily& family, const Place& place, const SafetensorsTensor& tensor) {
+  if (family.interleaved && (place.stem == "attn_q" || place.stem == "attn_k")) return TensorChange::kInterleaveRows;
+  if (family.shifted_norms && place.stem.ends_with("norm")) return TensorChange::kAddOne;
+  const bool in_layer = place.name.starts_with("blk.");
+  if (family.inputs_first && in_layer && tensor.shape.size() == 2) return TensorChange::kTranspose;
+  return TensorChange::kNone;
+}
+
+// What each plain frequency is divided by, Llama 3's way (its reference code's apply_scaling).
+std::vector<float> Llama3Factors(const HfConfig& config, const formats::HfRopeScaling& rope) {
+  const auto dims = static_cast<uint32_t>(config.head_dim * config.partial_rotary_factor.value_or(1.0));
+  const double factor = rope.factor.value_or(8.0), slow = rope.low_freq_factor.value_or(1.0),
+               fast = rope.high_freq_factor.value_or(4.0), original = rope.original_context.value_or(8192);
+  std::vector<float> factors;
+  for (uint32_t i = 0; i + 1 < dims; i += 2) {
+    const double wavelength = 2.0 * std::numbers::pi * std::pow(config.rope_theta.value_or(10000.0), double(i) / dims);
+    const double share = std::clamp((original / wavelength - slow) / (fast - slow), 0.0, 1.0);
+    factors.push_back(static_cast<float>(1.0 / ((1.0 - share) / factor + share)));
+  }
+  return factors;
+}
+
+void AddRopeFactors(const HfConfig& config, std::vector<TensorRecipe>* plan) {
+  if (!config.rope_scaling) return;
+  const auto& rope = *config.rope_scaling;
+  if (rope.type == "llama3") plan->push_back({.name = "rope_freqs.weight", .computed = Llama3Factors(config, rope)});
+  if (!rope.long_factor.empty()) plan->push_back({.name = "rope_factors_long.weight", .computed = rope.long_factor});
+  if (!rope.short_factor.empty()) plan->push_back({.name = "rope_factors_short.weight", .computed = rope.short_factor});
+}
+
+Status CheckExperts(const HfConfig& config, const std::vector<TensorRecipe>& plan) {
+  for (const TensorRecipe& recipe : plan) {
+    if (!recipe.per_expert) continue;
+    for (size_t e = 0; e < config.experts.value_or(0); ++e) {
+      if (e < recipe.parts.size() && recipe.parts[e] != nullptr) continue;
+      return Fail(ErrorCode::kNotFound, "{}: expert {} of '{}' is missing", config.raw.source(), e, recipe.name);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFamily& family,
+                                              const formats::SafetensorsModel& model) {
+  std::vector<TensorRecipe> plan;
+  std::map<std::string, size_t, std::less<>> index;
+  AddRopeFactors(config, &plan);
+  for (const SafetensorsTensor* tensor : model.tensors()) {
+    bool ignored = config.tie_word_embeddings && config.tie_word_embeddings_given && tensor->name == "lm_head.weight";
+    for (const std::string_view end : kIgnored) ignored = ignored || tensor->name.ends_with(end);
+    if (ignored) continue;
+    const auto place = PlaceOf(family, tensor->name);
+    if (!place || (place->expert && *place->expert >= config.experts.value_or(0))) {
+      return Fail(ErrorCode::kUnsupported, "{}: tensor '{}' is none that model_type '{}' is known to have",
+                  config.raw.source(), tensor->name, config.model_type);
+    }
+    const auto [found, is_new] = index.emplace(place->name, plan.size());
+    if (is_new) {
+      plan.push_back({.name = place->name,
+                      .change = ChangeOf(family, *place, *tensor),
+                      .heads = place->stem == "attn_k" ? config.kv_heads : config.heads,
+                      .per_expert = place->expert.has_value()});
+    }
+    TensorRecipe& recipe = plan[found->second];
+    const size_t part = place->expert.value_or(0);
+    if (recipe.parts.size() <= part) recipe.parts.resize(part + 1);
+    if (recipe.parts[part] != nullptr) {
+      return Fail(ErrorCode::kDataLoss, "{}: '{}' and '{}' are the same tensor", config.raw.source(),
+                  recipe.parts[part]->name, tensor->name);
+    }
+    recipe.parts[part] = tensor;
+  }
+  if (auto checked = CheckExperts(config, plan); !checked) return Forward(checked);
+  return plan;
+}
+
+}  // namespace inferflux::model

@@ -1,0 +1,53 @@
+// Which tensor of a GGUF file is made from which of a checkpoint, and how. A reader of directories and a converter follow the
+// same plan.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "formats/huggingface/hf_config.h"
+#include "formats/safetensors/safetensors_model.h"
+#include "formats/tensor_type.h"
+#include "model/huggingface/hf_family.h"
+
+namespace inferflux::model {
+
+enum class TensorChange {
+  kNone,
+  kInterleaveRows,  // rotary pairs, half a head apart, become neighbours
+  kAddOne,          // to each value, which become float32
+  kTranspose,
+};
+
+struct TensorRecipe {
+  std::string name;  // GGUF's: "blk.0.attn_q.weight"
+  // One tensor; or one an expert, in order, which a GGUF file stacks as [experts, rows, cols].
+  std::vector<const formats::SafetensorsTensor*> parts;
+  TensorChange change = TensorChange::kNone;
+  uint32_t heads = 0;           // kInterleaveRows: heads that the rows are of
+  std::vector<float> computed;  // what the tensor is where it has no parts: the RoPE factors of config.json
+  bool per_expert = false;
+};
+
+// Errors: a tensor whose name is not known here, and an expert that is missing.
+Result<std::vector<TensorRecipe>> PlanTensors(const formats::HfConfig& config, const HfFamily& family,
+                                              const formats::SafetensorsModel& model);
+
+// One part of a tensor, [rows, cols], a vector being one row. The data looks into the checkpoint where nothing is to be
+// changed, otherwise into `owned`.
+struct TensorPart {
+  formats::TensorType type = formats::TensorType::kF32;
+  int64_t rows = 0;
+  int64_t cols = 0;
+  std::span<const std::byte> data;
+  std::vector<std::byte> owned;
+};
+
+// `part` < max(1, recipe.parts.size()). kUnsupported names a tensor whose element type GGUF does not have.
+Result<TensorPart> ReadTensorPart(const TensorRecipe& recipe, size_t part);
+
+}  // namespace inferflux::model

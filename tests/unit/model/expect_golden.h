@@ -1,0 +1,43 @@
+// Runs a model as a user would, a prompt in one step and then one token a step, and compares its logits.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "model/families/family.h"
+#include "model/golden.h"
+#include "model/model_runner.h"
+
+namespace inferflux::model::testing {
+
+// The model at `path` on one backend, against what transformers computed from the same weights.
+template <class B>
+void ExpectGolden(typename B::Context& context, const std::string& path, const std::string& golden_path, double bound) {
+  const auto golden = ReadGolden(golden_path);
+  const auto source = ModelSource::Open(path);
+  ASSERT_TRUE(source) << source.error().message;
+  const auto config = ReadModelConfig(**source, golden.context);
+  ASSERT_TRUE(config) << config.error().message;
+  constexpr int32_t kBlockSize = 16;
+  auto runner = ModelRunner<B, compute::KvFp32>::Load(context, *config, *source, 8, kBlockSize);
+  ASSERT_TRUE(runner) << runner.error().message;
+
+  const auto count = static_cast<int32_t>(golden.tokens.size());
+  double worst = 0.0;
+  for (int32_t first = 0; first < count;) {
+    const int32_t rows = first == 0 ? golden.prompt_length : 1;
+    std::vector<int32_t> wanted(static_cast<size_t>(rows));
+    std::iota(wanted.begin(), wanted.end(), 0);
+    const auto logits = runner->Read(runner->Step(OneSequence(golden.tokens, first, rows, kBlockSize), wanted));
+    for (int32_t r = 0; r < rows; ++r) {
+      const std::span<const float> row(logits.data() + r * golden.vocab, static_cast<size_t>(golden.vocab));
+      const double error = RelativeError(row, golden.row(first + r));
+      worst = std::max(worst, error);
+      EXPECT_LT(error, bound) << "position " << first + r;
+    }
+    first += rows;
+  }
+  ::testing::Test::RecordProperty("worst", std::to_string(worst));
+}
+
+}  // namespace inferflux::model::testing

@@ -1,0 +1,82 @@
+// Directories that cannot be served: the error says what, and what is known instead.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "model/golden.h"
+#include "model/model_source.h"
+
+namespace inferflux::model {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string ReadText(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// What opening says of a copy of NAME-hf whose config.json has `from` replaced by `to`; empty where it opens.
+std::string Refusal(const std::string& name, const std::string& from, const std::string& to) {
+  const std::filesystem::path original = testing::ModelPath(name + "-hf");
+  const std::filesystem::path copy =
+      std::filesystem::path(::testing::TempDir()) / ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(original, copy);
+  std::string config = ReadText(copy / "config.json");
+  const size_t at = config.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  std::ofstream(copy / "config.json") << config.replace(at, from.size(), to);
+  const auto source = ModelSource::Open(copy.string());
+  return source ? "" : source.error().message;
+}
+
+TEST(HfDirectory, ACopyOpens) { EXPECT_EQ(Refusal("gpt2", "gpt2", "gpt2"), ""); }
+
+TEST(HfDirectory, UnknownModelTypesAreNamedWithTheKnownOnes) {
+  EXPECT_THAT(Refusal("llama3", R"("model_type": "llama")", R"("model_type": "frobnicate")"),
+              AllOf(HasSubstr("'frobnicate'"), HasSubstr("qwen3_moe"), HasSubstr("config.json")));
+}
+
+TEST(HfDirectory, ActivationsThatGgufCannotSay) {
+  EXPECT_THAT(Refusal("llama3", R"("hidden_act": "silu")", R"("hidden_act": "relu")"),
+              AllOf(HasSubstr("'relu'"), HasSubstr("'silu'")));
+}
+
+TEST(HfDirectory, QuantisedCheckpointsAreNamed) {
+  EXPECT_THAT(Refusal("llama3", R"("hidden_size")", R"("quantization_config": {"quant_method": "exl2"}, "hidden_size")"),
+              HasSubstr("'exl2'"));
+}
+
+TEST(HfDirectory, MissingExpertsAreNamed) {
+  EXPECT_THAT(Refusal("qwen2_moe", R"("num_experts": 4)", R"("num_experts": 5)"),
+              AllOf(HasSubstr("expert 4 of 'blk."), HasSubstr("is missing")));
+}
+
+TEST(HfDirectory, TensorsThatNoFamilyHasAreNamed) {
+  EXPECT_THAT(Refusal("qwen2_moe", R"("num_experts": 4)", R"("num_experts": 3)"),
+              AllOf(HasSubstr("experts.3."), HasSubstr("qwen2_moe")));
+}
+
+TEST(HfDirectory, UnknownRopeScalingIsNamed) {
+  EXPECT_THAT(Refusal("llama3", R"("rope_type": "llama3")", R"("rope_type": "spiral")"), HasSubstr("'spiral'"));
+}
+
+TEST(HfDirectory, MetadataHasGgufsKeys) {
+  const auto source = ModelSource::Open(testing::ModelPath("olmo3-hf"));
+  ASSERT_TRUE(source) << source.error().message;
+  const auto& metadata = (*source)->metadata();
+  EXPECT_EQ(*metadata.Get<std::string>("general.architecture"), "olmo2");
+  EXPECT_EQ(*metadata.Get<int32_t>("olmo2.attention.sliding_window"), 16);
+  EXPECT_EQ(*metadata.Get<std::vector<bool>>("olmo2.attention.sliding_window_pattern"), (std::vector<bool>{true, false}));
+  EXPECT_EQ(*metadata.Get<std::string>("olmo2.rope.scaling.type"), "yarn");
+}
+
+}  // namespace
+}  // namespace inferflux::model
