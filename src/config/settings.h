@@ -27,6 +27,8 @@ class Settings {
   int64_t Integer(KeyRef<Type::kInteger> key) const { return values_[key.index].number; }
   int64_t Bytes(KeyRef<Type::kBytes> key) const { return values_[key.index].number; }
   bool Switch(KeyRef<Type::kSwitch> key) const { return values_[key.index].number != 0; }
+  // Nobody set it.
+  bool IsDefault(KeyRef<Type::kText> key) const { return values_[key.index].origin == Value().origin; }
   const std::vector<ModelSetting>& models() const { return models_; }
 
   // One line a key that `program` reads: "server.port = 9000  # flag --port". Secrets are not shown.

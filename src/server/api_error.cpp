@@ -28,7 +28,7 @@ ApiError FromError(const Error& error, std::string_view param) {
     case ErrorCode::kNotFound:
       return {404, error.message, "invalid_request_error", std::string(param), "not_found"};
     case ErrorCode::kResourceExhausted:
-      return Overloaded(error.message, "overloaded");
+      return {429, error.message, "rate_limit_error", "", "overloaded"};
     case ErrorCode::kUnavailable:
     case ErrorCode::kCancelled:
       return Overloaded(error.message, "unavailable");
@@ -59,7 +59,7 @@ std::string ErrorJson(const ApiError& error) {
 
 net::Response ErrorResponse(const ApiError& error) {
   net::Response out(error.status, "application/json", ErrorJson(error));
-  if (error.status == 503) out.headers.push_back({"Retry-After", "1"});
+  if (error.status == 503 || error.status == 429) out.headers.push_back({"Retry-After", "1"});
   if (error.status == 401) out.headers.push_back({"WWW-Authenticate", "Bearer"});
   return out;
 }

@@ -1,0 +1,38 @@
+// The server's API as the commands use it.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "config/settings.h"
+#include "net/client.h"
+
+namespace inferflux::apps {
+
+class ApiClient {
+ public:
+  // The server at client.url, with client.api_key.
+  static Result<ApiClient> Create(const config::Settings& settings);
+  ApiClient(net::ServerAddress address, std::string api_key);
+
+  // The response's JSON; an error of the API becomes an Error with its message.
+  Result<boost::json::value> Get(const std::string& target);
+  // The plain answer, whatever its status.
+  Result<net::ClientResponse> GetRaw(const std::string& target);
+  // Posts `body` with "stream": true and hands out each chunk. kCancelled where should_stop said so. An error chunk, or
+  // a stream that ends without [DONE], is an error.
+  Status Stream(const std::string& target, boost::json::object body,
+                FunctionRef<void(const boost::json::object& chunk)> on_chunk);
+
+  net::Client& http() { return http_; }
+
+ private:
+  net::Client http_;
+  std::string api_key_;
+};
+
+}  // namespace inferflux::apps

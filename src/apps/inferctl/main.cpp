@@ -1,0 +1,82 @@
+// inferctl: talks to a server, and looks into models without one.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+
+#include "apps/inferctl/command.h"
+#include "base/log.h"
+#include "config/flags.h"
+#include "config/resolve.h"
+
+namespace inferflux::apps {
+
+int Complain(const std::string& message, int code) {
+  fmt::print(stderr, "inferctl: {}\n", message);
+  return code;
+}
+
+int Complain(const Error& error) {
+  const bool no_server = error.code == ErrorCode::kUnavailable;
+  return Complain(error.message, error.code == ErrorCode::kCancelled ? kInterrupted : no_server ? kNoServer : kFailed);
+}
+
+namespace {
+
+constexpr char kFooter[] =
+    "Examples:\n"
+    "  inferctl chat                               a conversation; starts a server if there is none\n"
+    "  inferctl chat -m 'What is 2+2?'             one question\n"
+    "  inferctl complete 'Once upon a time' --max-tokens 20\n"
+    "  inferctl status --url http://127.0.0.1:9000\n"
+    "  echo -n 'some text' | inferctl tokenize model.gguf\n"
+    "\n"
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no server answers, 130 interrupted.\n"
+    "'inferctl COMMAND --help' says more about each.";
+
+// CLI11's copy of the words of one command may be in the command or, where it did not know them, above it.
+Status RejectUnknown(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    if (Status known = config::RejectUnknownFlags(*command); !known) return known;
+  }
+  return config::RejectUnknownFlags(app);
+}
+
+int Main(int argc, const char* const* argv) {
+  CLI::App app("Talks to an InferFlux server, and looks into models without one.", "inferctl");
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.set_version_flag("--version", "inferctl " INFERFLUX_VERSION);
+  config::FlagValues flags;
+  bool print_config = false;
+  app.add_flag("--print-config", print_config, "print every setting, its value and where it came from, and end");
+  config::AddFlags(app, config::kClient, flags);
+  std::map<std::string, Run> commands = {{"chat", AddChat(app)},         {"complete", AddComplete(app)},
+                                         {"models", AddModels(app)},     {"status", AddStatus(app)},
+                                         {"tokenize", AddTokenize(app)}, {"template", AddTemplate(app)}};
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    return Complain(std::string(error.what()) + "; see --help", kUsageError);
+  }
+  if (Status known = RejectUnknown(app); !known) return Complain(known.error().message, kUsageError);
+  const auto settings = config::Resolve(flags, config::ReadEnvironment(environ));
+  if (!settings) return Complain(settings.error().message, kUsageError);
+  if (const auto level = log::ParseLevel(settings->Text("log.level"))) log::SetLevel(*level);
+  if (print_config) {
+    fmt::print("{}", settings->Describe(config::kClient));
+    return kOk;
+  }
+  const CommandContext context{*settings, settings->IsDefault("client.url")};
+  return commands.at(app.get_subcommands().front()->get_name())(context);
+}
+
+}  // namespace
+}  // namespace inferflux::apps
+
+int main(int argc, char** argv) { return inferflux::apps::Main(argc, argv); }

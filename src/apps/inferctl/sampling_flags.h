@@ -1,0 +1,29 @@
+// The flags that say how an answer is to be generated.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace inferflux::apps {
+
+struct SamplingFlags {
+  std::string model;
+  std::optional<int64_t> max_tokens;
+  std::optional<double> temperature;
+  std::optional<double> top_p;
+  std::optional<int64_t> seed;
+  std::vector<std::string> stop;
+
+  void AddTo(CLI::App& app);
+  // The request's fields; what was not given is left out, so the server's defaults hold.
+  boost::json::object Fields() const;
+};
+
+}  // namespace inferflux::apps

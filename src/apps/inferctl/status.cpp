@@ -1,0 +1,54 @@
+// inferctl status: whether the server is there, what it is, and what it does now.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "apps/inferctl/api_client.h"
+#include "apps/inferctl/command.h"
+
+namespace inferflux::apps {
+namespace json = boost::json;
+namespace {
+
+struct StatusFlags {
+  bool ready = false;
+};
+
+int RunStatus(const CommandContext& context, const StatusFlags& flags) {
+  auto client = ApiClient::Create(context.settings);
+  if (!client) return Complain(client.error());
+  const auto ready = client->GetRaw("/readyz");
+  if (!ready) return Complain(ready.error());
+  const auto version = client->Get("/version");
+  if (!version) return Complain(version.error());
+  const auto health = client->Get("/healthz");
+  if (!health) return Complain(health.error());
+  try {
+    fmt::print("{} {} at {}: {}\n", version->at("name").as_string().c_str(), version->at("version").as_string().c_str(),
+               context.settings.Text("client.url"), ready->status == 200 ? "ready" : "loading models");
+    for (const json::value& model : health->at("models").as_array()) {
+      fmt::print("  {} on {}: {} running, {} waiting\n", model.at("id").as_string().c_str(),
+                 model.at("backend").as_string().c_str(), model.at("running").as_int64(),
+                 model.at("queued").as_int64());
+    }
+  } catch (const std::exception&) {
+    return Complain("what answers there is not InferFlux");
+  }
+  return flags.ready && ready->status != 200 ? kFailed : kOk;
+}
+
+}  // namespace
+
+Run AddStatus(CLI::App& app) {
+  auto flags = std::make_shared<StatusFlags>();
+  CLI::App* status = app.add_subcommand("status", "show whether the server answers, and what it does");
+  status->add_flag("--ready", flags->ready, "exit with 1 unless all models are loaded");
+  return [flags](const CommandContext& context) { return RunStatus(context, *flags); };
+}
+
+}  // namespace inferflux::apps

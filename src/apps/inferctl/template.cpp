@@ -1,0 +1,93 @@
+// inferctl template: what a chat template makes of a context, byte for byte.
+#include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include "apps/inferctl/command.h"
+#include "text/chat_template/chat_template.h"
+
+namespace inferflux::apps {
+namespace json = boost::json;
+namespace {
+
+constexpr size_t kMaxContextDepth = 512;
+
+struct TemplateFlags {
+  std::string template_file;
+  std::string context_file;
+  std::string now;
+};
+
+Result<std::string> ReadWhole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string out(std::istreambuf_iterator<char>(file), {});
+  if (!file && !file.eof()) return Fail(ErrorCode::kNotFound, "cannot read {}", path);
+  return out;
+}
+
+Result<json::object> ReadContext(const std::string& path) {
+  auto text = ReadWhole(path);
+  if (!text) return Forward(text);
+  json::parse_options options;
+  options.max_depth = kMaxContextDepth;
+  boost::system::error_code error;
+  const json::value value = json::parse(*text, error, {}, options);
+  if (error) return Fail(ErrorCode::kInvalidArgument, "{}: not valid JSON: {}", path, error.message());
+  if (!value.is_object()) return Fail(ErrorCode::kInvalidArgument, "{}: must hold a JSON object of variables", path);
+  return value.get_object();
+}
+
+// "2024-07-26", "2024-07-26T12:30:00" or with a space; a Z at the end, since times are UTC.
+Result<std::chrono::sys_seconds> ParseTime(std::string text) {
+  const std::string given = text;
+  if (text.ends_with('Z')) text.pop_back();
+  for (const char* format : {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d"}) {
+    std::tm time{};
+    const char* end = ::strptime(text.c_str(), format, &time);
+    if (end != nullptr && *end == '\0') return std::chrono::sys_seconds(std::chrono::seconds(::timegm(&time)));
+  }
+  return Fail(ErrorCode::kInvalidArgument, "--now {}: write a time as 2024-07-26T12:30:00", given);
+}
+
+int RunTemplate(const TemplateFlags& flags) {
+  text::RenderOptions options;
+  if (!flags.now.empty()) {
+    const auto now = ParseTime(flags.now);
+    if (!now) return Complain(now.error().message, kUsageError);
+    options.now = *now;
+  }
+  const auto source = ReadWhole(flags.template_file);
+  if (!source) return Complain(source.error());
+  const auto context = ReadContext(flags.context_file);
+  if (!context) return Complain(context.error());
+  const auto compiled = text::ChatTemplate::Compile(*source);
+  if (!compiled) return Complain(flags.template_file + ": " + compiled.error().message);
+  const auto spans = compiled->Render(*context, options);
+  if (!spans) return Complain(flags.template_file + ": " + spans.error().message);
+  for (const text::TextSpan& span : *spans) std::fwrite(span.text.data(), 1, span.text.size(), stdout);
+  return std::fflush(stdout) == 0 ? kOk : Complain("cannot write to standard output");
+}
+
+}  // namespace
+
+Run AddTemplate(CLI::App& app) {
+  auto flags = std::make_shared<TemplateFlags>();
+  CLI::App* render =
+      app.add_subcommand("template", "print exactly the text that a chat template makes of a context; needs no server");
+  render->add_option("TEMPLATE", flags->template_file, "Jinja file")->required();
+  render->add_option("CONTEXT", flags->context_file, "JSON file with the variables: messages, tools, ...")->required();
+  render
+      ->add_option("--now", flags->now,
+                   "the UTC time that strftime_now shows, as 2024-07-26T12:30:00; else the clock's")
+      ->type_name("ISO_TIME");
+  return [flags](const CommandContext&) { return RunTemplate(*flags); };
+}
+
+}  // namespace inferflux::apps

@@ -1,0 +1,179 @@
+// inferflux-bench: how fast a model runs here, and how much of what the machine can do that is.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+#include <optional>
+
+#include "apps/inferflux_bench/report.h"
+#include "apps/inferflux_bench/synthetic_model.h"
+#include "apps/inferflux_bench/workload.h"
+#include "base/usable_cores.h"
+#include "engine/native/create_cpu_engine.h"
+#include "formats/gguf/gguf_file.h"
+#include "model/families/family.h"
+
+namespace inferflux::apps {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string shape;
+  std::string type = "Q4_K_M";
+  std::vector<int> prompts{512};
+  int decode = 64;
+  std::vector<int> depths{0};
+  std::vector<int> batches{1};
+  int threads = 0;
+  int repetitions = 3;
+  std::string kv = "fp16";
+  std::string output = "table";
+};
+
+std::vector<Test> TestsOf(const Options& options) {
+  std::vector<Test> tests;
+  for (const int prompt : options.prompts) {
+    if (prompt > 0) tests.push_back({.prompt = prompt});
+  }
+  if (options.decode == 0) return tests;
+  for (const int depth : options.depths) {
+    for (const int batch : options.batches) tests.push_back({.decode = options.decode, .depth = depth, .batch = batch});
+  }
+  return tests;
+}
+
+// Tokens that all sequences of a test hold at its end, and those of one.
+int LongestSequence(const std::vector<Test>& tests) {
+  int most = 1;
+  for (const Test& test : tests) most = std::max(most, test.depth + std::max(test.prompt, test.decode));
+  return most;
+}
+
+Row MakeRow(const Test& test, const std::vector<double>& seconds, double least_seconds) {
+  std::vector<double> speeds;
+  for (const double each : seconds) speeds.push_back(test.tokens() / each);
+  const double mean = std::accumulate(speeds.begin(), speeds.end(), 0.0) / static_cast<double>(speeds.size());
+  double squares = 0.0;
+  for (const double speed : speeds) squares += (speed - mean) * (speed - mean);
+  Row row{.test = test.name(), .tokens_per_second = mean};
+  row.stddev = speeds.size() > 1 ? std::sqrt(squares / static_cast<double>(speeds.size() - 1)) : 0.0;
+  row.ceiling_share = mean * least_seconds / test.tokens();
+  return row;
+}
+
+Result<std::vector<Row>> Measure(const Options& options, const std::string& path, const std::string& name) {
+  const auto isa = SelectCpuIsa();
+  if (!isa) return tl::make_unexpected(isa.error());
+  auto source = model::ModelSource::Open(path);
+  if (!source) return Forward(source);
+  auto config = model::ReadModelConfig(**source);
+  if (!config) return Forward(config);
+  const auto file = formats::GgufFile::Open(path);
+  if (!file) return tl::make_unexpected(file.error());
+
+  const auto tests = TestsOf(options);
+  const int element_bytes = options.kv == "fp32" ? 4 : 2;
+  const WorkModel work = DescribeWork(**file, *config, element_bytes);
+  const int most = *std::max_element(options.batches.begin(), options.batches.end());
+  engine::EngineOptions engine_options{.context = std::min(LongestSequence(tests), config->context),
+                                       .kv_dtype = options.kv};
+  engine_options.kv_bytes =
+      static_cast<int64_t>(work.kv_bytes) * (LongestSequence(tests) + 2 * engine_options.block_size) * most;
+  engine_options.max_sequences = std::max(engine_options.max_sequences, most);
+
+  ThreadPool pool(options.threads > 0 ? options.threads : UsableCores());
+  auto engine = engine::CreateCpuEngine(pool, std::move(*config), *source, engine_options);
+  if (!engine) return Forward(engine);
+  auto meter = CeilingMeter::Create(pool, compute::cpu::KernelsFor(*isa));
+  if (!meter) return Forward(meter);
+
+  std::vector<Row> rows;
+  Ceilings before = meter->Measure(1.0);
+  for (const Test& test : tests) {
+    const auto seconds = Run(**engine, test, options.repetitions);
+    if (!seconds) return tl::make_unexpected(seconds.error());
+    const Ceilings after = meter->Measure(1.0);
+    const Bound bound = LeastTime(work, test, Mean(before, after));
+    before = after;
+    Row row = MakeRow(test, *seconds, bound.seconds);
+    row.bound = bound.name;
+    row.backend = (*engine)->info().backend;
+    row.isa = CpuIsaName(*isa);
+    row.threads = pool.workers();
+    row.model = name;
+    row.type = options.shape.empty() ? (*source)->commonest_type() : options.type;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Status Bench(const Options& options) {
+  std::string path = options.model;
+  std::string name = std::filesystem::path(path).stem().string();
+  std::optional<SyntheticModel> synthetic;
+  if (!options.shape.empty()) {
+    auto made = SyntheticModel::Make(options.shape, options.type);
+    if (!made) return Forward(made);
+    synthetic.emplace(std::move(*made));
+    path = synthetic->path();
+    name = options.shape;
+  }
+  const auto rows = Measure(options, path, name);
+  if (!rows) return tl::make_unexpected(rows.error());
+  fmt::print("{}", options.output == "json" ? Json(*rows) : Table(*rows));
+  return {};
+}
+
+}  // namespace
+}  // namespace inferflux::apps
+
+int main(int argc, char** argv) {
+  using namespace inferflux;
+  apps::Options options;
+  CLI::App app(
+      "Times a model on this machine, and says what share of the machine's ceiling it reaches: of its read bandwidth\n"
+      "or of its multiply-add rate, measured right before and after each test.",
+      "inferflux-bench");
+  auto* model = app.add_option("-m,--model", options.model, "the model to time")->type_name("FILE.gguf");
+  auto* shape = app.add_option("--shape", options.shape, "random weights in this shape instead: " + apps::ShapeNames());
+  app.add_option("--type", options.type, "the type of the random weights")->needs(shape)->capture_default_str();
+  app.add_option("-p,--prompt", options.prompts, "prompt lengths to prefill; 0: none")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  app.add_option("-n,--decode", options.decode, "tokens to decode; 0: none")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  app.add_option("-d,--depth", options.depths, "tokens that are there before decoding")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  app.add_option("-b,--batch", options.batches, "sequences to decode at once")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("-t,--threads", options.threads, "threads (default: the cores at hand)")->check(CLI::Range(1, 1024));
+  app.add_option("-r,--repetitions", options.repetitions, "times each test is run, after one that warms up")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--kv", options.kv, "KV element type")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
+      ->capture_default_str();
+  app.add_option("-o,--output", options.output, "how to print")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  model->excludes(shape);
+  CLI11_PARSE(app, argc, argv);
+  if (options.model.empty() == options.shape.empty()) {
+    fmt::print(stderr, "inferflux-bench: give a model (-m) or a shape (--shape)\n");
+    return 2;
+  }
+  if (const auto done = apps::Bench(options); !done) {
+    fmt::print(stderr, "inferflux-bench: {}\n", done.error().message);
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,25 @@
+// The results, as a table for people or as JSON for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace inferflux::apps {
+
+struct Row {
+  std::string test;
+  double tokens_per_second = 0.0;
+  double stddev = 0.0;
+  double ceiling_share = 0.0;  // from 0 to 1: of what the machine could do at best while the test ran
+  std::string bound;           // "bandwidth" or "compute"
+  std::string backend;
+  std::string isa;
+  int threads = 0;
+  std::string model;
+  std::string type;
+};
+
+std::string Table(const std::vector<Row>& rows);
+std::string Json(const std::vector<Row>& rows);
+
+}  // namespace inferflux::apps

@@ -1,0 +1,49 @@
+#include "apps/inferflux_bench/work_model.h"
+
+#include <algorithm>
+
+namespace inferflux::apps {
+
+WorkModel DescribeWork(const formats::GgufFile& file, const model::ModelConfig& config, int kv_element_bytes) {
+  WorkModel out;
+  const bool tied = file.FindTensor("output.weight") == nullptr;
+  double int8_weights = 0.0;
+  double weights = 0.0;
+  for (const formats::GgufTensor& tensor : file.tensors()) {
+    if (tensor.rank < 2) continue;
+    // Of a mixture's experts a token reads those that it is sent to.
+    const double share = tensor.rank == 3 && config.moe.experts > 0
+                             ? static_cast<double>(config.moe.routing.used) / config.moe.experts
+                             : 1.0;
+    const double bytes = share * static_cast<double>(tensor.data.size());
+    const double operations = 2.0 * share * static_cast<double>(tensor.elements());
+    if (tensor.name == "output.weight" || (tied && tensor.name == "token_embd.weight")) {
+      out.output_bytes = bytes;
+      out.output_operations = operations;
+    } else if (tensor.name.starts_with("blk.")) {
+      out.layer_bytes += bytes;
+      out.layer_operations += operations;
+      weights += operations;
+      if (formats::Traits(tensor.type).block_elements > 1) int8_weights += operations;
+    }
+  }
+  out.int8 = int8_weights > weights / 2;
+  out.kv_bytes = 2.0 * config.layers * config.kv_heads * config.head_dim * kv_element_bytes;
+  out.attention_operations = 4.0 * config.layers * config.heads * config.head_dim;
+  return out;
+}
+
+Bound LeastTime(const WorkModel& work, const StepShape& step, const Ceilings& ceilings) {
+  const double rows = static_cast<double>(step.sequences) * step.tokens;
+  const double seen = step.position + (step.tokens + 1) / 2.0;  // positions, by a row on average
+  const double bytes = work.layer_bytes + work.output_bytes +
+                       work.kv_bytes * step.sequences * (step.position + static_cast<double>(step.tokens));
+  const double products = rows * work.layer_operations + step.sequences * work.output_operations;
+  const double rate = work.int8 ? ceilings.int8_operations : ceilings.float_operations;
+  const double compute = products / rate + rows * seen * work.attention_operations / ceilings.float_operations;
+  const double reading = bytes / ceilings.read_bytes;
+  if (reading >= compute) return {reading, "bandwidth"};
+  return {compute, "compute"};
+}
+
+}  // namespace inferflux::apps

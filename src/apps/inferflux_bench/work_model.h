@@ -1,0 +1,39 @@
+// How much a model must read and multiply for a token: what a measured speed is held against.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "apps/inferflux_bench/ceiling.h"
+#include "formats/gguf/gguf_file.h"
+#include "model/model_config.h"
+
+namespace inferflux::apps {
+
+struct WorkModel {
+  double layer_bytes = 0.0;           // weights of all layers, as the file holds them
+  double output_bytes = 0.0;          // of the projection to logits
+  double layer_operations = 0.0;      // of one token, two a multiply-add
+  double output_operations = 0.0;     // of one row of logits
+  double kv_bytes = 0.0;              // of one position, keys and values
+  double attention_operations = 0.0;  // of one token for one position that it sees
+  bool int8 = false;                  // weights are multiplied by the int8 unit
+};
+
+WorkModel DescribeWork(const formats::GgufFile& file, const model::ModelConfig& config, int kv_element_bytes);
+
+// A step of `sequences` sequences, `tokens` new tokens each, the first of them at `position`.
+struct StepShape {
+  int sequences = 1;
+  int tokens = 1;
+  int position = 0;
+};
+
+struct Bound {
+  double seconds = 0.0;   // that the step takes at least
+  const char* name = "";  // "bandwidth" or "compute"
+};
+
+Bound LeastTime(const WorkModel& work, const StepShape& step, const Ceilings& ceilings);
+
+}  // namespace inferflux::apps

@@ -1,0 +1,121 @@
+#include "apps/inferflux_bench/workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace inferflux::apps {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kChunk = 512;  // tokens of a prompt in one step, as a scheduler would cut it
+
+// Token ids that every model has, without a pattern that a kernel could profit from.
+std::vector<TokenId> Prompt(int first, int count, int vocab) {
+  std::vector<TokenId> out;
+  for (int i = 0; i < count; ++i) out.push_back(static_cast<TokenId>((int64_t{first + i} * 2654435761 >> 7) % vocab));
+  return out;
+}
+
+class Sequences {
+ public:
+  Sequences(engine::InferenceBackend& engine, int count) : engine_(engine), ids_(static_cast<size_t>(count)) {}
+  ~Sequences() {
+    for (const auto& id : ids_) {
+      if (id.generation != 0) (void)engine_.Close(id);
+    }
+  }
+
+  Status Open(uint64_t salt) {
+    for (auto& id : ids_) {
+      auto opened = engine_.Open({}, salt++);
+      if (!opened) return Forward(opened);
+      id = opened->sequence;
+    }
+    return {};
+  }
+
+  // Feeds `count` tokens to every sequence in one step and asks for one sampled token each.
+  Status Step(int position, int count) {
+    engine::UnifiedBatch batch;
+    for (const auto& id : ids_) {
+      if (auto room = engine_.Reserve(id, position + count); !room) return room;
+      engine::OutputSpec output{.token_index = count - 1};
+      output.sampling.temperature = 0.0f;
+      batch.items.push_back({.sequence = id,
+                             .tokens = Prompt(position, count, engine_.info().vocab_size),
+                             .first_position = position,
+                             .outputs = {output}});
+    }
+    auto result = engine_.ExecuteUnifiedBatch(batch);
+    if (!result) return Forward(result);
+    return {};
+  }
+
+  Status Prefill(int position, int tokens) {
+    for (int done = 0; done < tokens; done += kChunk) {
+      if (auto step = Step(position + done, std::min(kChunk, tokens - done)); !step) return step;
+    }
+    return {};
+  }
+
+  Status Decode(int position, int tokens) {
+    for (int done = 0; done < tokens; ++done) {
+      if (auto step = Step(position + done, 1); !step) return step;
+    }
+    return {};
+  }
+
+  Status Truncate(int length) {
+    for (const auto& id : ids_) {
+      if (auto cut = engine_.Truncate(id, length); !cut) return cut;
+    }
+    return {};
+  }
+
+ private:
+  engine::InferenceBackend& engine_;
+  std::vector<engine::SequenceId> ids_;
+};
+
+}  // namespace
+
+std::string Test::name() const {
+  std::string out = prompt > 0 ? fmt::format("pp{}", prompt) : fmt::format("tg{}", decode);
+  if (depth > 0) out += fmt::format("@d{}", depth);
+  if (batch > 1) out += fmt::format("xb{}", batch);
+  return out;
+}
+
+Result<std::vector<double>> Run(engine::InferenceBackend& engine, const Test& test, int repetitions) {
+  static uint64_t salt = 1;  // every sequence of this process is a stranger to the others
+  Sequences sequences(engine, test.batch);
+  salt += static_cast<uint64_t>(test.batch);
+  if (auto opened = sequences.Open(salt - test.batch); !opened) return Forward(opened);
+  if (auto filled = sequences.Prefill(0, test.depth); !filled) return Forward(filled);
+  std::vector<double> seconds;
+  for (int r = 0; r <= repetitions; ++r) {
+    const auto start = Clock::now();
+    auto ran = test.prompt > 0 ? sequences.Prefill(test.depth, test.prompt) : sequences.Decode(test.depth, test.decode);
+    if (!ran) return Forward(ran);
+    if (r > 0) seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+    if (auto cut = sequences.Truncate(test.depth); !cut) return Forward(cut);
+  }
+  return seconds;
+}
+
+Bound LeastTime(const WorkModel& work, const Test& test, const Ceilings& ceilings) {
+  const int step = test.prompt > 0 ? kChunk : 1;
+  const int tokens = test.prompt > 0 ? test.prompt : test.decode;
+  Bound out;
+  for (int done = 0; done < tokens; done += step) {
+    const Bound bound = LeastTime(work, {test.batch, std::min(step, tokens - done), test.depth + done}, ceilings);
+    out.seconds += bound.seconds;
+    out.name = bound.name;
+  }
+  return out;
+}
+
+}  // namespace inferflux::apps

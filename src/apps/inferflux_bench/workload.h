@@ -1,0 +1,29 @@
+// The things that are timed: prefill, decode at a depth, and decode of several sequences at once, through the engine's
+// own step.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/inferflux_bench/work_model.h"
+#include "engine/inference_backend.h"
+
+namespace inferflux::apps {
+
+struct Test {
+  int prompt = 0;  // tokens to prefill; 0: decode
+  int decode = 0;  // tokens to decode
+  int depth = 0;   // tokens that are there before
+  int batch = 1;   // sequences
+
+  std::string name() const;  // "pp512", "tg64", "tg64@d4096", "tg64xb16"
+  int tokens() const { return (prompt > 0 ? prompt : decode) * batch; }
+};
+
+// Seconds of each repetition, after one that warms up. Sequences are made anew, so nothing comes from a prefix cache.
+Result<std::vector<double>> Run(engine::InferenceBackend& engine, const Test& test, int repetitions);
+
+// What the whole test takes at least.
+Bound LeastTime(const WorkModel& work, const Test& test, const Ceilings& ceilings);
+
+}  // namespace inferflux::apps

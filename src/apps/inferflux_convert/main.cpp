@@ -1,0 +1,73 @@
+// inferflux-convert: a Hugging Face directory as a GGUF file.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+
+#include "apps/console/output_file.h"
+#include "apps/console/progress_bar.h"
+#include "apps/inferflux_convert/convert.h"
+#include "base/usable_cores.h"
+
+namespace inferflux::apps {
+namespace {
+
+struct Arguments {
+  ConvertOptions convert;
+  std::string output;
+  std::string type;
+  int threads = 0;
+};
+
+Status Run(Arguments& arguments) {
+  if (!arguments.type.empty()) {
+    const auto mix = formats::FindQuantMix(arguments.type);
+    if (!mix) return tl::make_unexpected(mix.error());
+    arguments.convert.mix = *mix;
+  }
+  auto output = OutputFile::Create(arguments.output);
+  if (!output) return Forward(output);
+  ThreadPool pool(arguments.threads > 0 ? arguments.threads : UsableCores());
+  ProgressBar bar;
+  const auto start = std::chrono::steady_clock::now();
+  const auto show = [&](uint64_t done, uint64_t total, const std::string& tensor) { bar.Show(done, total, tensor); };
+  const auto summary = Convert(arguments.convert, output->stream(), pool, show);
+  bar.Clear();
+  if (!summary) return tl::make_unexpected(summary.error());
+  if (auto committed = output->Commit(); !committed) return committed;
+  fmt::print("{} tensors, {:.1f} million weights, {:.1f} MB in {:.1f} s\n", summary->tensors,
+             static_cast<double>(summary->weights) / 1e6, static_cast<double>(summary->bytes) / 1e6,
+             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return {};
+}
+
+}  // namespace
+}  // namespace inferflux::apps
+
+int main(int argc, char** argv) {
+  using namespace inferflux;
+  apps::Arguments arguments;
+  CLI::App app("Writes a Hugging Face model directory (config.json, tokenizer.json, safetensors) as a GGUF file.",
+               "inferflux-convert");
+  app.add_option("directory", arguments.convert.directory, "the model's directory")->required()->type_name("HF_DIR");
+  app.add_option("output", arguments.output, "the file to write")->required()->type_name("OUT.gguf");
+  app.add_option("--type", arguments.type, "quantise on the way: any type of inferflux-quantize (default: as stored)")
+      ->type_name("TYPE");
+  app.add_option("--pre", arguments.convert.pre, "the name of the pre-tokenizer, where it cannot be told")
+      ->type_name("NAME");
+  app.add_option("--threads", arguments.threads, "threads to use (default: the cores at hand)")
+      ->check(CLI::Range(1, 1024));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "inferflux-convert: {}\n", error.what());
+    return 2;
+  }
+  if (const Status done = apps::Run(arguments); !done) {
+    fmt::print(stderr, "inferflux-convert: {}\n", done.error().message);
+    return done.error().code == ErrorCode::kInvalidArgument ? 2 : 1;
+  }
+  return 0;
+}

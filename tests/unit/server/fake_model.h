@@ -1,0 +1,139 @@
+// A model whose answers a test writes: a vocabulary of the 256 bytes, a plain template, and a scheduler that plays a
+// script.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "net/client.h"
+#include "routing/model_registry.h"
+#include "server/api_server.h"
+#include "text/tokenizer/byte_alphabet.h"
+#include "text/tokenizer/utf8.h"
+
+namespace inferflux::testing {
+
+using scheduler::FinishReason;
+using scheduler::GenerationRequest;
+using scheduler::StreamEvent;
+using scheduler::TokenStream;
+
+inline std::shared_ptr<const text::Tokenizer> ByteTokenizer() {
+  text::VocabSpec vocab;
+  vocab.model = "gpt2";
+  vocab.pre = "gpt-2";
+  for (int byte = 0; byte < 256; ++byte) {
+    std::string letter;
+    text::AppendUtf8(text::ByteToAlphabet(static_cast<uint8_t>(byte)), letter);
+    vocab.tokens.push_back(letter);
+  }
+  vocab.tokens.push_back("<|end|>");
+  vocab.kinds.assign(256, text::TokenKind::kNormal);
+  vocab.kinds.push_back(text::TokenKind::kControl);
+  vocab.eos = 256;
+  auto tokenizer = text::Tokenizer::Create(std::move(vocab), {});
+  EXPECT_TRUE(tokenizer.has_value()) << (tokenizer ? "" : tokenizer.error().message);
+  return *tokenizer;
+}
+
+inline StreamEvent Piece(std::string text) {
+  StreamEvent out;
+  out.text = std::move(text);
+  return out;
+}
+
+inline StreamEvent End(FinishReason reason, int32_t prompt_tokens, int32_t completion_tokens) {
+  StreamEvent out;
+  out.finish = scheduler::Finish{reason, {}, {prompt_tokens, completion_tokens, 0}};
+  return out;
+}
+
+// Plays `script` for each request, on a thread of its own as a step loop does.
+class FakeScheduler final : public scheduler::Scheduler {
+ public:
+  using Script = std::function<void(const GenerationRequest&, TokenStream&)>;
+  explicit FakeScheduler(Script script) : script_(std::move(script)) {}
+  ~FakeScheduler() override {
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  Result<std::shared_ptr<TokenStream>> Submit(GenerationRequest request) override {
+    if (refusal) return tl::make_unexpected(*refusal);
+    auto stream = std::make_shared<TokenStream>();
+    std::lock_guard lock(mutex_);
+    requests_.push_back(request);
+    threads_.emplace_back([this, stream, request = std::move(request)] { script_(request, *stream); });
+    return stream;
+  }
+  scheduler::SchedulerStats stats() const override { return {}; }
+
+  std::vector<GenerationRequest> requests() const {
+    std::lock_guard lock(mutex_);
+    return requests_;
+  }
+
+  std::optional<Error> refusal;
+
+ private:
+  Script script_;
+  mutable std::mutex mutex_;
+  std::vector<GenerationRequest> requests_;
+  std::vector<std::thread> threads_;
+};
+
+// An API server on one fake model, and a client.
+class FakeServer {
+ public:
+  explicit FakeServer(FakeScheduler::Script script, server::ApiKeys keys = {})
+      : scheduler(std::make_shared<FakeScheduler>(std::move(script))) {
+    auto model = std::make_shared<routing::ServedModel>();
+    model->id = "fake";
+    model->info.context = 1000;
+    model->exposure.exposed_backend = "cpu";
+    model->tokenizer = ByteTokenizer();
+    auto compiled = text::ChatTemplate::Compile(
+        "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if tools %}[{{ tools|length }} tools]{% "
+        "endif %}"
+        "{% if messages[0].content == 'forbidden' %}{{ raise_exception('not allowed') }}{% endif %}>");
+    EXPECT_TRUE(compiled.has_value()) << (compiled ? "" : compiled.error().message);
+    model->chat_template = std::make_shared<const text::ChatTemplate>(std::move(*compiled));
+    model->scheduler = scheduler;
+    EXPECT_TRUE(models.Add(model).has_value());
+    auto started = server::ApiServer::Start({}, std::move(keys), models, metrics);
+    EXPECT_TRUE(started.has_value()) << (started ? "" : started.error().message);
+    server = std::move(*started);
+    server->SetReady();
+  }
+
+  net::ClientResponse Post(const std::string& target, std::string body, std::string authorization = "") {
+    return Send({"POST", target, {{"Authorization", std::move(authorization)}}, std::move(body)});
+  }
+  net::ClientResponse Get(const std::string& target) { return Send({"GET", target, {}, {}}); }
+  boost::json::value PostJson(const std::string& target, std::string body) {
+    return boost::json::parse(Post(target, std::move(body)).body);
+  }
+
+  std::shared_ptr<FakeScheduler> scheduler;
+  routing::ModelRegistry models;
+  metrics::Registry metrics;
+  std::unique_ptr<server::ApiServer> server;
+
+ private:
+  net::ClientResponse Send(const net::ClientRequest& request) {
+    const auto response = net::Client(net::ServerAddress{"127.0.0.1", server->port(), ""}).Send(request);
+    EXPECT_TRUE(response.has_value()) << (response ? "" : response.error().message);
+    return response ? *response : net::ClientResponse();
+  }
+};
+
+}  // namespace inferflux::testing

@@ -1,0 +1,140 @@
+#include "server/generation_fields.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/completion_request.h"
+#include "server/json_body.h"
+#include "server/request_testing.h"
+
+namespace inferflux::server {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string VerdictOn(std::string_view field, std::string_view value) {
+  return Verdict(ParseCompletionRequest, fmt::format(R"({{"prompt":"x","{}":{}}})", field, value));
+}
+
+GenerationFields Parse(std::string_view fields) {
+  const auto request = ParseCompletionRequest(*ParseJsonBody(fmt::format(R"({{"prompt":"x",{}}})", fields)));
+  EXPECT_TRUE(request.has_value()) << fields << ": " << (request ? "" : request.error().message);
+  return request ? *request : CompletionRequest();
+}
+
+TEST(GenerationFieldsTest, TheEndsOfEveryRangeAreTakenAndWhatLiesBeyondIsNamed) {
+  struct Range {
+    const char* field;
+    const char* low;
+    const char* high;
+    const char* below;
+    const char* above;
+  };
+  for (const Range& range : {Range{"temperature", "0", "2", "-0.01", "2.01"},
+                             {"top_p", "0", "1", "-0.1", "1.1"},
+                             {"top_k", "0", "16777216", "-1", "16777217"},
+                             {"min_p", "0", "1", "-0.1", "1.1"},
+                             {"repetition_penalty", "0.01", "10", "0", "10.1"},
+                             {"presence_penalty", "-2", "2", "-2.1", "2.1"},
+                             {"frequency_penalty", "-2", "2", "-2.1", "2.1"},
+                             {"max_tokens", "1", "16777216", "0", "16777217"},
+                             {"n", "1", "128", "0", "129"},
+                             {"logprobs", "0", "5", "-1", "6"},
+                             {"seed", "-9223372036854775808", "9223372036854775807", "-1e30", "9223372036854775808"}}) {
+    EXPECT_EQ(VerdictOn(range.field, range.low), "ok") << range.field;
+    EXPECT_EQ(VerdictOn(range.field, range.high), "ok") << range.field;
+    EXPECT_THAT(VerdictOn(range.field, range.below), StartsWith(std::string(range.field) + ": ")) << range.below;
+    EXPECT_THAT(VerdictOn(range.field, range.above), StartsWith(std::string(range.field) + ": ")) << range.above;
+  }
+}
+
+TEST(GenerationFieldsTest, WrongTypesAreNamed) {
+  for (const auto& [field, value] : {std::pair{"temperature", "\"1\""},
+                                     {"top_k", "1.5"},
+                                     {"stream", "1"},
+                                     {"stream", "\"true\""},
+                                     {"model", "7"},
+                                     {"max_tokens", "\"5\""},
+                                     {"n", "[1]"},
+                                     {"stop", "5"},
+                                     {"stop", "[1]"},
+                                     {"seed", "0.5"},
+                                     {"logit_bias", "[]"},
+                                     {"user", "{}"},
+                                     {"ignore_eos", "0"},
+                                     {"stream_options", "true"},
+                                     {"logit_bias", "{\"5\":\"x\"}"}}) {
+    EXPECT_THAT(VerdictOn(field, value), StartsWith(field)) << value;
+  }
+}
+
+TEST(GenerationFieldsTest, NullMeansAbsent) {
+  for (const char* field : {"model", "temperature", "top_p", "n", "stop", "stream", "stream_options", "seed",
+                            "logit_bias", "logprobs", "max_tokens", "user", "echo", "suffix", "best_of"}) {
+    EXPECT_EQ(VerdictOn(field, "null"), "ok") << field;
+  }
+  EXPECT_EQ(Parse(R"("temperature":null)").temperature, 1.0f);
+}
+
+TEST(GenerationFieldsTest, UnknownFieldsAreNamed) {
+  EXPECT_EQ(VerdictOn("temprature", "1"), "temprature: Unrecognized request argument supplied: temprature");
+  EXPECT_EQ(VerdictOn("unknown", "null"), "unknown: Unrecognized request argument supplied: unknown");
+  EXPECT_THAT(VerdictOn("stream_options", R"({"include_usge":true})"), StartsWith("stream_options.include_usge: "));
+}
+
+TEST(GenerationFieldsTest, StopIsOneStringOrUpToFour) {
+  EXPECT_EQ(Parse(R"("stop":"a")").stop, std::vector<std::string>{"a"});
+  EXPECT_EQ(Parse(R"("stop":["a","b","c","d"])").stop.size(), 4u);
+  EXPECT_THAT(VerdictOn("stop", R"(["a","b","c","d","e"])"), HasSubstr("at most 4"));
+  EXPECT_THAT(VerdictOn("stop", R"(["a",""])"), StartsWith("stop[1]: "));
+}
+
+TEST(GenerationFieldsTest, StreamOptionsNeedAStream) {
+  EXPECT_THAT(VerdictOn("stream_options", R"({"include_usage":true})"), StartsWith("stream_options: "));
+  EXPECT_TRUE(Parse(R"("stream":true,"stream_options":{"include_usage":true})").include_usage);
+}
+
+TEST(GenerationFieldsTest, LogitBiasIsCheckedAgainstTheVocabulary) {
+  const GenerationFields fields = Parse(R"("logit_bias":{"5":-100,"7":1.5})");
+  const auto request = ToGenerationRequest(fields, 0, 8);
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->sampling.logit_bias, (std::vector<std::pair<TokenId, float>>{{5, -100.0f}, {7, 1.5f}}));
+  EXPECT_EQ(ToGenerationRequest(fields, 0, 7).error().param, "logit_bias");
+  EXPECT_THAT(VerdictOn("logit_bias", R"({"5":101})"), StartsWith("logit_bias.5: "));
+  EXPECT_THAT(VerdictOn("logit_bias", R"({"-5":1})"), StartsWith("logit_bias.-5: "));
+  EXPECT_THAT(VerdictOn("logit_bias", R"({"x":1})"), StartsWith("logit_bias.x: "));
+}
+
+TEST(GenerationFieldsTest, DefaultsAreTheApis) {
+  const auto request = ToGenerationRequest(GenerationFields(), 0, 8);
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->sampling.temperature, 1.0f);
+  EXPECT_EQ(request->sampling.top_p, 1.0f);
+  EXPECT_EQ(request->sampling.top_k, 0);
+  EXPECT_EQ(request->sampling.repetition_penalty, 1.0f);
+  EXPECT_EQ(request->sampling.presence_penalty, 0.0f);
+  EXPECT_FALSE(request->top_logprobs.has_value());
+}
+
+TEST(GenerationFieldsTest, ChoicesOfOneSeedDifferAndNoSeedIsRandom) {
+  const GenerationFields seeded = Parse(R"("seed":-1)");
+  EXPECT_EQ(ToGenerationRequest(seeded, 0, 8)->sampling.seed, ToGenerationRequest(seeded, 0, 8)->sampling.seed);
+  EXPECT_NE(ToGenerationRequest(seeded, 0, 8)->sampling.seed, ToGenerationRequest(seeded, 1, 8)->sampling.seed);
+  EXPECT_NE(ToGenerationRequest({}, 0, 8)->sampling.seed, ToGenerationRequest({}, 0, 8)->sampling.seed);
+}
+
+TEST(JsonBodyTest, WhatIsNoObjectOfJsonIsAnErrorThatSaysWhy) {
+  EXPECT_THAT(ParseJsonBody("").error().message, HasSubstr("no body"));
+  EXPECT_THAT(ParseJsonBody("{\"a\":}").error().message, HasSubstr("not valid JSON"));
+  EXPECT_THAT(ParseJsonBody("{} x").error().message, HasSubstr("not valid JSON"));
+  EXPECT_THAT(ParseJsonBody("{\"a\":1").error().message, HasSubstr("not valid JSON"));
+  EXPECT_THAT(ParseJsonBody("[]").error().message, HasSubstr("must be a JSON object"));
+  EXPECT_THAT(ParseJsonBody("{\"a\":\"\xff\"}").error().message, HasSubstr("not valid JSON"));
+  EXPECT_THAT(ParseJsonBody("{\"a\":NaN}").error().message, HasSubstr("not valid JSON"));
+  const std::string deep = "{\"a\":" + std::string(100, '[') + std::string(100, ']') + "}";
+  EXPECT_THAT(ParseJsonBody(deep).error().message, HasSubstr("deeper than the limit of 64"));
+}
+
+}  // namespace
+}  // namespace inferflux::server
