@@ -41,8 +41,7 @@ class Linear {
 };
 
 // One such product for each expert of a mixture; lines go to the experts that the routing names.
-template <class B>
-  requires compute::MoeRouting<B>
+template <compute::Backend B>  // that has MoeRouting
 class ExpertLinear {
  public:
   // `parts[e]` are stacked along their outputs. `biases`: [experts, outputs], or empty.
