@@ -61,17 +61,26 @@ void AddFlags(CLI::App& app, Program program, FlagValues& out) {
 }
 
 Status RejectUnknownFlags(const CLI::App& app) {
-  for (const std::string& word : app.remaining(true)) {
-    if (!word.starts_with('-')) return Fail(ErrorCode::kInvalidArgument, "unexpected argument '{}'; see --help", word);
-    std::vector<std::string> names;
-    for (const CLI::Option* option : app.get_options()) {
+  const std::vector<std::string> words = app.remaining(true);
+  if (words.empty()) return {};
+  std::vector<std::string> names;
+  const auto add_flags = [&](const CLI::App& of) {
+    for (const CLI::Option* option : of.get_options()) {
       for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
     }
-    const std::vector<std::string_view> candidates(names.begin(), names.end());
-    const std::string flag = word.substr(0, word.find('='));
-    return Fail(ErrorCode::kInvalidArgument, "unknown flag '{}'{}; see --help", flag, Suggestion(flag, candidates));
+  };
+  add_flags(app);
+  for (const CLI::App* command : app.get_subcommands()) add_flags(*command);
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
   }
-  return {};
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  // A flag that is not known also leaves its value over; the flag is what is wrong.
+  const auto flag = std::find_if(words.begin(), words.end(), [](const std::string& w) { return w.starts_with('-'); });
+  const bool is_flag = flag != words.end();
+  const std::string word = is_flag ? flag->substr(0, flag->find('=')) : words.front();
+  return Fail(ErrorCode::kInvalidArgument, "{} '{}'{}; see --help", is_flag ? "unknown flag" : "unexpected argument",
+              word, Suggestion(word, candidates));
 }
 
 }  // namespace inferflux::config

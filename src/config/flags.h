@@ -24,7 +24,8 @@ struct FlagValues {
 // Adds a flag for every key that `program` reads, --config FILE, and for the server --model.
 void AddFlags(CLI::App& app, Program program, FlagValues& out);
 
-// After a parse that allowed extras: an error that names the first flag nobody knows and suggests the nearest.
+// After a parse that allowed extras: an error that names a flag or word that neither `app` nor the command of it that
+// was given knows, and suggests the nearest.
 Status RejectUnknownFlags(const CLI::App& app);
 
 // "--port" or, without a short form, "--server-port".

@@ -36,18 +36,10 @@ constexpr char kFooter[] =
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no server answers, 130 interrupted.\n"
     "'inferctl COMMAND --help' says more about each.";
 
-// CLI11's copy of the words of one command may be in the command or, where it did not know them, above it.
-Status RejectUnknown(const CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands()) {
-    if (Status known = config::RejectUnknownFlags(*command); !known) return known;
-  }
-  return config::RejectUnknownFlags(app);
-}
-
 int Main(int argc, const char* const* argv) {
   CLI::App app("Talks to an InferFlux server, and looks into models without one.", "inferctl");
   app.footer(kFooter);
-  app.require_subcommand(1);
+  app.allow_extras();  // what nobody knows is named below, with a suggestion
   app.fallthrough();
   app.set_version_flag("--version", "inferctl " INFERFLUX_VERSION);
   config::FlagValues flags;
@@ -64,7 +56,7 @@ int Main(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return Complain(std::string(error.what()) + "; see --help", kUsageError);
   }
-  if (Status known = RejectUnknown(app); !known) return Complain(known.error().message, kUsageError);
+  if (Status known = config::RejectUnknownFlags(app); !known) return Complain(known.error().message, kUsageError);
   const auto settings = config::Resolve(flags, config::ReadEnvironment(environ));
   if (!settings) return Complain(settings.error().message, kUsageError);
   if (const auto level = log::ParseLevel(settings->Text("log.level"))) log::SetLevel(*level);
@@ -72,6 +64,7 @@ int Main(int argc, const char* const* argv) {
     fmt::print("{}", settings->Describe(config::kClient));
     return kOk;
   }
+  if (app.get_subcommands().empty()) return Complain("which command? see --help", kUsageError);
   const CommandContext context{*settings, settings->IsDefault("client.url")};
   return commands.at(app.get_subcommands().front()->get_name())(context);
 }
