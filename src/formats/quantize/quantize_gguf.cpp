@@ -1,113 +1,13 @@
 #include "formats/quantize/quantize_gguf.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
-#include <cmath>
-
 #include "formats/gguf/gguf_writer.h"
-#include "formats/printable.h"
-#include "formats/quant/dequantize.h"
 #include "formats/quant/quantize.h"
+#include "formats/quantize/tensor_stream.h"
 
 namespace inferflux::formats {
 namespace {
 
-// Work is cut into pieces of a row, each a whole number of the largest blocks; a batch of them is written at once.
-constexpr uint64_t kPieceElements = 256 * 64;
-constexpr uint64_t kBatchPieces = 512;
-constexpr uint64_t kCopyBytes = uint64_t{16} << 20;
 constexpr uint32_t kQuantizationVersion = 2;
-
-struct PieceBuffers {
-  std::vector<float> values = std::vector<float>(kPieceElements);
-  std::vector<float> back = std::vector<float>(kPieceElements);
-  double squared_error = 0.0;
-};
-
-// Gives back the mapped pages that lie whole inside `bytes`.
-void ReleasePages(std::span<const std::byte> bytes) {
-  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
-  const auto end = (reinterpret_cast<uintptr_t>(bytes.data()) + bytes.size()) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-}
-
-uint64_t BytesOf(TensorType type, uint64_t elements) {
-  return elements / Traits(type).block_elements * Traits(type).block_bytes;
-}
-
-// One tensor on its way from type to type.
-class TensorQuantizer {
- public:
-  TensorQuantizer(const GgufTensor& tensor, TensorType type, std::span<const float> importance, ThreadPool& pool)
-      : tensor_(tensor),
-        type_(type),
-        importance_(importance),
-        pool_(pool),
-        buffers_(static_cast<size_t>(pool.workers())) {}
-
-  // The first element of a piece.
-  uint64_t PieceStart(uint64_t piece) const {
-    return piece / PiecesInRow() * tensor_.dims[0] + piece % PiecesInRow() * kPieceElements;
-  }
-  uint64_t pieces() const { return tensor_.rows() * PiecesInRow(); }
-
-  // Quantises pieces [first, last) to `out`. The error names the tensor.
-  Status Quantize(uint64_t first, uint64_t last, std::vector<std::byte>& out) {
-    const uint64_t start = PieceStart(first);
-    out.resize(BytesOf(type_, PieceStart(last) - start));
-    std::atomic<bool> finite{true};
-    pool_.ParallelFor(static_cast<int64_t>(last - first), 1, [&](int64_t begin, int64_t end, int worker) {
-      for (auto i = static_cast<uint64_t>(begin); i < static_cast<uint64_t>(end); ++i) {
-        const uint64_t at = PieceStart(first + i);
-        std::byte* target = out.data() + BytesOf(type_, at - start);
-        if (!QuantizePiece(at, PieceStart(first + i + 1) - at, target, buffers_[static_cast<size_t>(worker)]))
-          finite = false;
-      }
-    });
-    if (!finite) {
-      return Fail(ErrorCode::kDataLoss, "tensor '{}' has weights that are not finite; the model is damaged",
-                  Printable(tensor_.name));
-    }
-    return {};
-  }
-
-  double rmse() const {
-    double total = 0.0;
-    for (const PieceBuffers& buffers : buffers_) total += buffers.squared_error;
-    return std::sqrt(total / static_cast<double>(tensor_.elements()));
-  }
-
- private:
-  uint64_t PiecesInRow() const { return (tensor_.dims[0] + kPieceElements - 1) / kPieceElements; }
-  bool QuantizePiece(uint64_t at, uint64_t count, std::byte* target, PieceBuffers& buffers) const {
-    const auto n = static_cast<int64_t>(count);
-    DequantizeRow(tensor_.type, tensor_.data.data() + BytesOf(tensor_.type, at), buffers.values.data(), n);
-    if (!std::all_of(buffers.values.begin(), buffers.values.begin() + n, [](float v) { return std::isfinite(v); }))
-      return false;
-    const float* importance = nullptr;
-    if (!importance_.empty()) {  // one vector an expert
-      const uint64_t expert = at / (tensor_.dims[0] * tensor_.dims[1]) % tensor_.dims[2];
-      importance = importance_.data() + expert * tensor_.dims[0] + at % tensor_.dims[0];
-    }
-    QuantizeRow(type_, buffers.values.data(), importance, target, n);
-    DequantizeRow(type_, target, buffers.back.data(), n);
-    for (int64_t i = 0; i < n; ++i) {
-      const double error = static_cast<double>(buffers.values[i]) - buffers.back[i];
-      buffers.squared_error += error * error;
-    }
-    return true;
-  }
-
-  const GgufTensor& tensor_;
-  TensorType type_;
-  std::span<const float> importance_;
-  ThreadPool& pool_;
-  std::vector<PieceBuffers> buffers_;  // one a worker
-};
 
 Status DescribeOutput(const GgufFile& file, const QuantizeOptions& options, GgufWriter& writer,
                       std::vector<QuantizedTensor>& tensors) {
@@ -121,73 +21,13 @@ Status DescribeOutput(const GgufFile& file, const QuantizeOptions& options, Gguf
   model->has_importance = options.importance != nullptr;
   for (const GgufTensor& tensor : file.tensors()) {
     const TensorType type = ChooseType(*options.mix, *model, tensor);
-    if (type != tensor.type && !CanQuantize(type)) {
-      return Fail(ErrorCode::kInternal, "tensor '{}': {} has no quantiser", tensor.name, TensorTypeName(type));
-    }
+    auto bytes = TensorBytes(type, tensor.shape());
+    if (!bytes) return Forward(bytes);
     if (auto added = writer.AddTensor(tensor.name, type, tensor.shape()); !added) return added;
-    tensors.push_back({&tensor, type, BytesOf(type, tensor.elements()), 0.0});
+    tensors.push_back({&tensor, type, *bytes, 0.0});
   }
   return writer.WriteHeader();
 }
-
-// Carries the tensors over, one after the other, and tells how far it is.
-class FileQuantizer {
- public:
-  FileQuantizer(const GgufFile& file, const QuantizeOptions& options, ThreadPool& pool, QuantizeProgress progress,
-                GgufWriter& writer)
-      : options_(options), pool_(pool), progress_(progress), writer_(writer) {
-    for (const GgufTensor& tensor : file.tensors()) total_ += tensor.data.size();
-  }
-
-  Status Carry(QuantizedTensor& target) {
-    const Status carried = target.type == target.source->type ? Copy(*target.source) : Quantize(target);
-    done_ += target.source->data.size();
-    return carried;
-  }
-
- private:
-  Status Copy(const GgufTensor& tensor) {
-    for (uint64_t at = 0; at < tensor.data.size(); at += kCopyBytes) {
-      const uint64_t end = std::min<uint64_t>(at + kCopyBytes, tensor.data.size());
-      if (auto written = writer_.WriteData(tensor.data.subspan(at, end - at)); !written) return written;
-      Report(tensor, end);
-    }
-    return {};
-  }
-
-  Status Quantize(QuantizedTensor& target) {
-    const GgufTensor& tensor = *target.source;
-    std::span<const float> importance;
-    if (options_.importance != nullptr) {
-      const auto found = options_.importance->For(tensor);
-      if (!found) return tl::make_unexpected(found.error());
-      importance = *found;
-    }
-    TensorQuantizer quantizer(tensor, target.type, importance, pool_);
-    for (uint64_t first = 0; first < quantizer.pieces(); first += kBatchPieces) {
-      const uint64_t last = std::min(first + kBatchPieces, quantizer.pieces());
-      if (auto quantized = quantizer.Quantize(first, last, batch_); !quantized) return quantized;
-      if (auto written = writer_.WriteData(batch_); !written) return written;
-      Report(tensor, BytesOf(tensor.type, quantizer.PieceStart(last)));
-    }
-    target.rmse = quantizer.rmse();
-    return {};
-  }
-
-  // The first `bytes` of the tensor are done with.
-  void Report(const GgufTensor& tensor, uint64_t bytes) {
-    if (options_.release_input) ReleasePages(tensor.data.first(bytes));
-    progress_(done_ + bytes, total_, tensor);
-  }
-
-  const QuantizeOptions& options_;
-  ThreadPool& pool_;
-  QuantizeProgress progress_;
-  GgufWriter& writer_;
-  std::vector<std::byte> batch_;
-  uint64_t done_ = 0;
-  uint64_t total_ = 0;
-};
 
 }  // namespace
 
@@ -197,9 +37,25 @@ Result<std::vector<QuantizedTensor>> QuantizeGguf(const GgufFile& file, std::ost
   GgufWriter writer(out);
   std::vector<QuantizedTensor> tensors;
   if (auto described = DescribeOutput(file, options, writer, tensors); !described) return Forward(described);
-  FileQuantizer quantizer(file, options, pool, progress, writer);
+  uint64_t total = 0;
+  for (const GgufTensor& tensor : file.tensors()) total += tensor.data.size();
+  uint64_t done = 0;
   for (QuantizedTensor& target : tensors) {
-    if (auto carried = quantizer.Carry(target); !carried) return Forward(carried);
+    const GgufTensor& tensor = *target.source;
+    std::span<const float> importance;
+    if (options.importance != nullptr && target.type != tensor.type) {
+      const auto found = options.importance->For(tensor);
+      if (!found) return tl::make_unexpected(found.error());
+      importance = *found;
+    }
+    const auto report = [&](uint64_t bytes) {
+      if (options.release_input) ReleasePages(tensor.data.first(bytes));
+      progress(done + bytes, total, tensor);
+    };
+    auto rmse = StreamTensor(tensor, target.type, importance, writer, pool, report);
+    if (!rmse) return Forward(rmse);
+    target.rmse = *rmse;
+    done += tensor.data.size();
   }
   if (auto finished = writer.Finish(); !finished) return Forward(finished);
   return tensors;

@@ -1,0 +1,336 @@
+#include "formats/huggingface/hf_vocab.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "formats/printable.h"
+
+namespace inferflux::formats {
+namespace {
+
+constexpr std::string_view kGpt2Pattern =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands for a space
+
+// GGUF's token types.
+enum class Kind : int32_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+
+// The steps of a pre-tokenizer or normalizer, Sequences flattened. Deeper nesting than this is not read.
+constexpr int kMaxDepth = 4;
+
+Status CollectSteps(const JsonObject& step, std::string_view list_key, std::vector<JsonObject>& steps, int depth = 0) {
+  const auto type = step.GetOr<std::string>("type", "");
+  if (!type) return tl::make_unexpected(type.error());
+  if (*type != "Sequence" || depth == kMaxDepth) {
+    steps.push_back(step);
+    return {};
+  }
+  const auto parts = step.Get<std::vector<JsonObject>>(list_key);
+  if (!parts) return tl::make_unexpected(parts.error());
+  for (const JsonObject& part : *parts) {
+    if (auto collected = CollectSteps(part, list_key, steps, depth + 1); !collected) return collected;
+  }
+  return {};
+}
+
+// The steps of `key` in tokenizer.json: none where it is null.
+Result<std::vector<JsonObject>> Steps(const HfTokenizer& tokenizer, std::string_view key, std::string_view list_key) {
+  std::vector<JsonObject> steps;
+  const auto found = tokenizer.root.Find<JsonObject>(key);
+  if (!found) return tl::make_unexpected(found.error());
+  if (*found) {
+    if (auto collected = CollectSteps(**found, list_key, steps); !collected) return Forward(collected);
+  }
+  return steps;
+}
+
+bool HasStep(const std::vector<JsonObject>& steps, std::string_view type) {
+  return std::any_of(steps.begin(), steps.end(),
+                     [&](const JsonObject& step) { return step.GetOr<std::string>("type", "") == std::string(type); });
+}
+
+Result<std::optional<std::string>> SplitPattern(const JsonObject& step) {
+  const auto type = step.Get<std::string>("type");
+  if (!type) return tl::make_unexpected(type.error());
+  if (*type == "ByteLevel") {
+    const auto uses_pattern = step.GetOr<bool>("use_regex", true);
+    if (!uses_pattern) return tl::make_unexpected(uses_pattern.error());
+    return *uses_pattern ? std::optional<std::string>(kGpt2Pattern) : std::nullopt;
+  }
+  if (*type == "Digits") {
+    const auto alone = step.GetOr<bool>("individual_digits", false);
+    if (!alone) return tl::make_unexpected(alone.error());
+    return std::optional<std::string>(*alone ? R"(\p{N})" : R"(\p{N}+)");
+  }
+  if (*type != "Split") {
+    return Fail(ErrorCode::kUnsupported, "{}: the pre-tokenizer step '{}' has no counterpart in GGUF", step.source(),
+                Printable(*type));
+  }
+  const auto pattern = step.Get<JsonObject>("pattern");
+  if (!pattern) return tl::make_unexpected(pattern.error());
+  auto text = pattern->Find<std::string>("Regex");
+  if (!text) return Forward(text);
+  if (!*text) {
+    return Fail(ErrorCode::kUnsupported, "{}: a Split that is no regular expression has no counterpart in GGUF",
+                step.source());
+  }
+  return std::move(*text);
+}
+
+// What text the special tokens have, as ids.
+class TokenIds {
+ public:
+  explicit TokenIds(const HfTokenizer& tokenizer) {
+    for (size_t i = 0; i < tokenizer.tokens.size(); ++i) {
+      if (tokenizer.present[i]) ids_.emplace(tokenizer.tokens[i], static_cast<TokenId>(i));
+    }
+  }
+  std::optional<TokenId> Find(const std::optional<std::string>& text) const {
+    if (!text) return std::nullopt;
+    const auto it = ids_.find(*text);
+    return it == ids_.end() ? std::nullopt : std::optional(it->second);
+  }
+
+ private:
+  std::unordered_map<std::string_view, TokenId> ids_;
+};
+
+bool LooksLikeByte(std::string_view token) {
+  return token.size() == 6 && token.starts_with("<0x") && token.back() == '>';
+}
+
+// Some makers add tokens that structure a conversation without calling them special.
+bool LooksSpecial(std::string_view token) {
+  constexpr std::string_view kWideOpen = "<\xEF\xBD\x9C";  // U+FF5C, as DeepSeek writes it
+  constexpr std::string_view kWideClose = "\xEF\xBD\x9C>";
+  return token == "<pad>" || token == "<mask>" || token == "<2mass>" || token == "[@BOS@]" ||
+         (token.starts_with("<|") && token.ends_with("|>")) ||
+         (token.starts_with(kWideOpen) && token.ends_with(kWideClose)) ||
+         (token.starts_with("<unused") && token.ends_with(">"));
+}
+
+std::string ReplaceAll(std::string text, std::string_view from, std::string_view to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+struct Vocabulary {
+  std::vector<std::string> tokens;
+  std::vector<int32_t> kinds;
+
+  void Set(size_t id, std::string text, Kind kind) {
+    tokens[id] = std::move(text);
+    kinds[id] = static_cast<int32_t>(kind);
+  }
+};
+
+Vocabulary MakeVocabulary(const HfTokenizer& tokenizer, HfVocabKind kind, uint32_t rows) {
+  Vocabulary vocabulary{std::vector<std::string>(rows), std::vector<int32_t>(rows)};
+  for (size_t i = 0; i < rows; ++i) {
+    if (i >= tokenizer.tokens.size() || !tokenizer.present[i]) {
+      vocabulary.Set(i, fmt::format("[PAD{}]", i), Kind::kUnused);
+    } else if (tokenizer.tokens[i] == tokenizer.unk_token) {
+      vocabulary.Set(i, tokenizer.tokens[i], Kind::kUnknown);
+    } else {
+      const bool byte = kind == HfVocabKind::kSentencePieceBpe && LooksLikeByte(tokenizer.tokens[i]);
+      vocabulary.Set(i, tokenizer.tokens[i], byte ? Kind::kByte : Kind::kNormal);
+    }
+  }
+  for (const HfAddedToken& token : tokenizer.added_tokens) {
+    auto& current = vocabulary.kinds[static_cast<size_t>(token.id)];
+    if (current == static_cast<int32_t>(Kind::kUnknown) || current == static_cast<int32_t>(Kind::kByte)) continue;
+    const bool control = token.special || LooksSpecial(token.content);
+    // GGUF's user-defined tokens are matched in text before spaces are marked.
+    std::string text = control ? token.content : ReplaceAll(token.content, kSpaceMark, " ");
+    vocabulary.Set(static_cast<size_t>(token.id), std::move(text), control ? Kind::kControl : Kind::kUserDefined);
+  }
+  return vocabulary;
+}
+
+// WordPiece: GGUF marks the starts of words, tokenizer.json what continues them.
+void MarkWordStarts(const HfTokenizer& tokenizer, Vocabulary& vocabulary) {
+  const std::string& prefix = tokenizer.continuing_subword_prefix;
+  for (size_t i = 0; i < vocabulary.tokens.size(); ++i) {
+    if (vocabulary.kinds[i] != static_cast<int32_t>(Kind::kNormal)) continue;
+    std::string& token = vocabulary.tokens[i];
+    if (!prefix.empty() && token.starts_with(prefix)) {
+      token.erase(0, prefix.size());
+    } else {
+      token = fmt::format("{}{}", kSpaceMark, token);
+    }
+  }
+}
+
+// SentencePiece merges the pair with the best score first: a token's score is the rank of its first merge, negated.
+std::vector<float> ScoresOfMerges(const HfTokenizer& tokenizer, const Vocabulary& vocabulary) {
+  std::unordered_map<std::string, float> scores;
+  for (size_t rank = 0; rank < tokenizer.merges.size(); ++rank) {
+    std::string merged = tokenizer.merges[rank];
+    merged.erase(merged.find(' '), 1);
+    scores.emplace(std::move(merged), -static_cast<float>(rank));
+  }
+  std::vector<float> out(vocabulary.tokens.size(), 0.0f);
+  const float last = -static_cast<float>(tokenizer.merges.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (vocabulary.kinds[i] != static_cast<int32_t>(Kind::kNormal)) continue;
+    const auto it = scores.find(vocabulary.tokens[i]);
+    out[i] = it != scores.end() ? it->second : last;
+  }
+  return out;
+}
+
+// Whether text gets a space in front: by a step that prepends the mark.
+Result<bool> PrependsSpace(const HfTokenizer& tokenizer) {
+  const auto normalizers = Steps(tokenizer, "normalizer", "normalizers");
+  if (!normalizers) return tl::make_unexpected(normalizers.error());
+  if (HasStep(*normalizers, "Prepend")) return true;
+  const auto splits = Steps(tokenizer, "pre_tokenizer", "pretokenizers");
+  if (!splits) return tl::make_unexpected(splits.error());
+  for (const JsonObject& step : *splits) {
+    if (step.GetOr<std::string>("type", "") != "Metaspace") continue;
+    const auto scheme = step.GetOr<std::string>("prepend_scheme", "always");
+    if (!scheme) return tl::make_unexpected(scheme.error());
+    return *scheme != "never";
+  }
+  return false;
+}
+
+// Whether the post-processor puts `token` in front of a text ("special" at the template's start) or behind it.
+struct Surrounding {
+  bool front = false;
+  bool back = false;
+};
+Result<Surrounding> FindInTemplate(const HfTokenizer& tokenizer, const std::optional<std::string>& bos,
+                                   const std::optional<std::string>& eos) {
+  Surrounding surrounding;
+  const auto processors = Steps(tokenizer, "post_processor", "processors");
+  if (!processors) return tl::make_unexpected(processors.error());
+  for (const JsonObject& step : *processors) {
+    if (step.GetOr<std::string>("type", "") != "TemplateProcessing") continue;
+    const auto single = step.GetOr<std::vector<JsonObject>>("single", {});
+    if (!single) return tl::make_unexpected(single.error());
+    const auto is = [](const JsonObject& piece, const std::optional<std::string>& token) {
+      const auto special = piece.Find<JsonObject>("SpecialToken");
+      return token && special && *special && (*special)->GetOr<std::string>("id", "") == *token;
+    };
+    if (single->empty()) continue;
+    surrounding.front = surrounding.front || is(single->front(), bos);
+    surrounding.back = surrounding.back || is(single->back(), eos);
+  }
+  return surrounding;
+}
+
+void WriteId(std::string_view name, std::optional<TokenId> id, GgufWriter& writer) {
+  if (id && *id >= 0) writer.Set<uint32_t>(fmt::format("tokenizer.ggml.{}_token_id", name), static_cast<uint32_t>(*id));
+}
+
+// The tokenizer's own words come first, then what the model's configuration says.
+Status WriteRoles(const HfVocabParts& parts, const TokenIds& ids, GgufWriter& writer) {
+  static const HfTokenizerConfig kNothing{.raw = *JsonObject::Parse("{}", "")};
+  const HfTokenizerConfig& config = parts.config != nullptr ? *parts.config : kNothing;
+  const auto bos = ids.Find(config.bos);
+  WriteId("bos", bos ? bos : parts.bos, writer);
+  std::vector<TokenId> ends;  // distinct, the tokenizer's first
+  const auto add_end = [&](TokenId id) {
+    if (std::find(ends.begin(), ends.end(), id) == ends.end()) ends.push_back(id);
+  };
+  if (const auto eos = ids.Find(config.eos)) add_end(*eos);
+  if (parts.generation != nullptr) std::for_each(parts.generation->eos.begin(), parts.generation->eos.end(), add_end);
+  std::for_each(parts.eos.begin(), parts.eos.end(), add_end);
+  constexpr std::string_view kEndRoles[] = {"eos", "eot", "eom"};  // all that GGUF has keys for
+  for (size_t i = 0; i < std::min(ends.size(), std::size(kEndRoles)); ++i) WriteId(kEndRoles[i], ends[i], writer);
+  WriteId("unknown", ids.Find(parts.tokenizer.unk_token ? parts.tokenizer.unk_token : config.unk), writer);
+  WriteId("seperator", ids.Find(config.sep), writer);  // the key's spelling
+  WriteId("padding", ids.Find(config.pad), writer);
+  WriteId("cls", ids.Find(config.cls), writer);
+  WriteId("mask", ids.Find(config.mask), writer);
+  const auto surrounding = FindInTemplate(parts.tokenizer, config.bos, config.eos);
+  if (!surrounding) return tl::make_unexpected(surrounding.error());
+  if (parts.tokenizer.model == "BPE") {
+    writer.Set("tokenizer.ggml.add_bos_token", config.add_bos.value_or(surrounding->front));
+    writer.Set("tokenizer.ggml.add_eos_token", config.add_eos.value_or(surrounding->back));
+  }
+  return {};
+}
+
+void WriteTemplates(const HfTokenizerConfig& config, GgufWriter& writer) {
+  if (config.chat_template) writer.Set("tokenizer.chat_template", *config.chat_template);
+  std::vector<std::string> names;
+  for (const auto& [name, text] : config.named_templates) {
+    names.push_back(name);
+    writer.Set(fmt::format("tokenizer.chat_template.{}", name), text);
+  }
+  if (!names.empty()) writer.SetArray("tokenizer.chat_templates", std::span<const std::string>(names));
+}
+
+}  // namespace
+
+Result<HfVocabKind> ClassifyHfVocab(const HfTokenizer& tokenizer) {
+  if (tokenizer.model == "WordPiece") return HfVocabKind::kWordPiece;
+  if (tokenizer.model == "BPE") {
+    const auto splits = Steps(tokenizer, "pre_tokenizer", "pretokenizers");
+    if (!splits) return tl::make_unexpected(splits.error());
+    const auto decoders = Steps(tokenizer, "decoder", "decoders");
+    if (!decoders) return tl::make_unexpected(decoders.error());
+    if (HasStep(*splits, "ByteLevel") || HasStep(*decoders, "ByteLevel")) return HfVocabKind::kByteLevelBpe;
+    if (tokenizer.byte_fallback) return HfVocabKind::kSentencePieceBpe;
+  }
+  return Fail(ErrorCode::kUnsupported,
+              "{}: a {} tokenizer of this make cannot be written as GGUF; byte-level BPE, SentencePiece BPE with byte "
+              "fallback, and WordPiece can",
+              tokenizer.root.source(), tokenizer.model);
+}
+
+Result<std::vector<std::string>> ReadHfSplitPatterns(const HfTokenizer& tokenizer) {
+  const auto steps = Steps(tokenizer, "pre_tokenizer", "pretokenizers");
+  if (!steps) return tl::make_unexpected(steps.error());
+  std::vector<std::string> patterns;
+  for (const JsonObject& step : *steps) {
+    auto pattern = SplitPattern(step);
+    if (!pattern) return Forward(pattern);
+    if (*pattern) patterns.push_back(std::move(**pattern));
+  }
+  return patterns;
+}
+
+Result<bool> NormalizesToNfc(const HfTokenizer& tokenizer) {
+  const auto normalizers = Steps(tokenizer, "normalizer", "normalizers");
+  if (!normalizers) return tl::make_unexpected(normalizers.error());
+  return HasStep(*normalizers, "NFC");
+}
+
+Status WriteHfVocab(const HfVocabParts& parts, GgufWriter& writer) {
+  const HfTokenizer& tokenizer = parts.tokenizer;
+  if (tokenizer.tokens.size() > parts.rows) {
+    return Fail(ErrorCode::kDataLoss, "{}: it has {} tokens, but config.json's vocab_size is {}",
+                tokenizer.root.source(), tokenizer.tokens.size(), parts.rows);
+  }
+  const auto kind = ClassifyHfVocab(tokenizer);
+  if (!kind) return tl::make_unexpected(kind.error());
+  Vocabulary vocabulary = MakeVocabulary(tokenizer, *kind, parts.rows);
+  if (*kind == HfVocabKind::kByteLevelBpe) {
+    writer.Set("tokenizer.ggml.model", "gpt2");
+    writer.Set("tokenizer.ggml.pre", parts.pre);
+    writer.SetArray("tokenizer.ggml.merges", std::span<const std::string>(tokenizer.merges));
+  } else if (*kind == HfVocabKind::kSentencePieceBpe) {
+    writer.Set("tokenizer.ggml.model", "llama");
+    writer.Set("tokenizer.ggml.pre", "default");
+    const std::vector<float> scores = ScoresOfMerges(tokenizer, vocabulary);
+    writer.SetArray("tokenizer.ggml.scores", std::span<const float>(scores));
+    const auto prepends = PrependsSpace(tokenizer);
+    if (!prepends) return tl::make_unexpected(prepends.error());
+    writer.Set("tokenizer.ggml.add_space_prefix", *prepends);
+  } else {
+    writer.Set("tokenizer.ggml.model", "bert");
+    MarkWordStarts(tokenizer, vocabulary);
+  }
+  writer.SetArray("tokenizer.ggml.tokens", std::span<const std::string>(vocabulary.tokens));
+  writer.SetArray("tokenizer.ggml.token_type", std::span<const int32_t>(vocabulary.kinds));
+  if (auto written = WriteRoles(parts, TokenIds(tokenizer), writer); !written) return written;
+  if (parts.config != nullptr) WriteTemplates(*parts.config, writer);
+  return {};
+}
+
+}  // namespace inferflux::formats

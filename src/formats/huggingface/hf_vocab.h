@@ -1,0 +1,46 @@
+// A Hugging Face tokenizer as GGUF metadata ("tokenizer.ggml.*", "tokenizer.chat_template").
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "formats/gguf/gguf_writer.h"
+#include "formats/huggingface/hf_generation_config.h"
+#include "formats/huggingface/hf_tokenizer.h"
+#include "formats/huggingface/hf_tokenizer_config.h"
+
+namespace inferflux::formats {
+
+enum class HfVocabKind {
+  kByteLevelBpe,      // GGUF's "gpt2"
+  kSentencePieceBpe,  // GGUF's "llama": merges become scores
+  kWordPiece,         // GGUF's "bert"
+};
+
+// kUnsupported where the kind has no writer here (Unigram), or cannot be told.
+Result<HfVocabKind> ClassifyHfVocab(const HfTokenizer& tokenizer);
+
+// How a byte-level tokenizer cuts text before it merges: its passes in order. ByteLevel's own rule counts as a pass of
+// GPT-2's pattern, "Digits" as one of \p{N} or \p{N}+. kUnsupported names a step that is none of these.
+Result<std::vector<std::string>> ReadHfSplitPatterns(const HfTokenizer& tokenizer);
+
+// Whether text is brought to Normalization Form C first.
+Result<bool> NormalizesToNfc(const HfTokenizer& tokenizer);
+
+struct HfVocabParts {
+  const HfTokenizer& tokenizer;
+  const HfTokenizerConfig* config = nullptr;       // may be null
+  const HfGenerationConfig* generation = nullptr;  // may be null
+  std::string_view pre;                            // tokenizer.ggml.pre, for byte-level vocabularies
+  uint32_t rows = 0;                               // of the model's embeddings; missing tokens are filled up
+  std::optional<TokenId> bos;                      // config.json's, where the tokenizer does not say
+  std::vector<TokenId> eos;
+};
+
+// kDataLoss where the tokenizer has more tokens than the model has rows; both numbers are named.
+Status WriteHfVocab(const HfVocabParts& parts, GgufWriter& writer);
+
+}  // namespace inferflux::formats
