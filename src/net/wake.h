@@ -12,7 +12,8 @@ namespace inferflux::net {
 
 class Wake : public std::enable_shared_from_this<Wake> {
  public:
-  // `strand` is the serial executor on which the waiting coroutine runs.
+  // `strand` is the serial executor on which the waiting coroutine runs. Its execution context must outlive the bell:
+  // whoever keeps a bell gives it up before the server goes.
   explicit Wake(boost::asio::any_io_executor strand);
 
   // Any thread; never blocks.

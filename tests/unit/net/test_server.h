@@ -21,7 +21,7 @@ namespace asio = boost::asio;
 // Streams hang until the test releases them, one piece a ring.
 struct Faucet {
   std::mutex mutex;
-  std::shared_ptr<net::Wake> bell;
+  std::weak_ptr<net::Wake> bell;  // a bell must not outlive its server
   std::atomic<int> allowed{0};
   std::atomic<int> started{0};
   std::atomic<int> abandoned{0};
@@ -29,7 +29,7 @@ struct Faucet {
   void Let(int pieces) {
     allowed += pieces;
     std::lock_guard lock(mutex);
-    if (bell) bell->Ring();
+    if (const auto ringing = bell.lock()) ringing->Ring();
   }
 };
 
