@@ -24,6 +24,10 @@ Result<PreTokenizer> PreTokenizer::Create(std::string_view name) {
       result.splitters_.emplace_back(DigitSplitter{stage.pattern == R"(\p{N})", stage.before_word_boundary});
       continue;
     }
+    if (stage.scanner.family != WordScanner::Family::kNone) {
+      result.splitters_.emplace_back(stage.scanner);
+      continue;
+    }
     auto regex = RegexSplitter::Compile(stage.pattern);
     if (!regex) return Forward(regex, fmt::format("pre-tokeniser '{}'", name));
     result.splitters_.emplace_back(std::move(*regex));

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "text/tokenizer/pre_tokenizer_table.h"
 #include "text/tokenizer/regex_splitter.h"
+#include "text/tokenizer/word_scanner.h"
 
 namespace inferflux::text {
 
@@ -28,7 +29,7 @@ class PreTokenizer {
     bool before_word_boundary;
     void Split(std::string_view text, uint32_t base, std::vector<uint32_t>& ends) const;
   };
-  using Splitter = std::variant<RegexSplitter, DigitSplitter>;
+  using Splitter = std::variant<WordScanner, RegexSplitter, DigitSplitter>;
 
   explicit PreTokenizer(const PreTokenizerRules& rules) : rules_(&rules) {}
 

@@ -48,10 +48,11 @@ constexpr std::string_view kYoutuWords =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+// sc: the script itself; PCRE2 would also take characters that Han shares with others.
 constexpr std::string_view kKimiWords =
-    R"(\p{Han}+|)"
-    R"([^\r\n\p{L}\p{N}]?(?:(?!\p{Han})[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])*(?:(?!\p{Han})[\p{Ll}\p{Lm}\p{Lo}\p{M}])+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
-    R"([^\r\n\p{L}\p{N}]?(?:(?!\p{Han})[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])+(?:(?!\p{Han})[\p{Ll}\p{Lm}\p{Lo}\p{M}])*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
+    R"(\p{sc:Han}+|)"
+    R"([^\r\n\p{L}\p{N}]?(?:(?!\p{sc:Han})[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])*(?:(?!\p{sc:Han})[\p{Ll}\p{Lm}\p{Lo}\p{M}])+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
+    R"([^\r\n\p{L}\p{N}]?(?:(?!\p{sc:Han})[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])+(?:(?!\p{sc:Han})[\p{Ll}\p{Lm}\p{Lo}\p{M}])*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"(\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 // DeepSeek's, from V3 on.
@@ -81,19 +82,26 @@ constexpr std::string_view kCjkAndHangul = R"([\x{4E00}-\x{9FA5}\x{0800}-\x{4E00
 constexpr std::string_view kHanAndKana = R"([\x{4E00}-\x{9FA5}\x{3040}-\x{309F}\x{30A0}-\x{30FF}]+)";
 constexpr std::string_view kBloomWords = R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{FF0C}\x{3001}\x{0964}\x{06D4}\x{060C})]+)";
 
-constexpr Stage Regex(std::string_view pattern) { return {Stage::Kind::kRegex, pattern}; }
+using Family = WordScanner::Family;
+
+constexpr Stage Regex(std::string_view pattern, WordScanner scanner = {}) {
+  return {.pattern = pattern, .scanner = scanner};
+}
 
 // Stages --------------------------------------------------------------------------------------------------------
 
-constexpr Stage kGpt2[] = {Regex(kGpt2Words)};
-constexpr Stage kLlama3[] = {Regex(kLlama3Words)};
+constexpr Stage kGpt2Stage = Regex(kGpt2Words, {.family = Family::kGpt2});
+constexpr Stage kQwen2Stage = Regex(kQwen2Words, {.family = Family::kCl100k, .max_digits = 1});
+constexpr Stage kO200kStage = Regex(kO200kWords, {.family = Family::kO200k, .max_digits = 3, .contractions = true});
+
+constexpr Stage kGpt2[] = {kGpt2Stage};
+constexpr Stage kLlama3[] = {Regex(kLlama3Words, {.family = Family::kCl100k, .max_digits = 3})};
 constexpr Stage kJais2[] = {Regex(kJais2Words)};
-constexpr Stage kQwen2[] = {Regex(kQwen2Words)};
-constexpr Stage kQwen35[] = {Regex(kQwen35Words)};
-constexpr Stage kStarcoder[] = {Regex(kDigit), Regex(kGpt2Words)};
-constexpr Stage kFalcon[] = {Regex(R"([\p{P}$+<=>^~|`]+)"), Regex(kGpt2Words), Regex("[0-9][0-9][0-9]")};
-constexpr Stage kDefault[] = {Regex(R"([\p{P}$+<=>^~|]+)"), Regex(kGpt2Words), Regex(R"(\p{N}+)"),
-                              Regex("[0-9][0-9][0-9]")};
+constexpr Stage kQwen2[] = {kQwen2Stage};
+constexpr Stage kQwen35[] = {Regex(kQwen35Words, {.family = Family::kCl100k, .max_digits = 1, .marks = true})};
+constexpr Stage kStarcoder[] = {Regex(kDigit), kGpt2Stage};
+constexpr Stage kFalcon[] = {Regex(R"([\p{P}$+<=>^~|`]+)"), kGpt2Stage, Regex("[0-9][0-9][0-9]")};
+constexpr Stage kDefault[] = {Regex(R"([\p{P}$+<=>^~|]+)"), kGpt2Stage, Regex(R"(\p{N}+)"), Regex("[0-9][0-9][0-9]")};
 constexpr Stage kDeepseekLlm[] = {
     Regex(R"([\r\n])"),
     Regex(kDeepseekLlmLetters),
@@ -109,17 +117,16 @@ constexpr Stage kYoutu[] = {
         R"([\x{AC00}-\x{D7A3}\x{3131}-\x{318E}]+|)"
         R"([\x{FF01}\x{2026}\x{201C}\x{201D}\x{2018}\x{2019}\x{2014}\x{FF1A}\x{FF1B}\x{FF0C}\x{3001}-\x{303F}\x{FE30}-\x{FE4F}]+|)"
         R"([\x{3105}-\x{312F}]+|[\x{4E00}-\x{9FA5}\x{3040}-\x{309F}\x{30A0}-\x{30FF}]+)"),
-    Regex(kYoutuWords)};
+    Regex(kYoutuWords, {.family = Family::kO200k, .max_digits = 1, .contractions = true})};
 constexpr Stage kBloom[] = {Regex(kBloomWords)};
 constexpr Stage kViking[] = {Regex(kBloomWords), Regex(kDigit)};
-constexpr Stage kTekken[] = {Regex(kTekkenWords)};
-constexpr Stage kO200k[] = {Regex(kO200kWords)};
+constexpr Stage kTekken[] = {Regex(kTekkenWords, {.family = Family::kO200k, .max_digits = 1})};
+constexpr Stage kO200k[] = {kO200kStage};
 constexpr Stage kKimi[] = {Regex(kKimiWords)};
 constexpr Stage kChameleon[] = {Regex("<sentinel:[0-9]+>"),       Regex("IMGIMG[A-I]{1,4}Z"),
                                 Regex(R"([\t\n]|    |  )"),       Regex(kDigit),
-                                Regex(R"([\p{P}!-/:-@\[-`{-~])"), Regex(kGpt2Words)};
-constexpr Stage kTinyAya[] = {{Stage::Kind::kDigitsFromRight, R"(\d)", /*before_word_boundary=*/true},
-                              Regex(kO200kWords)};
+                                Regex(R"([\p{P}!-/:-@\[-`{-~])"), kGpt2Stage};
+constexpr Stage kTinyAya[] = {{Stage::Kind::kDigitsFromRight, R"(\d)", /*before_word_boundary=*/true}, kO200kStage};
 constexpr Stage kSuperBpe[] = {Regex(R"(\p{N}+)"), {Stage::Kind::kDigitsFromRight, R"(\d)"}};
 constexpr Stage kAfmoe[] = {
     {Stage::Kind::kDigitsFromRight, kDigit},
@@ -129,9 +136,9 @@ constexpr Stage kAfmoe[] = {
     Regex(kDeepseek3Words)};
 constexpr Stage kBailing[] = {Regex(kBailingWords)};
 constexpr Stage kSeedCoder[] = {Regex(kSeedCoderWords)};
-constexpr Stage kLaguna[] = {Regex(R"([^\n]+|[\n]+)"), Regex(kQwen2Words)};
+constexpr Stage kLaguna[] = {Regex(R"([^\n]+|[\n]+)"), kQwen2Stage};
 constexpr Stage kExaoneMoe[] = {Regex(kExaoneMoeWords)};
-constexpr Stage kMiniCpm5[] = {Regex(kUpToThreeDigits), Regex(kMiniCpm5Words)};
+constexpr Stage kMiniCpm5[] = {Regex(kUpToThreeDigits), Regex(kMiniCpm5Words, {.family = Family::kCl100k})};
 
 // Names ---------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "text/tokenizer/word_scanner.h"
+
 namespace inferflux::text {
 
 // One pass over the pieces that the passes before it left. Both kinds keep what they do not match as pieces of its own.
@@ -18,6 +20,7 @@ struct PreTokenizerStage {
   // In PCRE2's syntax with Unicode properties; \s and \S mean White_Space, as in the engines the models were made with.
   std::string_view pattern;
   bool before_word_boundary = false;  // kDigitsFromRight: leave a run alone that a letter or digit follows
+  WordScanner scanner;                // kRegex: what matches `pattern` faster, where something does
 };
 
 struct PreTokenizerRules {

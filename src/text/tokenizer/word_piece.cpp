@@ -33,10 +33,13 @@ Result<std::unique_ptr<SubwordModel>> WordPiece::Create(const Vocabulary& vocabu
 }
 
 WordPiece::WordPiece(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {
-  word_start_ = pieces_.Insert(kSpaceMarkUtf8);
   for (TokenId id = 0; id < vocabulary.size(); ++id) {
-    const std::string_view text = vocabulary.Text(id);
-    if (vocabulary.IsText(id) && !text.empty()) pieces_.SetValue(pieces_.Insert(text), id);
+    std::string_view text = vocabulary.Text(id);
+    if (!vocabulary.IsText(id) || text.empty()) continue;
+    const bool starts = text.size() > kSpaceMarkUtf8.size() && text.starts_with(kSpaceMarkUtf8);
+    if (starts) text.remove_prefix(kSpaceMarkUtf8.size());
+    ByteTrie& pieces = starts ? starts_ : rests_;
+    pieces.SetValue(pieces.Insert(text), id);
   }
 }
 
@@ -47,10 +50,11 @@ std::string WordPiece::Normalize(std::string_view text) const {
   for (size_t at = 0; at < text.size();) {
     const Utf8Char c = DecodeUtf8(text, at);
     at += c.size;
-    if (ClassOf(c.code) == CharClass::kWhiteSpace) {
-      clean.push_back(' ');
-    } else if (!c.valid || c.code == kReplacementChar || IsOtherCategory(c.code)) {
+    const bool control = IsOtherCategory(c.code) && c.code != '\t' && c.code != '\n' && c.code != '\r';
+    if (!c.valid || c.code == kReplacementChar || control) {
       continue;
+    } else if (ClassOf(c.code) == CharClass::kWhiteSpace) {
+      clean.push_back(' ');
     } else if (IsIdeograph(c.code)) {
       clean.push_back(' ');
       AppendUtf8(c.code, clean);
@@ -106,14 +110,15 @@ void WordPiece::EncodeWord(std::string_view word, size_t characters, std::vector
   const size_t before = out.size();
   bool known = characters <= kMaxWordCharacters;
   for (size_t at = 0; known && at < word.size();) {
-    ByteTrie::Node node = at == 0 ? word_start_ : ByteTrie::kRoot;
+    const ByteTrie& pieces = at == 0 ? starts_ : rests_;
+    ByteTrie::Node node = ByteTrie::kRoot;
     TokenId longest = kNoToken;
     size_t longest_end = at;
     for (size_t end = at; end < word.size();) {
-      node = pieces_.Step(node, word[end++]);
+      node = pieces.Step(node, word[end++]);
       if (node == ByteTrie::kNone) break;
-      if (pieces_.ValueAt(node) == ByteTrie::kNoValue) continue;
-      longest = pieces_.ValueAt(node);
+      if (pieces.ValueAt(node) == ByteTrie::kNoValue) continue;
+      longest = pieces.ValueAt(node);
       longest_end = end;
     }
     known = longest != kNoToken;

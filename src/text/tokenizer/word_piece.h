@@ -27,9 +27,8 @@ class WordPiece : public SubwordModel {
   void EncodeWord(std::string_view word, size_t characters, std::vector<TokenId>& out) const;
 
   const Vocabulary& vocabulary_;
-  // Pieces that start a word lie behind its mark, U+2581, and those that go on with one at the root.
-  ByteTrie pieces_;
-  ByteTrie::Node word_start_;
+  ByteTrie starts_;  // pieces that start a word, less their mark
+  ByteTrie rests_;   // pieces that go on with one
 };
 
 }  // namespace inferflux::text

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <random>
 
 #include "text/tokenizer/vocabularies.h"
@@ -109,10 +109,10 @@ TEST(ByteLevelBpe, SpecialsAreAddedWhereTheFileSaysSo) {
 TEST(ByteLevelBpe, AMegabyteOfOneLetterIsNoProblem) {
   const std::vector<std::string> merges = {"a a", "aa aa", "aaaa aaaa"};
   const auto t = Make(testing::ByteLevelSpec(merges), merges);
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   const auto tokens = t->Encode(std::string(1 << 20, 'a'));
   EXPECT_EQ(tokens.size(), (1U << 20) / 8);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));  // sanitised builds are slow
+  EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);  // sanitised builds are slow
 }
 
 TEST(PreTokenizers, AnUnknownNameIsAnErrorThatNamesItAndTheWayOut) {

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <random>
 
 #include "text/tokenizer/vocabularies.h"
@@ -74,9 +74,9 @@ TEST(SentencePieceBpe, MergesByRankWhereThereAreMerges) {
 
 TEST(SentencePieceBpe, AMegabyteOfOneLetterIsNoProblem) {
   const auto t = Make(testing::SentencePieceSpec("llama", {kMark, "a", "aa", "aaaa"}));
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   EXPECT_EQ(t->Encode(std::string(1 << 20, 'a')).size(), (1U << 18) + 1);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);
 }
 
 TEST(Unigram, TakesTheLikeliestPieces) {
