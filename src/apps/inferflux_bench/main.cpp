@@ -33,8 +33,8 @@ struct Options {
   std::string output = "table";
 };
 
-std::vector<Test> TestsOf(const Options& options) {
-  std::vector<Test> tests;
+std::vector<Workload> TestsOf(const Options& options) {
+  std::vector<Workload> tests;
   for (const int prompt : options.prompts) {
     if (prompt > 0) tests.push_back({.prompt = prompt});
   }
@@ -46,13 +46,13 @@ std::vector<Test> TestsOf(const Options& options) {
 }
 
 // Tokens that all sequences of a test hold at its end, and those of one.
-int LongestSequence(const std::vector<Test>& tests) {
+int LongestSequence(const std::vector<Workload>& tests) {
   int most = 1;
-  for (const Test& test : tests) most = std::max(most, test.depth + std::max(test.prompt, test.decode));
+  for (const Workload& test : tests) most = std::max(most, test.depth + std::max(test.prompt, test.decode));
   return most;
 }
 
-Row MakeRow(const Test& test, const std::vector<double>& seconds, double least_seconds) {
+Row MakeRow(const Workload& test, const std::vector<double>& seconds, double least_seconds) {
   std::vector<double> speeds;
   for (const double each : seconds) speeds.push_back(test.tokens() / each);
   const double mean = std::accumulate(speeds.begin(), speeds.end(), 0.0) / static_cast<double>(speeds.size());
@@ -92,8 +92,8 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
 
   std::vector<Row> rows;
   Ceilings before = meter->Measure(1.0);
-  for (const Test& test : tests) {
-    const auto seconds = Run(**engine, test, options.repetitions);
+  for (const Workload& test : tests) {
+    const auto seconds = Time(**engine, test, options.repetitions);
     if (!seconds) return tl::make_unexpected(seconds.error());
     const Ceilings after = meter->Measure(1.0);
     const Bound bound = LeastTime(work, test, Mean(before, after));

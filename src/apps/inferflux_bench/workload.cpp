@@ -28,9 +28,10 @@ class Sequences {
     }
   }
 
-  Status Open(uint64_t salt) {
+  // Of no tokens yet, so nothing can be matched to what an earlier sequence left.
+  Status Open() {
     for (auto& id : ids_) {
-      auto opened = engine_.Open({}, salt++);
+      auto opened = engine_.Open({}, 0);
       if (!opened) return Forward(opened);
       id = opened->sequence;
     }
@@ -82,18 +83,16 @@ class Sequences {
 
 }  // namespace
 
-std::string Test::name() const {
+std::string Workload::name() const {
   std::string out = prompt > 0 ? fmt::format("pp{}", prompt) : fmt::format("tg{}", decode);
   if (depth > 0) out += fmt::format("@d{}", depth);
   if (batch > 1) out += fmt::format("xb{}", batch);
   return out;
 }
 
-Result<std::vector<double>> Run(engine::InferenceBackend& engine, const Test& test, int repetitions) {
-  static uint64_t salt = 1;  // every sequence of this process is a stranger to the others
+Result<std::vector<double>> Time(engine::InferenceBackend& engine, const Workload& test, int repetitions) {
   Sequences sequences(engine, test.batch);
-  salt += static_cast<uint64_t>(test.batch);
-  if (auto opened = sequences.Open(salt - test.batch); !opened) return Forward(opened);
+  if (auto opened = sequences.Open(); !opened) return Forward(opened);
   if (auto filled = sequences.Prefill(0, test.depth); !filled) return Forward(filled);
   std::vector<double> seconds;
   for (int r = 0; r <= repetitions; ++r) {
@@ -106,12 +105,13 @@ Result<std::vector<double>> Run(engine::InferenceBackend& engine, const Test& te
   return seconds;
 }
 
-Bound LeastTime(const WorkModel& work, const Test& test, const Ceilings& ceilings) {
+Bound LeastTime(const WorkModel& work, const Workload& test, const Ceilings& ceilings) {
   const int step = test.prompt > 0 ? kChunk : 1;
   const int tokens = test.prompt > 0 ? test.prompt : test.decode;
   Bound out;
   for (int done = 0; done < tokens; done += step) {
-    const Bound bound = LeastTime(work, {test.batch, std::min(step, tokens - done), test.depth + done}, ceilings);
+    const Bound bound =
+        LeastTime(work, StepShape{test.batch, std::min(step, tokens - done), test.depth + done}, ceilings);
     out.seconds += bound.seconds;
     out.name = bound.name;
   }

@@ -10,7 +10,7 @@
 
 namespace inferflux::apps {
 
-struct Test {
+struct Workload {
   int prompt = 0;  // tokens to prefill; 0: decode
   int decode = 0;  // tokens to decode
   int depth = 0;   // tokens that are there before
@@ -21,9 +21,9 @@ struct Test {
 };
 
 // Seconds of each repetition, after one that warms up. Sequences are made anew, so nothing comes from a prefix cache.
-Result<std::vector<double>> Run(engine::InferenceBackend& engine, const Test& test, int repetitions);
+Result<std::vector<double>> Time(engine::InferenceBackend& engine, const Workload& test, int repetitions);
 
 // What the whole test takes at least.
-Bound LeastTime(const WorkModel& work, const Test& test, const Ceilings& ceilings);
+Bound LeastTime(const WorkModel& work, const Workload& test, const Ceilings& ceilings);
 
 }  // namespace inferflux::apps

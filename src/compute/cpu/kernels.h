@@ -92,6 +92,12 @@ struct Kernels {
   // into = into + from, for `queries` queries of `padded_head` values.
   void (*merge)(int queries, int64_t padded_head, const AttentionSums& from, const AttentionSums& into) = nullptr;
 
+  // --- ceilings: multiply-adds of the best unit, and a sequential read ---
+  double (*int8_rounds)(int64_t rounds) =
+      nullptr;  // both: operations done, two a multiply-add; rounds a multiple of 16
+  double (*float_rounds)(int64_t rounds) = nullptr;
+  void (*read_bytes)(const std::byte* data, int64_t bytes) = nullptr;
+
   // --- rows of floats ---
   void (*add)(const float* a, const float* b, float* out, int64_t n) = nullptr;
   void (*scale)(const float* x, float factor, float* out, int64_t n) = nullptr;

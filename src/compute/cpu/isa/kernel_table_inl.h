@@ -4,6 +4,7 @@
 #include "compute/cpu/isa/attention_inl.h"
 #include "compute/cpu/isa/float_product_inl.h"
 #include "compute/cpu/isa/int8_product_inl.h"
+#include "compute/cpu/isa/meter_inl.h"
 #include "compute/cpu/isa/quantize_inl.h"
 #include "compute/cpu/kernels.h"
 
@@ -29,6 +30,9 @@ constexpr Kernels MakeKernels(CpuIsa isa) {
   out.span_fp16 = AttendSpan<Fp16>;
   out.span_bf16 = AttendSpan<Bf16>;
   out.merge = MergeSums;
+  out.int8_rounds = Int8Rounds;
+  out.float_rounds = FloatRounds;
+  out.read_bytes = ReadBytes;
   out.add = AddRow;
   out.scale = ScaleRow;
   out.rms_norm = RmsNormRow;

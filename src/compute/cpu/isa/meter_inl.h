@@ -1,0 +1,65 @@
+// What this instruction set can do at best: the loops that ceilings are measured with. Twelve independent sums hide the
+// latency of the units. Included once an instruction set, after its lanes header.
+#pragma once
+
+#include <cstdint>
+
+#include "compute/cpu/kernels.h"
+
+namespace inferflux::compute::cpu {
+namespace {
+
+constexpr int kSums = 12;
+
+// Keeps the compiler from seeing that the sums never change.
+template <class T>
+inline void Opaque(T& value) {
+  asm volatile("" : : "r"(&value) : "memory");
+}
+
+double Int8Rounds(int64_t rounds) {
+  alignas(64) int8_t operands[kGroupBytes] = {};
+  Opaque(operands);
+  const Bytes weights = LoadBytes(operands);
+  Ints sums[kSums];
+  for (Ints& sum : sums) sum = ZeroInts();
+  for (int64_t i = 0; i < rounds; i += 16) {
+    const Quad four = LoadQuad(operands);
+#pragma GCC unroll 16
+    for (int repeat = 0; repeat < 16; ++repeat) {
+      for (Ints& sum : sums) sum = Dot(sum, weights, four);
+    }
+  }
+  for (Ints& sum : sums) Opaque(sum);
+  return static_cast<double>(rounds) * kSums * kPanel * kGroup * 2;
+}
+
+double FloatRounds(int64_t rounds) {
+  alignas(64) float operands[kPanel] = {};
+  Opaque(operands);
+  const Floats factor = LoadFloats(operands);
+  Floats sums[kSums];
+  for (Floats& sum : sums) sum = ZeroFloats();
+  for (int64_t i = 0; i < rounds; i += 16) {
+#pragma GCC unroll 16
+    for (int repeat = 0; repeat < 16; ++repeat) {
+      for (Floats& sum : sums) sum = Fma(factor, factor, sum);
+    }
+  }
+  for (Floats& sum : sums) Opaque(sum);
+  return static_cast<double>(rounds) * kSums * kPanel * 2;
+}
+
+void ReadBytes(const std::byte* data, int64_t bytes) {
+  Bytes all[4] = {LoadBytes(data), LoadBytes(data), LoadBytes(data), LoadBytes(data)};
+  for (int64_t at = 0; at + 256 <= bytes; at += 256) {
+    for (int line = 0; line < 4; ++line) {
+      __builtin_prefetch(data + at + 4096 + 64 * line, 0, 3);
+      all[line] = Or(all[line], LoadBytes(data + at + 64 * line));
+    }
+  }
+  for (Bytes& each : all) Opaque(each);
+}
+
+}  // namespace
+}  // namespace inferflux::compute::cpu

@@ -1,0 +1,114 @@
+// A directory becomes the file that PyPI's `gguf` makes of the same model (tests/data/models: NAME-hf beside NAME.gguf,
+// from tools/golden_models.py): the same tensors, bit for bit, and a tokenizer that the file carries.
+#include "apps/inferflux_convert/convert.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "apps/inferflux_convert/pre_tokenizer_name.h"
+#include "formats/gguf/gguf_file.h"
+
+namespace inferflux::apps {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class ConvertDirectory : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    namespace fs = std::filesystem;
+    const fs::path data = fs::path(INFERFLUX_SOURCE_DIR) / "tests" / "data" / "models";
+    expected_ = (data / GetParam()).string() + ".gguf";
+    directory_ = fs::path(::testing::TempDir()) / fmt::format("inferflux_convert_{}", GetParam());
+    fs::copy(data / fmt::format("{}-hf", GetParam()), directory_,
+             fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    std::string vocab;  // the models have 96 tokens and no tokenizer of their own
+    for (int i = 0; i < 96; ++i) vocab += fmt::format("{}\"t{}\":{}", i == 0 ? "" : ",", i, i);
+    std::ofstream(directory_ / "tokenizer.json")
+        << R"({"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","vocab":{)" << vocab << R"(},"merges":[]}})";
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::string Run(const formats::QuantMix* mix = nullptr) {
+    ThreadPool pool(2);
+    std::ostringstream out;
+    const auto summary = Convert({.directory = directory_.string(), .mix = mix}, out, pool,
+                                 [](uint64_t done, uint64_t total, const std::string&) { EXPECT_LE(done, total); });
+    EXPECT_TRUE(summary) << summary.error().message;
+    return out.str();
+  }
+
+  std::string expected_;
+  std::filesystem::path directory_;
+};
+
+TEST_P(ConvertDirectory, GivesTheReferencesTensors) {
+  const std::string bytes = Run();
+  const auto ours = formats::GgufFile::Parse(std::as_bytes(std::span(bytes)));
+  ASSERT_TRUE(ours) << ours.error().message;
+  const auto reference = formats::GgufFile::Open(expected_);
+  ASSERT_TRUE(reference) << reference.error().message;
+  EXPECT_EQ((*ours)->tensors().size(), (*reference)->tensors().size());
+  for (const formats::GgufTensor& wanted : (*reference)->tensors()) {
+    const formats::GgufTensor* found = (*ours)->FindTensor(wanted.name);
+    ASSERT_NE(found, nullptr) << wanted.name;
+    ASSERT_EQ(found->type, wanted.type) << wanted.name;
+    ASSERT_EQ(found->dims, wanted.dims) << wanted.name;
+    const auto* a = reinterpret_cast<const float*>(found->data.data());
+    const auto* b = reinterpret_cast<const float*>(wanted.data.data());
+    const float slack = wanted.name == "rope_freqs.weight" ? 1e-6f : 0.0f;  // computed from config.json, in two ways
+    for (uint64_t i = 0; i < wanted.elements(); ++i)
+      ASSERT_LE(std::fabs(a[i] - b[i]), slack * std::fabs(b[i])) << wanted.name;
+  }
+  EXPECT_EQ((*ours)->metadata().Get<std::string>("general.architecture"),
+            *(*reference)->metadata().Get<std::string>("general.architecture"));
+  EXPECT_EQ((*ours)->metadata().Get<std::string>("tokenizer.ggml.pre"), "gpt-2");
+  EXPECT_EQ((*ours)->metadata().Get<std::vector<std::string_view>>("tokenizer.ggml.tokens")->size(), 96u);
+}
+
+TEST_P(ConvertDirectory, QuantisesOnTheWay) {
+  const std::string bytes = Run(*formats::FindQuantMix("Q8_0"));
+  const auto ours = formats::GgufFile::Parse(std::as_bytes(std::span(bytes)));
+  ASSERT_TRUE(ours) << ours.error().message;
+  EXPECT_EQ((*ours)->FindTensor("token_embd.weight")->type, formats::TensorType::kQ8_0);
+  EXPECT_EQ((*ours)->FindTensor("output_norm.weight")->type, formats::TensorType::kF32);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, ConvertDirectory,
+                         ::testing::Values("llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2"),
+                         [](const auto& info) { return std::string(info.param); });
+
+std::string PreOf(const std::string& normalizer, const std::string& splits) {
+  const std::string text =
+      fmt::format(R"({{"normalizer":{},"pre_tokenizer":{},"model":{{"type":"BPE","vocab":{{"a":0}},"merges":[]}}}})",
+                  normalizer, splits);
+  const auto name =
+      FindPreTokenizerName(*formats::ParseHfTokenizer(*formats::JsonObject::Parse(text, "tokenizer.json")));
+  return name ? *name : name.error().message;
+}
+
+TEST(PreTokenizerName, IsFoundByTheRuleAlone) {
+  const std::string qwen =
+      R"({"type":"Sequence","pretokenizers":[{"type":"Split","behavior":"Isolated","pattern":{"Regex":
+      "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}},
+      {"type":"ByteLevel","use_regex":false}]})";
+  EXPECT_EQ(PreOf(R"({"type":"NFC"})", qwen), "qwen2");
+  EXPECT_EQ(PreOf("null", qwen), "deepseek-r1-qwen") << "the same pattern without normalising";
+  EXPECT_EQ(PreOf("null", R"({"type":"ByteLevel"})"), "gpt-2");
+  EXPECT_EQ(
+      PreOf("null",
+            R"({"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":true},{"type":"ByteLevel"}]})"),
+      "starcoder");
+  EXPECT_THAT(PreOf("null", R"({"type":"Split","pattern":{"Regex":"x+"}})"),
+              AllOf(HasSubstr("[x+]"), HasSubstr("--pre")))
+      << "never a near miss";
+}
+
+}  // namespace
+}  // namespace inferflux::apps

@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+
+#include "apps/inferflux_bench/report.h"
+#include "apps/inferflux_bench/synthetic_model.h"
+#include "apps/inferflux_bench/workload.h"
+#include "base/cpu_features.h"
+#include "engine/native/create_cpu_engine.h"
+#include "model/families/family.h"
+
+namespace inferflux::apps {
+namespace {
+
+TEST(InferfluxBenchTest, NamesTestsAsTheFieldDoes) {
+  EXPECT_EQ((Workload{.prompt = 512}).name(), "pp512");
+  EXPECT_EQ((Workload{.decode = 64}).name(), "tg64");
+  EXPECT_EQ((Workload{.decode = 64, .depth = 4096}).name(), "tg64@d4096");
+  EXPECT_EQ((Workload{.decode = 64, .batch = 16}).name(), "tg64xb16");
+}
+
+// Half of 10 GB/s of weights is read in a second by a machine of 5 GB/s; the same weights are multiplied by 512 rows in
+// more.
+TEST(InferfluxBenchTest, HoldsDecodeAgainstBandwidthAndPrefillAgainstCompute) {
+  const WorkModel work{.layer_bytes = 4e9,
+                       .output_bytes = 1e9,
+                       .layer_operations = 8e9,
+                       .output_operations = 2e9,
+                       .kv_bytes = 1e5,
+                       .attention_operations = 1e5,
+                       .int8 = true};
+  const Ceilings ceilings{.read_bytes = 5e9, .int8_operations = 1e12, .float_operations = 1e11};
+  const Bound decode = LeastTime(work, StepShape{.position = 0}, ceilings);
+  EXPECT_STREQ(decode.name, "bandwidth");
+  EXPECT_NEAR(decode.seconds, 1.0, 1e-3);
+  const Bound deep = LeastTime(work, StepShape{.position = 50000}, ceilings);
+  EXPECT_NEAR(deep.seconds, 2.0, 1e-3);  // as much KV as weights
+  const Bound prefill = LeastTime(work, StepShape{.tokens = 512}, ceilings);
+  EXPECT_STREQ(prefill.name, "compute");
+  EXPECT_NEAR(prefill.seconds, 512 * 8e9 / 1e12 + 0.002 + 512 * 256.5 * 1e5 / 1e11, 1e-6);
+}
+
+TEST(InferfluxBenchTest, MakesModelsThatLoadAndRun) {
+  for (const char* type : {"Q4_K_M", "F16"}) {
+    const auto synthetic = SyntheticModel::Make("tiny", type);
+    ASSERT_TRUE(synthetic) << synthetic.error().message;
+    auto source = model::ModelSource::Open(synthetic->path());
+    ASSERT_TRUE(source) << source.error().message;
+    auto config = model::ReadModelConfig(**source);
+    ASSERT_TRUE(config) << config.error().message;
+    ThreadPool pool(1);
+    auto engine = engine::CreateCpuEngine(pool, *config, *source, {.context = 128, .kv_bytes = 8 << 20});
+    ASSERT_TRUE(engine) << engine.error().message;
+    for (const Workload& test : {Workload{.prompt = 33}, Workload{.decode = 3, .depth = 40, .batch = 2}}) {
+      const auto seconds = Time(**engine, test, 2);
+      ASSERT_TRUE(seconds) << seconds.error().message;
+      ASSERT_EQ(seconds->size(), 2u);
+      EXPECT_GT(seconds->front(), 0.0);
+    }
+  }
+}
+
+TEST(InferfluxBenchTest, RefusesUnknownShapesAndTypes) {
+  EXPECT_EQ(SyntheticModel::Make("llama9", "F16").error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(SyntheticModel::Make("tiny", "Q99").error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(InferfluxBenchTest, MeasuresCeilings) {
+  ThreadPool pool(1);
+  auto meter = CeilingMeter::Create(pool, compute::cpu::KernelsFor(*SelectCpuIsa()));
+  ASSERT_TRUE(meter);
+  const Ceilings ceilings = meter->Measure(0.05);
+  EXPECT_GT(ceilings.read_bytes, 1e8);
+  EXPECT_GT(ceilings.int8_operations, 1e8);
+  EXPECT_GT(ceilings.float_operations, 1e8);
+}
+
+TEST(InferfluxBenchTest, JsonHasAFieldForEachFigure) {
+  const std::string json =
+      Json({{.test = "pp512", .tokens_per_second = 2.5, .bound = "compute", .isa = "avx2", .threads = 2}});
+  for (const char* part :
+       {"\"test\":\"pp512\"", "\"tokens_per_second\":2.5", "\"bound\":\"compute\"", "\"isa\":\"avx2\"", "\"threads\":2",
+        "\"ceiling_share\":0", "\"stddev\":0", "\"backend\"", "\"model\"", "\"type\""}) {
+    std::string compact;
+    for (const char c : json) {
+      if (c != ' ') compact += c;
+    }
+    const auto at = compact.find(part);
+    EXPECT_NE(at, std::string::npos) << part << " in " << json;
+  }
+}
+
+}  // namespace
+}  // namespace inferflux::apps
