@@ -6,10 +6,18 @@ add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -ffp-contract=
 add_compile_options(-fvisibility=hidden)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  add_compile_options(-Wno-restrict)  # GCC 12 sees overlaps in std::string's operator+ that are not there (PR 105651)
+endif()
+
+# Paths below the source folder are hashed relative to it, so that clones share what one of them has compiled. Precompiled
+# headers need the sloppiness: a header that is precompiled is as good as its sources.
 find_program(INFERFLUX_CCACHE ccache)
 if(INFERFLUX_CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${INFERFLUX_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${INFERFLUX_CCACHE})
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${INFERFLUX_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
 if(INFERFLUX_SANITIZE)

@@ -1,6 +1,13 @@
 # inferflux_test(NAME SOURCES ... LIBS ... [LABELS ...])
 #
 # One GoogleTest program, registered as one ctest entry. Label "threads" marks what also runs under TSan.
+# Seconds a test program may take: sanitizers slow them down by up to twenty times.
+if(INFERFLUX_SANITIZE)
+  set(INFERFLUX_TEST_TIMEOUT 1500)
+else()
+  set(INFERFLUX_TEST_TIMEOUT 300)
+endif()
+
 add_custom_target(unit_tests)     # builds every unit test
 add_custom_target(threads_tests)  # builds those with the label "threads"
 
@@ -16,5 +23,5 @@ function(inferflux_test name)
     add_dependencies(threads_tests ${name})
   endif()
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS "unit;${arg_LABELS}" TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES LABELS "unit;${arg_LABELS}" TIMEOUT ${INFERFLUX_TEST_TIMEOUT})
 endfunction()

@@ -1,4 +1,5 @@
-// The engine on the CPU backend: vector kernels of the best instruction set there is, on a thread pool that is lent to it.
+// The engine on the CPU backend: vector kernels of the best instruction set there is, on a thread pool that is lent to
+// it.
 #pragma once
 
 #include <memory>
