@@ -14,10 +14,11 @@ namespace {
 
 // One name of each rule that files in the wild use; the others are aliases of these.
 constexpr std::string_view kNames[] = {
-    "gpt-2",          "mpt",         "llama-bpe", "dbrx",     "jais-2",    "qwen2",    "hunyuan", "qwen35",
-    "starcoder",      "command-r",   "falcon",    "viking",   "bloom",     "tekken",   "gpt-4o",  "deepseek-llm",
-    "deepseek-coder", "deepseek-v3", "youtu",     "kimi-k2",  "chameleon", "tiny_aya", "afmoe",   "superbpe",
-    "bailingmoe",     "seed-coder",  "laguna",    "minicpm5", "exaone-moe"};
+    "gpt-2",     "mpt",          "llama-bpe",      "dbrx",        "jais-2",     "qwen2",   "deepseek-r1-qwen",
+    "qwen35",    "starcoder",    "command-r",      "falcon",      "viking",     "bloom",   "tekken",
+    "gpt-4o",    "deepseek-llm", "deepseek-coder", "deepseek-v3", "youtu",      "kimi-k2", "chameleon",
+    "tiny_aya",  "afmoe",        "superbpe",       "bailingmoe",  "seed-coder", "laguna",  "minicpm5",
+    "exaone-moe"};
 
 bool Fits(const text::PreTokenizerRules& rules, const std::vector<std::string>& patterns, bool nfc,
           bool ignore_merges) {
@@ -43,8 +44,8 @@ Result<std::string> FindPreTokenizerName(const formats::HfTokenizer& tokenizer) 
       ErrorCode::kUnsupported,
       "{}: no pre-tokenizer that GGUF names cuts text by [{}]{}{}; if you know that one does, give its name with "
       "--pre (known: {})",
-      tokenizer.root.source(), fmt::join(*patterns, "; "), tokenizer.ignore_merges ? " with ignore_merges" : "",
-      text::PreTokenizerNames());
+      tokenizer.root.source(), fmt::join(*patterns, "; "), *nfc ? " after NFC" : "",
+      tokenizer.ignore_merges ? " with ignore_merges" : "", text::PreTokenizerNames());
 }
 
 }  // namespace inferflux::apps
