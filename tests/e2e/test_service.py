@@ -55,14 +55,14 @@ def test_a_signal_ends_it_cleanly_and_lets_a_running_answer_finish(how):
     result = {}
 
     def ask():
-        result["answer"] = client.completions.create(model="default", prompt="Hi", max_tokens=300, extra_body={"ignore_eos": True})
+        result["answer"] = client.completions.create(model="default", prompt="Hi", max_tokens=1800, extra_body={"ignore_eos": True})
 
     thread = threading.Thread(target=ask)
     thread.start()
     assert eventually(lambda: server.metric("inferflux_running_sequences") == 1)
     assert server.stop(how) == 0, server.log()
     thread.join()
-    assert result["answer"].usage.completion_tokens == 300
+    assert result["answer"].usage.completion_tokens == 1800
 
 
 def test_it_stops_while_a_stream_outlasts_the_grace():
