@@ -22,7 +22,7 @@ endif()
 
 if(INFERFLUX_SANITIZE)
   list(JOIN INFERFLUX_SANITIZE "," sanitizers)
-  add_compile_options(-fsanitize=${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+  add_compile_options(-O1 -fsanitize=${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
   add_link_options(-fsanitize=${sanitizers})
   if(INFERFLUX_SANITIZE MATCHES "thread")
     add_compile_options(-Wno-tsan)  # Boost.Asio uses fences, which GCC's TSan does not model and warns about.
