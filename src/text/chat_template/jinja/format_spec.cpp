@@ -115,6 +115,7 @@ void AppendNumber(TextBuilder& out, const NumberText& text, bool trusted, const 
 // Zeros in front of grouped digits are grouped with them.
 void WidenGrouped(NumberText& text, const FormatSpec& spec) {
   if (spec.number.grouping == '\0' || spec.align != '=' || spec.fill != "0") return;
+  if (spec.width > kMaxPrecision) Raise("a width of more than {} with grouped digits is not supported", kMaxPrecision);
   const size_t group = spec.type == 'x' || spec.type == 'X' || spec.type == 'b' || spec.type == 'o' ? 4 : 3;
   size_t run = std::min(text.digits.find(spec.number.grouping), text.digits.find('.'));
   run = std::min(run, text.digits.size());

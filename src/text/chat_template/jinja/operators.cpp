@@ -8,6 +8,7 @@
 #include "text/chat_template/jinja/objects.h"
 #include "text/chat_template/jinja/percent_format.h"
 #include "text/chat_template/jinja/printing.h"
+#include "text/chat_template/jinja/text_search.h"
 
 namespace inferflux::text::jinja {
 namespace {
@@ -207,7 +208,7 @@ bool Contains(Runtime& rt, const Value& container, const Value& item) {
     const Str* needle = item.AsStr();
     if (needle == nullptr) Raise("'in <string>' requires string as left operand, not {}", item.TypeName());
     rt.meter().Step(str->view().size() / 32);
-    return str->view().find(needle->view()) != std::string_view::npos;
+    return FindText(str->view(), needle->view()) != std::string_view::npos;
   }
   if (const DictData* dict = container.AsDict()) return dict->Find(item) != nullptr;
   const auto iterator = Iterate(rt, container);

@@ -1,5 +1,6 @@
 #include "text/chat_template/jinja/access.h"
 #include "text/chat_template/jinja/methods.h"
+#include "text/chat_template/jinja/text_search.h"
 #include "text/chat_template/jinja/unicode.h"
 
 namespace inferflux::text::jinja {
@@ -36,7 +37,7 @@ std::optional<int64_t> Locate(Runtime& rt, const Str& str, const Arguments& args
   rt.meter().Step(str.view().size() / 32);
   const Window window(str, args, 1);
   if (!window.valid) return std::nullopt;
-  const size_t at = from_right ? window.text.rfind(needle) : window.text.find(needle);
+  const size_t at = from_right ? RFindText(window.text, needle) : FindText(window.text, needle);
   if (at == std::string_view::npos) return std::nullopt;
   return static_cast<int64_t>(CountChars(str.view().substr(0, window.begin_byte + at)));
 }
@@ -60,8 +61,8 @@ Value Count(Runtime& rt, const Value& self, const Arguments& args) {
   if (!window.valid) return Value::Int(0);
   if (needle.empty()) return Value::Int(static_cast<int64_t>(CountChars(window.text)) + 1);
   int64_t count = 0;
-  for (size_t at = window.text.find(needle); at != std::string_view::npos; ++count) {
-    at = window.text.find(needle, at + needle.size());
+  for (size_t at = FindText(window.text, needle); at != std::string_view::npos; ++count) {
+    at = FindText(window.text, needle, at + needle.size());
   }
   return Value::Int(count);
 }

@@ -2,6 +2,7 @@
 
 #include "text/chat_template/jinja/methods.h"
 #include "text/chat_template/jinja/strings.h"
+#include "text/chat_template/jinja/text_search.h"
 
 namespace inferflux::text::jinja {
 namespace {
@@ -24,10 +25,10 @@ Ranges SplitAt(std::string_view text, std::string_view separator, int64_t max_sp
   RequireSeparator(separator);
   Ranges out;
   size_t begin = 0;
-  for (size_t at = text.find(separator); at != std::string_view::npos && max_splits != 0; --max_splits) {
+  for (size_t at = FindText(text, separator); at != std::string_view::npos && max_splits != 0; --max_splits) {
     out.emplace_back(begin, at);
     begin = at + separator.size();
-    at = text.find(separator, begin);
+    at = FindText(text, separator, begin);
   }
   out.emplace_back(begin, text.size());
   return out;
@@ -38,7 +39,7 @@ Ranges SplitAtFromRight(std::string_view text, std::string_view separator, int64
   Ranges out;
   size_t end = text.size();
   for (; max_splits != 0 && end >= separator.size(); --max_splits) {
-    const size_t at = text.rfind(separator, end - separator.size());
+    const size_t at = RFindText(text.substr(0, end), separator);
     if (at == std::string_view::npos) break;
     out.emplace_back(at + separator.size(), end);
     end = at;
@@ -88,7 +89,7 @@ Value Partition(Runtime& rt, const Value& self, const Arguments& args) {
   RequireSeparator(separator);
   rt.meter().Step(str.view().size() / 32);
   const size_t size = str.view().size();
-  const size_t at = from_right ? str.view().rfind(separator) : str.view().find(separator);
+  const size_t at = from_right ? RFindText(str.view(), separator) : FindText(str.view(), separator);
   const auto slice = [&](size_t begin, size_t end) { return MakeSlice(rt, str, begin, end); };
   if (at != std::string_view::npos) {
     return MakeTuple(rt, {slice(0, at), slice(at, at + separator.size()), slice(at + separator.size(), size)});

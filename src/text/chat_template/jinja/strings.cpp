@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "text/chat_template/jinja/html.h"
+#include "text/chat_template/jinja/text_search.h"
 #include "text/chat_template/jinja/traced_chars.h"
 
 namespace inferflux::text::jinja {
@@ -61,12 +62,12 @@ Value Replace(Runtime& rt, const Str& str, const Str& old, const Str& by, int64_
       done = byte += size;
     }
   } else {
-    for (size_t at = text.find(old.view()); at != std::string_view::npos && count != 0; --count) {
+    for (size_t at = FindText(text, old.view()); at != std::string_view::npos && count != 0; --count) {
       out.AppendSlice(str.text(), done, at);
       out.Append(by.text());
       rt.meter().Step();
       done = at + old.view().size();
-      at = text.find(old.view(), done);
+      at = FindText(text, old.view(), done);
     }
     if (done == 0) return str;
   }

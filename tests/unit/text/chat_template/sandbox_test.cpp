@@ -102,6 +102,21 @@ TEST(Sandbox, DeepSyntaxIsRefusedNotFollowed) {
   }
 }
 
+TEST(Sandbox, SearchingIsLinearForHostileTexts) {
+  // Comparing at every place would touch 10^11 bytes.
+  const std::string hay(1 << 20, 'a');
+  const std::string half(1 << 19, 'a');
+  const boost::json::object context = {{"hay", hay}, {"end", half + "b"}, {"start", "b" + half}};
+  EXPECT_EQ(
+      RenderText("{{ end in hay }}{{ hay.rfind(start) }}{{ hay.replace(end, '') == hay }}{{ hay.split(end)|length }}"
+                 "{{ hay.rsplit(start)|length }}{{ (start ~ hay).find(start) }}{{ (hay ~ end).rpartition(end)[2] }}",
+                 context)
+          .value_or("?"),
+      "False-1True110");
+}
+
+TEST(Sandbox, GroupedZerosAreBounded) { EXPECT_FALSE(RenderText("{{ '{:0400000000,}'.format(1) }}").has_value()); }
+
 TEST(Sandbox, IntegersOverflowIntoAnError) {
   for (const char* source : {"{{ 9223372036854775807 + 1 }}", "{{ 2 ** 64 }}", "{{ 9223372036854775807 * 2 }}",
                              "{{ -9223372036854775807 - 2 }}", "{{ 9223372036854775808 }}", "{{ ('9' * 30) | int }}",
