@@ -11,7 +11,7 @@ namespace {
 template <class Create>
 EngineMaker Native(Create create) {
   return [create](const EngineRequest& request) -> Result<std::unique_ptr<engine::InferenceBackend>> {
-    auto config = model::ReadModelConfig(*request.source);
+    auto config = model::ReadModelConfig(*request.source, request.context);
     if (!config) return Forward(config);
     engine::EngineOptions options{.context = request.context, .kv_bytes = request.kv_bytes};
     if (!request.kv_dtype.empty()) options.kv_dtype = request.kv_dtype;
