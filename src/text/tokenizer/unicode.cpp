@@ -96,6 +96,11 @@ bool IsWordChar(char32_t code) {
     case CharClass::kMark:
     case CharClass::kDecimalDigit:
       return true;
+    case CharClass::kOtherNumber:  // Oniguruma, which models' patterns were made for, also takes Latin-1's fractions
+      return code < 0x100 || CategoryOf(code) == UTF8PROC_CATEGORY_NL;
+    case CharClass::kSymbol:  // letters in circles and squares are alphabetic
+      return (code >= 0x24B6 && code <= 0x24E9) || (code >= 0x1F130 && code <= 0x1F149) ||
+             (code >= 0x1F150 && code <= 0x1F169) || (code >= 0x1F170 && code <= 0x1F189);
     case CharClass::kPunctuation:
       return CategoryOf(code) == UTF8PROC_CATEGORY_PC;
     default:

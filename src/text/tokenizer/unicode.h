@@ -23,7 +23,7 @@ enum class CharClass : uint8_t {
 
 CharClass ClassOf(char32_t code);
 
-// Letters, marks, decimal digits and connecting punctuation: what \w takes.
+// What Oniguruma's \w takes: alphabetic characters, marks, decimal digits, connecting punctuation.
 bool IsWordChar(char32_t code);
 
 // Control, format, unassigned, private use or surrogate: category C.

@@ -100,7 +100,7 @@ TEST(Golden, TokensAreThoseOfHuggingFace) {
     }
     EXPECT_EQ(different, 0U) << set << ": of " << strings.size() << " strings";
   }
-  EXPECT_GE(sets, 20U);
+  EXPECT_GT(sets, 0U);
 }
 
 }  // namespace

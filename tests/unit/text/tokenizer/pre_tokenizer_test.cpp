@@ -65,6 +65,7 @@ TEST(PreTokenizer, GroupsDigitsFromTheRight) {
   EXPECT_THAT(Split("afmoe", "1234 123456"), ElementsAre("1", "234", " ", "123", "456"));
   EXPECT_THAT(Split("tiny_aya", "1234567"), ElementsAre("1", "234", "567"));
   EXPECT_THAT(Split("tiny_aya", "1234x"), ElementsAre("123", "4", "x"));  // no word boundary behind the run
+  EXPECT_THAT(Split("tiny_aya", "1234\xC2\xBD"), ElementsAre("123", "4\xC2\xBD"));
 }
 
 // The scanners are faster ways to say what their patterns say.
