@@ -109,9 +109,10 @@ inline void ChunkTile(const Source* w, const ActivationChunk* x, float* sums, in
   }
 }
 
-// A format: its packed chunk, how one row reads it, how many rows do.
-template <class ChunkType, class PackedSource, class UnpackedSource>
+// A format: its packed chunk, how one row reads it, how many rows do, and how many of these make a tile.
+template <class ChunkType, class PackedSource, class UnpackedSource, int kRowsOfTile = kTileRows>
 struct Format {
+  static constexpr int kRows = kRowsOfTile;
   using Chunk = ChunkType;
   using Packed = PackedSource;
   using Unpacked = UnpackedSource;
@@ -128,7 +129,7 @@ using FormatQ8_0 = Format<ChunkQ8_0, PackedQ8_0, UnpackedBlocks<true>>;
 using FormatQ4_0 = Format<ChunkQ4_0, PackedQ4_0, UnpackedBlocks<false>>;
 using FormatQ4K = Format<ChunkQ4K, PackedQ4K, UnpackedChunk<8, true>>;
 using FormatQ5K = Format<ChunkQ5K, PackedQ5K, UnpackedChunk<8, true>>;
-using FormatQ6K = Format<ChunkQ6K, PackedQ6K, UnpackedChunk<16, false>>;
+using FormatQ6K = Format<ChunkQ6K, PackedQ6K, UnpackedChunk<16, false>, kFineTileRows>;
 
 inline int BlocksInChunk(int64_t inputs, int64_t chunk) {
   return static_cast<int>(std::min<int64_t>(kBlocks, inputs / kBlock - chunk * kBlocks));
@@ -193,10 +194,10 @@ void RowsProduct(const ProductTask& task) {
       }
       const ActivationChunk* x = task.activations + c * task.activation_rows;
       int64_t r = 0;
-      for (; r + kTileRows <= task.rows; r += kTileRows) {
-        RowTile<F, kTileRows>(unpacked, panels, x + r, blocks, sums + r * kStride, kStride);
+      for (; r + F::kRows <= task.rows; r += F::kRows) {
+        RowTile<F, F::kRows>(unpacked, panels, x + r, blocks, sums + r * kStride, kStride);
       }
-      LastRows<F>(std::make_index_sequence<kTileRows - 1>{}, task.rows - r, unpacked, panels, x + r, blocks,
+      LastRows<F>(std::make_index_sequence<F::kRows - 1>{}, task.rows - r, unpacked, panels, x + r, blocks,
                   sums + r * kStride, kStride);
     }
     for (int64_t r = 0; r < task.rows; ++r) {

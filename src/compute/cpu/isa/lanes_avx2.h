@@ -23,6 +23,7 @@ using Pairs = Ints;    // 16 x 2 int16
 
 constexpr int kTileRows = 3;
 constexpr int kTilePanels = 1;
+constexpr int kFineTileRows = 3;
 constexpr int kFloatRows = 4;
 constexpr int kFloatPanels = 1;
 constexpr int32_t kSignedOffset = 0;  // DotSigned takes signed weights as they are

@@ -19,6 +19,7 @@ using Pairs = __m512i;  // 16 x 2 int16
 
 constexpr int kTileRows = 6;  // of an int8 product: kTileRows * kTilePanels dot products and as many totals
 constexpr int kTilePanels = 2;
+constexpr int kFineTileRows = 5;  // the same with a scale for each 16 inputs: six would spill
 constexpr int kFloatRows = 8;
 constexpr int kFloatPanels = 2;
 constexpr int32_t kSignedOffset = 128;

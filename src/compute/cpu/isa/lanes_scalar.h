@@ -22,6 +22,7 @@ using Quad = const int8_t*;
 
 constexpr int kTileRows = 2;
 constexpr int kTilePanels = 1;
+constexpr int kFineTileRows = 2;
 constexpr int kFloatRows = 2;
 constexpr int kFloatPanels = 1;
 constexpr int32_t kSignedOffset = 0;
