@@ -1,5 +1,6 @@
 """Starts and ends the server under test, and looks into it."""
 
+import atexit
 import os
 import re
 import signal
@@ -41,6 +42,7 @@ class ServerProcess:
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen([*command, *flags], stderr=log, stdout=log, stdin=subprocess.DEVNULL,
                                             env=clean_environment(**(environment or {})))
+        atexit.register(self.kill)  # also where a test fails before it stops the server
         try:
             self._await(lambda: port_file.exists(), "the port file")
             self.url = port_file.read_text().strip()
