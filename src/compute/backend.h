@@ -42,7 +42,7 @@ concept Backend = requires(typename B::Context& context, const typename B::Buffe
   // Parts are stacked along their outputs and share their input: fused QKV and gate/up. Parts may differ in type.
   { B::LoadMatrix(context, parts) } -> std::same_as<Result<typename B::Matrix>>;
   { B::LoadTable(context, host) } -> std::same_as<Result<typename B::Table>>;
-  { B::Describe(matrix) } -> std::same_as<std::string>;  // the kernel that was chosen, for --explain-plan
+  { B::Describe(matrix) } -> std::same_as<std::string>;  // the kernel that was chosen, for the log
 
   // --- a step ---
   { B::LoadBatch(context, geometry) } -> std::same_as<typename B::Batch>;

@@ -27,7 +27,7 @@ struct EngineInfo {
   int64_t kv_tokens = 0;        // tokens that the whole KV budget holds
   int32_t max_sequences = 0;    // live at once
   bool batch_invariant = false;
-  std::vector<std::string> plan;  // one line a product: which kernel runs it (--explain-plan)
+  std::vector<std::string> plan;  // one line a product: which kernel runs it; logged at debug level
 };
 
 struct KvUsage {

@@ -23,7 +23,7 @@ TASKS = {
 _TEXT = """# InferFlux Tiny
 
 The chat model that InferFlux carries, so that everything it does can be shown on a model that really answers; and a draft of it
-with the same tokeniser, for speculative decoding. Both were trained from nothing by `tools/tiny/train.sh` on synthetic conversations
+with the same tokeniser, for speculative decoding. Both were trained from nothing by the steps of `tools/tiny/train.sh` on synthetic conversations
 that this project makes itself; no outside text and no other model took part. Apache-2.0, like the project.
 
 It knows a handful of skills (below), in English, and nothing else: treat every other answer as noise.
