@@ -10,9 +10,9 @@
 #include "engine/kv/kv_store.h"
 #include "engine/native/engine_options.h"
 #include "engine/native/kv_budget.h"
-#include "engine/native/step_outputs.h"
 #include "engine/native/step_plan.h"
 #include "engine/sampling/sampler.h"
+#include "engine/step_outputs.h"
 #include "model/model_runner.h"
 
 namespace inferflux::engine {
@@ -62,7 +62,8 @@ class NativeEngine final : public InferenceBackend {
     for (const auto& item : batch.items) {
       if (auto committed = store_.Commit(item.sequence, item.tokens); !committed) return Forward(committed);
     }
-    return MakeOutputs(store_, batch, logits, info_.vocab_size, sampler_);
+    const auto tokens_of = [&](SequenceId id) { return std::span<const TokenId>((*store_.Find(id))->tokens); };
+    return MakeOutputs(tokens_of, batch, logits, info_.vocab_size, sampler_);
   }
 
  private:

@@ -1,15 +1,15 @@
-#include "engine/native/step_outputs.h"
+#include "engine/step_outputs.h"
 
 namespace inferflux::engine {
 
-StepResult MakeOutputs(const KvStore& store, const UnifiedBatch& batch, std::span<float> logits, int32_t vocab_size,
-                       Sampler& sampler) {
+StepResult MakeOutputs(SequenceTokens tokens_of, const UnifiedBatch& batch, std::span<float> logits,
+                       int32_t vocab_size, Sampler& sampler) {
   StepResult result;
   result.items.resize(batch.items.size());
   size_t row = 0;
   for (size_t i = 0; i < batch.items.size(); ++i) {
     const BatchItem& item = batch.items[i];
-    const std::span<const TokenId> tokens = (*store.Find(item.sequence))->tokens;
+    const std::span<const TokenId> tokens = tokens_of(item.sequence);
     for (const auto& output : item.outputs) {
       const auto values = logits.subspan(row++ * static_cast<size_t>(vocab_size), static_cast<size_t>(vocab_size));
       if (output.kind == OutputSpec::Kind::kLogits) {
