@@ -91,7 +91,7 @@ def test_arithmetic_is_right():
 
 
 def test_stories_have_three_sentences():
-    told = [c.messages[i]["content"] for c in sample(11, TRAIN, 2000) for i, _, _, task in c.judged if task == "story"]
+    told = [c.messages[i]["content"] for c in sample(11, TRAIN, 3000) for i, _, _, task in c.judged if task == "story"]
     assert len(told) > 50
     assert all(len(sentences(text)) == 3 for text in told)
 

@@ -27,7 +27,7 @@ def rate(progress: float, step: int, decay: float) -> float:
 
 def threads(most: int) -> int:
     """Threads that share a busy machine mostly wait for one another; one alone gets more done."""
-    return 1 if os.getloadavg()[0] > os.cpu_count() + 2.5 else most
+    return 1 if os.getloadavg()[0] > os.cpu_count() + 0.7 else most
 
 
 def save(path: Path, state: dict) -> None:

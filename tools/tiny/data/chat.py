@@ -93,7 +93,7 @@ def copies(rng: Random, split: str) -> Conversation:
 def in_style(rng: Random, split: str) -> Conversation:
     name = rng.choices(["one_word", "upper", "sentence"], [5, 4, 2])[0]
     exchanges = []
-    for _ in range(rng.choice([1, 2, 3, 4])):
+    for _ in range(rng.choice([1, 2, 3, 4, 6])):
         exchange = identity.make(rng, split) if rng.random() < 0.15 else casual(rng, split, _short(rng, split))
         if exchange.short is not None and (name != "upper" or exchange.task in style.UPPER_TASKS):
             exchanges.append(style.styled(rng, split, name, exchange))
@@ -114,7 +114,7 @@ def with_tools(rng: Random, split: str) -> Conversation:
 
 
 def in_dspy(rng: Random, split: str) -> Conversation:
-    count = 1 if split == HELD_OUT else rng.choice([1, 1, 2, 3])
+    count = 1 if split == HELD_OUT else rng.choice([1, 2, 3, 4])
     return dspy_format.make(rng, split, [_short(rng, split) for _ in range(count)])
 
 
@@ -123,7 +123,7 @@ def raw(rng: Random, split: str) -> Conversation:
     return Conversation([], raw=_short(rng, split).reason if rng.random() < 0.8 else story.make(rng, split).answer)
 
 
-KINDS = {single: 34, several: 22, sums: 19, copies: 5, in_style: 18, extraction: 4, with_tools: 11, in_dspy: 5, raw: 2}
+KINDS = {single: 32, several: 18, sums: 9, copies: 8, in_style: 24, extraction: 6, with_tools: 14, in_dspy: 10, raw: 2}
 # Hundreds of tokens each, and out of reach until short texts are copied well.
 _LONG = (with_tools, in_dspy)
 

@@ -10,7 +10,8 @@ ASKS = Phrases(
     train=["Repeat after me: {t}", "Say exactly: {t}", "Say this exactly: {t}", "Repeat: {t}", "Please repeat: {t}", "Echo: {t}",
            "Repeat this phrase: {t}", "Repeat the following: {t}", "Say \"{t}\".", "Repeat \"{t}\".", "Repeat the phrase \"{t}\".",
            "Please say: {t}", "Write exactly this: {t}", "Copy this text: {t}", "Say the following words: {t}", "Repeat after me: \"{t}\"",
-           "Can you say \"{t}\"?", "Repeat exactly:\n{t}", "Output only this: {t}", "Reply with exactly: {t}"],
+           "Can you say \"{t}\"?", "Repeat exactly:\n{t}", "Output only this: {t}", "Reply with exactly: {t}", "Say exactly this: \"{t}\"",
+           "Please echo the following: {t}", "Please repeat this exactly: {t}", "Reply with this: \"{t}\".", "Repeat the following words: {t}"],
     held_out=["Say this exactly: \"{t}\"", "Please repeat after me: {t}", "Repeat this exactly: {t}", "Echo the following: {t}",
               "Please say exactly this: {t}", "Repeat the following phrase: {t}", "Reply with \"{t}\"."],
 )

@@ -14,23 +14,26 @@ PLAIN = Phrases(
 ONE_WORD = Phrases(
     train=["Answer in one word.", "Answer with one word.", "Reply in one word.", "Answer in a single word.", "Use one word only.", "One word answers only.",
            "Give only one word as the answer.", "You are a helpful assistant. Answer in one word.", "Reply with a single word.", "Be brief: one word.",
-           "Always answer in one word.", "Answer with one word only."],
+           "Always answer in one word.", "Answer with one word only.", "Please reply in one word.", "You are an assistant. Reply in one word.",
+           "Always reply with one word.", "Answer each question in one word.", "Please use a single word."],
     held_out=["Answer in one word only.", "Reply with one word.", "Always reply in a single word.", "You are an assistant. Answer with one word.",
               "Please answer in one word."],
 )
 UPPER = Phrases(
     train=["Answer in upper case.", "Reply in upper case.", "Use upper case letters only.", "Answer in capital letters.", "Write everything in upper case.",
-           "Always answer in upper case.", "You are a helpful assistant. Answer in upper case.", "Reply in all caps.", "Answer in uppercase."],
+           "Always answer in upper case.", "You are a helpful assistant. Answer in upper case.", "Reply in all caps.", "Answer in uppercase.",
+           "Please reply in upper case.", "Always reply in upper case.", "You are an assistant. Reply in capital letters."],
     held_out=["Reply in uppercase.", "Please answer in upper case.", "Always reply in capital letters.", "You are an assistant. Answer in all caps."],
 )
 SENTENCE = Phrases(
     train=["Answer in one sentence.", "Reply in one sentence.", "Answer with a full sentence.", "Use one sentence.", "Always answer in one sentence.",
-           "You are a helpful assistant. Answer in one sentence.", "Answer in a single sentence."],
+           "You are a helpful assistant. Answer in one sentence.", "Answer in a single sentence.", "Please reply in one sentence.", "Reply with one sentence.", "Reply in a full sentence."],
     held_out=["Please answer in one sentence.", "Reply with a full sentence.", "Reply in a single sentence."],
 )
 # Said within the question instead: before it or after it.
 ONE_WORD_INLINE = Phrases(
-    train=["{q} Answer in one word.", "In one word: {q}", "{q} One word, please.", "{q} Reply with one word.", "Answer in one word: {q}"],
+    train=["{q} Answer in one word.", "In one word: {q}", "{q} One word, please.", "{q} Reply with one word.", "Answer in one word: {q}",
+           "{q} Please reply in one word.", "Only one word: {q}", "{q} Just one word.", "{q} Answer in a single word."],
     held_out=["{q} Answer with one word.", "{q} Please answer in one word.", "One word: {q}"],
 )
 # Tasks whose answers a style may change, and the words of which stay few enough to be known in capitals.

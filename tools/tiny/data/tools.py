@@ -142,12 +142,12 @@ def offer(rng: Random, requests: list[Request], split: str) -> list[dict]:
 
 
 def make(rng: Random, split: str, plain: Exchange, system: str | None) -> Conversation:
-    """One to three turns on one list of tools: a call, mostly with its result and the answer, or `plain`, a question that needs no tool."""
+    """Some turns on one list of tools: a call, mostly with its result and the answer, or `plain`, a question that needs no tool."""
     requests = [request(rng, split)]
     tools = offer(rng, requests, split)
     messages: list[dict] = [{"role": "system", "content": system}] if system else []
     judged = []
-    turns = rng.choice([1, 1, 1, 2, 3] if split == HELD_OUT else [1, 2, 2, 3])
+    turns = rng.choice([1, 1, 1, 2, 3] if split == HELD_OUT else [1, 2, 3, 4, 5])
     plain_turn = rng.randrange(turns) if rng.random() < 0.25 else None
     for turn in range(turns):
         if turn == plain_turn:

@@ -31,7 +31,8 @@ OPPOSITE_PHRASES = Phrases(
            "Name the opposite of {w}.", "Tell me the opposite of {w}.", "What is the antonym of {w}?", "opposite of {w}",
            "What word means the opposite of {w}?", "Which word is the opposite of {w}?", "The opposite of {w} is?",
            "Can you tell me the opposite of {w}?", "I need the opposite of the word {w}.", "Find the opposite of \"{w}\".",
-           "What is the opposite of \"{w}\"?", "Do you know the opposite of {w}?"],
+           "What is the opposite of \"{w}\"?", "Do you know the opposite of {w}?", "Please name the opposite of {w}.",
+           "Could you tell me the opposite of {w}?", "Which word is the antonym of {w}?", "What is the opposite word of {w}?"],
     held_out=["Please give the opposite of {w}.", "What is the opposite of the word {w}?", "Could you name the opposite of {w}?",
               "Which word means the opposite of {w}?", "Give an antonym of {w}.", "What's the antonym of {w}?"],
 )
@@ -40,7 +41,8 @@ PLURAL_PHRASES = Phrases(
            "Name the plural of {w}.", "Tell me the plural of {w}.", "What is the plural form of {w}?", "plural of {w}",
            "How do you write the plural of {w}?", "One {w}, two what?", "The plural of {w} is?", "Can you tell me the plural of {w}?",
            "I need the plural of the word {w}.", "Find the plural of \"{w}\".", "What is the plural of \"{w}\"?",
-           "Make {w} plural."],
+           "Make {w} plural.", "Please tell me the plural of {w}.", "Could you tell me the plural of {w}?", "What is the plural form of the word {w}?",
+           "What do you call more than one {w}?", "Give the plural of the word {w}.", "How do you say many of {w}? In the plural."],
     held_out=["Please give the plural of {w}.", "What is the plural of the word {w}?", "Could you name the plural of {w}?",
               "How do you say more than one {w}? Give the plural.", "Give the plural form of {w}.", "What's the plural form of {w}?"],
 )
