@@ -8,11 +8,13 @@
 #include <numeric>
 #include <optional>
 
+#include "apps/inferflux_bench/profiled_cpu.h"
 #include "apps/inferflux_bench/report.h"
 #include "apps/inferflux_bench/synthetic_model.h"
 #include "apps/inferflux_bench/workload.h"
 #include "base/usable_cores.h"
 #include "engine/native/create_cpu_engine.h"
+#include "engine/native/native_engine.h"
 #include "formats/gguf/gguf_file.h"
 #include "model/families/family.h"
 
@@ -31,6 +33,7 @@ struct Options {
   int repetitions = 3;
   std::string kv = "fp16";
   std::string output = "table";
+  bool profile = false;
 };
 
 std::vector<Workload> TestsOf(const Options& options) {
@@ -85,7 +88,11 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   engine_options.max_sequences = std::max(engine_options.max_sequences, most);
 
   ThreadPool pool(options.threads > 0 ? options.threads : UsableCores());
-  auto engine = engine::CreateCpuEngine(pool, std::move(*config), *source, engine_options);
+  Profile profile;
+  auto engine = options.profile ? engine::CreateNativeEngine<ProfiledCpu>(
+                                      std::make_unique<ProfiledCpu::Context>(pool, *isa, profile), std::move(*config),
+                                      *source, engine_options)
+                                : engine::CreateCpuEngine(pool, std::move(*config), *source, engine_options);
   if (!engine) return Forward(engine);
   auto meter = CeilingMeter::Create(pool, compute::cpu::KernelsFor(*isa));
   if (!meter) return Forward(meter);
@@ -93,10 +100,11 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   std::vector<Row> rows;
   Ceilings before = meter->Measure(1.0);
   for (const Workload& test : tests) {
-    const auto seconds = Time(**engine, test, options.repetitions);
+    const auto seconds = Time(**engine, test, options.repetitions, profile);
     if (!seconds) return tl::make_unexpected(seconds.error());
     const Ceilings after = meter->Measure(1.0);
-    const Bound bound = LeastTime(work, test, Mean(before, after));
+    const Ceilings ceilings = Mean(before, after);
+    const Bound bound = LeastTime(work, test, ceilings);
     before = after;
     Row row = MakeRow(test, *seconds, bound.seconds);
     row.bound = bound.name;
@@ -105,6 +113,7 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
     row.threads = pool.workers();
     row.model = name;
     row.type = options.shape.empty() ? (*source)->commonest_type() : options.type;
+    if (options.profile) row.profile = profile.Lines(std::accumulate(seconds->begin(), seconds->end(), 0.0), ceilings);
     rows.push_back(std::move(row));
   }
   return rows;
@@ -162,6 +171,7 @@ int main(int argc, char** argv) {
   app.add_option("--kv", options.kv, "KV element type")
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
       ->capture_default_str();
+  app.add_flag("--profile", options.profile, "print where each test's time goes, operation by operation");
   app.add_option("-o,--output", options.output, "how to print")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/inferflux_bench/profile.h"
+
 namespace inferflux::apps {
 
 struct Row {
@@ -17,6 +19,7 @@ struct Row {
   int threads = 0;
   std::string model;
   std::string type;
+  std::vector<ProfileLine> profile;  // empty: not asked for
 };
 
 std::string Table(const std::vector<Row>& rows);

@@ -90,12 +90,14 @@ std::string Workload::name() const {
   return out;
 }
 
-Result<std::vector<double>> Time(engine::InferenceBackend& engine, const Workload& test, int repetitions) {
+Result<std::vector<double>> Time(engine::InferenceBackend& engine, const Workload& test, int repetitions,
+                                 Profile& profile) {
   Sequences sequences(engine, test.batch);
   if (auto opened = sequences.Open(); !opened) return Forward(opened);
   if (auto filled = sequences.Prefill(0, test.depth); !filled) return Forward(filled);
   std::vector<double> seconds;
   for (int r = 0; r <= repetitions; ++r) {
+    if (r == 1) profile.Clear();
     const auto start = Clock::now();
     auto ran = test.prompt > 0 ? sequences.Prefill(test.depth, test.prompt) : sequences.Decode(test.depth, test.decode);
     if (!ran) return Forward(ran);

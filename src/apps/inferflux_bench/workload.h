@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/inferflux_bench/profile.h"
 #include "apps/inferflux_bench/work_model.h"
 #include "engine/inference_backend.h"
 
@@ -21,7 +22,9 @@ struct Workload {
 };
 
 // Seconds of each repetition, after one that warms up. Sequences are made anew, so nothing comes from a prefix cache.
-Result<std::vector<double>> Time(engine::InferenceBackend& engine, const Workload& test, int repetitions);
+// `profile`, which the engine may write to, then holds what is of these repetitions only.
+Result<std::vector<double>> Time(engine::InferenceBackend& engine, const Workload& test, int repetitions,
+                                 Profile& profile);
 
 // What the whole test takes at least.
 Bound LeastTime(const WorkModel& work, const Workload& test, const Ceilings& ceilings);

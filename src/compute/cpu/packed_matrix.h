@@ -27,6 +27,8 @@ struct PackedMatrix {
   std::vector<PackedPart> parts;
   host::Pages pages;
   std::string description;
+
+  size_t bytes() const { return pages.size(); }
 };
 
 // Types that have a packed format of their own; all others are decoded to F32 panels.
@@ -45,6 +47,11 @@ constexpr bool HasPanels(formats::TensorType type) {
     default:
       return false;
   }
+}
+
+// Whether products with it multiply bytes; floats otherwise.
+constexpr bool IsInt8(PanelFormat format) {
+  return format != PanelFormat::kF32 && format != PanelFormat::kF16 && format != PanelFormat::kBf16;
 }
 
 PanelFormat FormatOf(formats::TensorType type);

@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include "apps/inferflux_bench/profiled_cpu.h"
 #include "apps/inferflux_bench/report.h"
 #include "apps/inferflux_bench/synthetic_model.h"
 #include "apps/inferflux_bench/workload.h"
 #include "base/cpu_features.h"
 #include "engine/native/create_cpu_engine.h"
+#include "engine/native/native_engine.h"
 #include "model/families/family.h"
 
 namespace inferflux::apps {
@@ -50,12 +52,55 @@ TEST(InferfluxBenchTest, MakesModelsThatLoadAndRun) {
     auto engine = engine::CreateCpuEngine(pool, *config, *source, {.context = 128, .kv_bytes = 8 << 20});
     ASSERT_TRUE(engine) << engine.error().message;
     for (const Workload& test : {Workload{.prompt = 33}, Workload{.decode = 3, .depth = 40, .batch = 2}}) {
-      const auto seconds = Time(**engine, test, 2);
+      Profile none;
+      const auto seconds = Time(**engine, test, 2, none);
       ASSERT_TRUE(seconds) << seconds.error().message;
       ASSERT_EQ(seconds->size(), 2u);
       EXPECT_GT(seconds->front(), 0.0);
     }
   }
+}
+
+// 3 GB in a second, of 6 that the machine could read; the time that no operation had is told too.
+TEST(InferfluxBenchTest, ProfilesHoldEachOperationAgainstItsOwnCeiling) {
+  Profile profile;
+  profile.Add("rope", 0.25, {});
+  for (int call = 0; call < 2; ++call) profile.Add("product", 0.5, {.bytes = 1.5e9, .int8_operations = 1e9});
+  const auto lines = profile.Lines(2.0, {.read_bytes = 6e9, .int8_operations = 1e12, .float_operations = 1e11});
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0].operation, "product");
+  EXPECT_EQ(lines[0].calls, 2);
+  EXPECT_NEAR(lines[0].time_share, 0.5, 1e-9);
+  EXPECT_NEAR(lines[0].ceiling_share, 0.5, 1e-9);
+  EXPECT_EQ(lines[1].operation, "rope");
+  EXPECT_EQ(lines[1].ceiling_share, 0.0);
+  EXPECT_EQ(lines[2].operation, "between operations");
+  EXPECT_NEAR(lines[2].time_share, 0.375, 1e-9);
+}
+
+// The clock is around every operation of a step, so nearly all of its time has a name.
+TEST(InferfluxBenchTest, ProfilesAWholeStep) {
+  const auto synthetic = SyntheticModel::Make("tiny", "Q4_K_M");
+  ASSERT_TRUE(synthetic) << synthetic.error().message;
+  auto source = model::ModelSource::Open(synthetic->path());
+  auto config = model::ReadModelConfig(**source);
+  ThreadPool pool(1);
+  Profile profile;
+  auto engine =
+      engine::CreateNativeEngine<ProfiledCpu>(std::make_unique<ProfiledCpu::Context>(pool, *SelectCpuIsa(), profile),
+                                              *config, *source, {.context = 128, .kv_bytes = 8 << 20});
+  ASSERT_TRUE(engine) << engine.error().message;
+  const auto seconds = Time(**engine, Workload{.prompt = 64}, 1, profile);
+  ASSERT_TRUE(seconds) << seconds.error().message;
+  const auto lines = profile.Lines(seconds->front(), {1e9, 1e9, 1e9});
+  EXPECT_LT(lines.back().time_share, 0.5);
+  int64_t attended = 0, products = 0;
+  for (const ProfileLine& line : lines) {
+    if (line.operation == "attend") attended += line.calls;
+    if (line.operation.find("packed as") != std::string::npos) products += line.calls;
+  }
+  EXPECT_EQ(attended, 4);          // layers
+  EXPECT_EQ(products, 4 * 4 + 1);  // qkv, output, gate and up, down; logits
 }
 
 TEST(InferfluxBenchTest, RefusesUnknownShapesAndTypes) {
