@@ -39,7 +39,25 @@ inline void ForBlocks(const AttentionTask<T>& task, int span, Range range, F f) 
   }
 }
 
-// scores[m][at] = q[m] . key, for whole groups of 16 positions around `range`.
+// What is needed soon, asked for piece by piece while there is work on something else: keys and values lie in blocks
+// too short for the machine to see a stream in them.
+class Ahead {
+ public:
+  Ahead() = default;
+  template <class T>
+  Ahead(const T* data, int64_t count)
+      : at_(reinterpret_cast<const char*>(data)), end_(at_ + count * static_cast<int64_t>(sizeof(T))) {}
+
+  void Fetch(int64_t bytes) {
+    for (const char* to = std::min(end_, at_ + bytes); at_ < to; at_ += 64) __builtin_prefetch(at_, 0, 2);
+  }
+
+ private:
+  const char* at_ = nullptr;
+  const char* end_ = nullptr;
+};
+
+// scores[m][at] = q[m] . key, for whole groups of 16 positions around `range`. The first queries also fetch the values.
 template <int M, class T>
 inline void Scores(const AttentionTask<T>& task, int query, int span, Range range) {
   const float* q = task.q + int64_t{query} * task.head_dim;
@@ -47,19 +65,22 @@ inline void Scores(const AttentionTask<T>& task, int query, int span, Range rang
   range.begin -= range.begin % std::min(task.block_size, kLanes);  // where a group of keys begins
   ForBlocks(task, span, range, [&](int block, int inside, int at, int count) {
     const T* keys = task.keys[block] + inside / kLanes * group;
+    const int64_t width = PaddedHead(task.head_dim);
+    Ahead ahead = query == 0 ? Ahead(task.values[block] + inside * width, count * width) : Ahead();
+    const auto run = [&]<int N>(int n) {
+      constexpr int kDims = 16;  // between two fetches
+      FloatTile<M, N> tile;
+      tile.Clear();
+      for (int d = 0; d < task.head_dim; d += kDims) {
+        ahead.Fetch(int64_t{N} * kDims * kLanes * static_cast<int64_t>(sizeof(T)));
+        tile.Run(q + d, task.head_dim, keys + int64_t{d} * kLanes, kLanes, group, std::min(kDims, task.head_dim - d));
+      }
+      tile.Store(task.scores + at + n, kScoreStride);
+      keys += N * group;
+    };
     int n = 0;
-    for (; n + kLanes < count; n += 2 * kLanes, keys += 2 * group) {
-      FloatTile<M, 2> tile;
-      tile.Clear();
-      tile.Run(q, task.head_dim, keys, kLanes, group, task.head_dim);
-      tile.Store(task.scores + at + n, kScoreStride);
-    }
-    if (n < count) {
-      FloatTile<M, 1> tile;
-      tile.Clear();
-      tile.Run(q, task.head_dim, keys, kLanes, group, task.head_dim);
-      tile.Store(task.scores + at + n, kScoreStride);
-    }
+    for (; n + kLanes < count; n += 2 * kLanes) run.template operator()<2>(n);
+    if (n < count) run.template operator()<1>(n);
   });
 }
 
@@ -92,22 +113,41 @@ inline void Softmax(float* scores, Range range, float softcap, float* highest, f
   *total = hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-// out[m] += the values of `range`, weighted, positions upwards.
+// The keys of the stretch that lies one span after this one, where there is one.
+template <class T>
+inline Ahead NextKeys(const AttentionTask<T>& task, int position, int count) {
+  position += kSpan;
+  if (position > task.last[task.queries - 1]) return {};
+  const int64_t group = int64_t{task.head_dim} * kLanes;
+  return {task.keys[position / task.block_size] + position % task.block_size / kLanes * group,
+          (count + kLanes - 1) / kLanes * group};
+}
+
+// out[m] += the values of `range`, weighted, positions upwards. The first queries also fetch the next span's keys.
 template <int M, class T>
-inline void Values(const AttentionTask<T>& task, const float* weights, int span, Range range, float* out) {
+inline void Values(const AttentionTask<T>& task, const float* weights, int span, Range range, bool first, float* out) {
   const int64_t width = PaddedHead(task.head_dim);
   if (range.empty()) return;
   const auto run = [&]<int N>(int64_t column) {
     FloatTile<M, N> tile;
     tile.Load(out + column, width);
     ForBlocks(task, span, range, [&](int block, int inside, int at, int count) {
-      tile.Run(weights + at, kScoreStride, task.values[block] + inside * width + column, width, kLanes, count);
+      constexpr int kRows = 8;  // between two fetches
+      Ahead ahead = first && column == 0 ? NextKeys(task, span * kSpan + at, count) : Ahead();
+      const T* values = task.values[block] + inside * width + column;
+      for (int i = 0; i < count; i += kRows) {
+        ahead.Fetch(kRows * width * static_cast<int64_t>(sizeof(T)));
+        tile.Run(weights + at + i, kScoreStride, values + i * width, width, kLanes, std::min(kRows, count - i));
+      }
     });
     tile.Store(out + column, width);
   };
+  constexpr int kWide = std::clamp(kFloatSums / M, 1, 4);  // as many columns as there are registers for their sums
   int64_t column = 0;
-  for (; column + 2 * kLanes <= width; column += 2 * kLanes) run.template operator()<2>(column);
-  if (column < width) run.template operator()<1>(column);
+  for (; column + kWide * kLanes <= width; column += kWide * kLanes) run.template operator()<kWide>(column);
+  if constexpr (kWide > 1) {
+    for (; column < width; column += kLanes) run.template operator()<1>(column);
+  }
 }
 
 template <int M, class T>
@@ -132,14 +172,14 @@ inline void SpanTile(const AttentionTask<T>& task, int query, int span, const At
   }
   // Queries never touch a value that they do not see, not even with weight zero. Positions stay in order for each.
   const auto alone = [&](int m, Range range) {
-    Values<1>(task, task.scores + m * kScoreStride, span, range, values + m * width);
+    Values<1>(task, task.scores + m * kScoreStride, span, range, false, values + m * width);
   };
   if (all.empty()) {
     for (int m = 0; m < M; ++m) alone(m, seen[m]);
     return;
   }
   for (int m = 0; m < M; ++m) alone(m, {seen[m].begin, all.begin});
-  Values<M>(task, task.scores, span, all, values);
+  Values<M>(task, task.scores, span, all, query == 0, values);
   for (int m = 0; m < M; ++m) alone(m, {all.end, seen[m].end});
 }
 

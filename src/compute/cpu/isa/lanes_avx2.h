@@ -26,6 +26,7 @@ constexpr int kTilePanels = 1;
 constexpr int kFineTileRows = 3;
 constexpr int kFloatRows = 4;
 constexpr int kFloatPanels = 1;
+constexpr int kFloatSums = 4;
 constexpr int32_t kSignedOffset = 0;  // DotSigned takes signed weights as they are
 
 inline __m256i Load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }

@@ -22,6 +22,7 @@ constexpr int kTilePanels = 2;
 constexpr int kFineTileRows = 5;  // the same with a scale for each 16 inputs: six would spill
 constexpr int kFloatRows = 8;
 constexpr int kFloatPanels = 2;
+constexpr int kFloatSums = 16;  // sums that a tile of floats may hold in registers
 constexpr int32_t kSignedOffset = 128;
 
 inline Ints ZeroInts() { return _mm512_setzero_si512(); }

@@ -25,6 +25,7 @@ constexpr int kTilePanels = 1;
 constexpr int kFineTileRows = 2;
 constexpr int kFloatRows = 2;
 constexpr int kFloatPanels = 1;
+constexpr int kFloatSums = 4;
 constexpr int32_t kSignedOffset = 0;
 
 // { f(0), f(1), ... }
