@@ -45,7 +45,7 @@ std::string FlagName(const Key& key) {
 void AddFlags(CLI::App& app, Program program, FlagValues& out) {
   app.add_option("--config", out.file, "YAML file to read settings from (or INFERFLUX_CONFIG)")->type_name("FILE");
   if ((program & kServer) != 0) {
-    app.add_option("--model", out.models, "GGUF file to serve, or ID=FILE; may be repeated; the first is the default")
+    app.add_option("--model", out.models, "GGUF file or Hugging Face directory to serve, or ID=PATH; may be repeated; the first is the default")
         ->type_name("[ID=]FILE")
         ->allow_extra_args(false);
   }

@@ -5,6 +5,17 @@
 #include <utility>
 
 namespace inferflux::config {
+namespace {
+
+// A file's name without ".gguf", or a directory's: the dots of "Qwen2.5-0.5B" are no suffix.
+std::string IdOf(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::path name = std::filesystem::absolute(path, ignored).lexically_normal();
+  if (!name.has_filename()) name = name.parent_path();  // "DIR/"
+  return name.extension() == ".gguf" ? name.stem().string() : name.filename().string();
+}
+
+}  // namespace
 
 Result<ModelSetting> ParseModelSetting(std::string_view text, std::string origin) {
   ModelSetting out;
@@ -16,7 +27,7 @@ Result<ModelSetting> ParseModelSetting(std::string_view text, std::string origin
     if (out.id.empty()) return Fail(ErrorCode::kInvalidArgument, "{}: the id before '=' is empty", out.origin);
   }
   out.path = text;
-  if (out.path.empty()) return Fail(ErrorCode::kInvalidArgument, "{}: a model needs the path of its file", out.origin);
+  if (out.path.empty()) return Fail(ErrorCode::kInvalidArgument, "{}: a model needs the path of its file or directory", out.origin);
   return out;
 }
 
@@ -24,7 +35,7 @@ Status CompleteModels(std::vector<ModelSetting>& models) {
   std::set<std::string> ids;
   const ModelSetting* chosen = nullptr;
   for (ModelSetting& model : models) {
-    if (model.id.empty()) model.id = std::filesystem::path(model.path).stem().string();
+    if (model.id.empty()) model.id = IdOf(model.path);
     if (!ids.insert(model.id).second) {
       return Fail(ErrorCode::kInvalidArgument, "{}: the model id '{}' is used twice; give one of them another id",
                   model.origin, model.id);

@@ -23,7 +23,7 @@ Result<std::shared_ptr<const ModelSource>> OpenGguf(const std::string& path) {
                        .cols = static_cast<int64_t>(tensor.dims[0]),
                        .data = tensor.data});
   }
-  return std::make_shared<const ModelSource>(path, (*file)->metadata(), std::move(tensors), *file);
+  return std::make_shared<const ModelSource>(path, "gguf", (*file)->metadata(), std::move(tensors), *file);
 }
 
 }  // namespace
@@ -33,9 +33,12 @@ Result<std::shared_ptr<const ModelSource>> ModelSource::Open(const std::string& 
   return std::filesystem::is_directory(path, ignored) ? OpenHuggingFace(path) : OpenGguf(path);
 }
 
-ModelSource::ModelSource(std::string path, formats::GgufMetadata metadata, std::vector<compute::HostMatrix> tensors,
-                         std::shared_ptr<const void> owner)
-    : path_(std::move(path)), metadata_(std::move(metadata)), owner_(std::move(owner)) {
+ModelSource::ModelSource(std::string path, std::string format, formats::GgufMetadata metadata,
+                         std::vector<compute::HostMatrix> tensors, std::shared_ptr<const void> owner)
+    : path_(std::move(path)),
+      format_(std::move(format)),
+      metadata_(std::move(metadata)),
+      owner_(std::move(owner)) {
   for (compute::HostMatrix& tensor : tensors) tensors_.emplace(tensor.name, std::move(tensor));
 }
 

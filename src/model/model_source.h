@@ -22,11 +22,12 @@ class ModelSource {
 
   // What a reader of some format found. `owner` keeps alive what metadata and tensors look into. Where a checkpoint holds
   // the experts of a tensor apart, each is a tensor named by ExpertName.
-  ModelSource(std::string path, formats::GgufMetadata metadata, std::vector<compute::HostMatrix> tensors,
-              std::shared_ptr<const void> owner);
+  ModelSource(std::string path, std::string format, formats::GgufMetadata metadata,
+              std::vector<compute::HostMatrix> tensors, std::shared_ptr<const void> owner);
   static std::string ExpertName(std::string_view tensor, int32_t expert);
 
   const std::string& path() const { return path_; }
+  const std::string& format() const { return format_; }  // "gguf", "huggingface"
   const formats::GgufMetadata& metadata() const { return metadata_; }
 
   // Null where the model has no such tensor. A vector is a matrix of one row.
@@ -48,6 +49,7 @@ class ModelSource {
 
  private:
   std::string path_;
+  std::string format_;
   formats::GgufMetadata metadata_;
   std::map<std::string, compute::HostMatrix, std::less<>> tensors_;
   std::shared_ptr<const void> owner_;

@@ -122,6 +122,7 @@ void FindEndOfGeneration(text::VocabSpec& vocab) {
   // Gemma 4 keeps a </s> that ends nothing.
   if (Has(vocab, "<|tool_response>")) Drop(vocab, "</s>");
   std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
 }
 
 }  // namespace inferflux::model

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/huggingface/hf_vocab.h"
 #include "model/turn_markers.h"
 
 namespace inferflux::model {
@@ -121,8 +122,37 @@ Status ReadFlags(const GgufMetadata& metadata, VocabSpec& vocab) {
   return {};
 }
 
+// Ids under one of our own keys; unlike GGUF's, they are in range or the file is wrong.
+Status ReadOwnIds(const GgufMetadata& metadata, std::string_view key, size_t tokens, std::vector<TokenId>& into) {
+  const auto ids = metadata.GetOr<std::vector<int32_t>>(key, {});
+  if (!ids) return tl::make_unexpected(ids.error());
+  for (const TokenId id : *ids) {
+    if (id < 0 || static_cast<size_t>(id) >= tokens) {
+      return Fail(ErrorCode::kDataLoss, "{}: {} names token {}, but there are {} tokens", metadata.source(), key, id,
+                  tokens);
+    }
+    into.push_back(id);
+  }
+  return {};
+}
+
+Status ReadOwnKeys(const GgufMetadata& metadata, VocabSpec& vocab) {
+  const auto prefix = metadata.GetOr<std::string>(formats::kSpacePrefixKey, "");
+  if (!prefix) return tl::make_unexpected(prefix.error());
+  if (*prefix == "first" && vocab.space_prefix != SpacePrefix::kNever) vocab.space_prefix = SpacePrefix::kFirstRun;
+  const std::pair<std::string_view, std::vector<TokenId>*> lists[] = {
+      {formats::kEndsKey, &vocab.end_of_generation},
+      {formats::kStripsLeftKey, &vocab.strips_left},
+      {formats::kStripsRightKey, &vocab.strips_right}};
+  for (const auto& [key, ids] : lists) {
+    if (Status ok = ReadOwnIds(metadata, key, vocab.tokens.size(), *ids); !ok) return ok;
+  }
+  return {};
+}
+
 // Phi-3's own tokeniser lets its markers swallow the white space behind them, which GGUF has no key for.
 void SetPhi3Stripping(const GgufMetadata& metadata, VocabSpec& vocab) {
+  if (!vocab.strips_right.empty()) return;
   auto name = metadata.GetOr<std::string>("general.name", "");
   if (!name) return;
   std::transform(name->begin(), name->end(), name->begin(), [](unsigned char c) { return std::tolower(c); });
@@ -152,6 +182,7 @@ Result<VocabSpecs> VocabFromGguf(const GgufMetadata& metadata) {
   if (Status ok = ReadTokens(metadata, vocab); !ok) return Forward(ok);
   if (Status ok = ReadIds(metadata, vocab); !ok) return Forward(ok);
   if (Status ok = ReadFlags(metadata, vocab); !ok) return Forward(ok);
+  if (Status ok = ReadOwnKeys(metadata, vocab); !ok) return Forward(ok);
   MarkControlTokens(vocab);
   FindEndOfGeneration(vocab);
   SetPhi3Stripping(metadata, vocab);

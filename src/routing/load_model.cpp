@@ -17,6 +17,11 @@ struct Text {
 };
 
 Result<Text> LoadText(const model::ModelSource& source) {
+  if (!source.metadata().Contains("tokenizer.ggml.model")) {
+    return Fail(ErrorCode::kNotFound, "{}: no vocabulary: a {}", source.path(),
+                source.format() == "gguf" ? "GGUF file of a model has one under tokenizer.ggml.*"
+                                          : "directory has it in tokenizer.json");
+  }
   auto specs = model::VocabFromGguf(source.metadata());
   if (!specs) return Forward(specs, source.path());
   auto tokenizer = text::Tokenizer::Create(std::move(specs->vocab), std::move(specs->merges));
@@ -57,7 +62,7 @@ std::shared_ptr<scheduler::StepLoop> StartLoop(const EngineMaker& make, EngineRe
 ModelInfo Describe(const model::ModelSource& source, const engine::EngineInfo& engine) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return {.path = source.path(),
-          .format = "gguf",
+          .format = source.format(),
           .architecture = source.metadata().GetOr<std::string>("general.architecture", "").value_or(""),
           .quantization = source.commonest_type(),
           .parameters = source.parameters(),

@@ -9,18 +9,15 @@
 #include <utility>
 
 #include "apps/inferctl/command.h"
-#include "formats/gguf/gguf_file.h"
-#include "model/vocab_from_gguf.h"
+#include "model/read_vocab.h"
 #include "text/tokenizer/tokenizer.h"
 
 namespace inferflux::apps {
 namespace {
 
 int RunTokenize(const std::string& path) {
-  const auto file = formats::GgufFile::Open(path);
-  if (!file) return Complain(file.error());
-  auto specs = model::VocabFromGguf((*file)->metadata());
-  if (!specs) return Complain(path + ": " + specs.error().message);
+  auto specs = model::ReadVocab(path);
+  if (!specs) return Complain(specs.error());
   const auto tokenizer = text::Tokenizer::Create(std::move(specs->vocab), std::move(specs->merges));
   if (!tokenizer) return Complain(path + ": " + tokenizer.error().message);
   const std::string text(std::istreambuf_iterator<char>(std::cin), {});
@@ -34,7 +31,7 @@ Run AddTokenize(CLI::App& app) {
   auto path = std::make_shared<std::string>();
   CLI::App* tokenize = app.add_subcommand(
       "tokenize", "print the token ids of the text on standard input, on one line, nothing added; needs no server");
-  tokenize->add_option("MODEL", *path, "GGUF file; one with the vocabulary alone will do")->required();
+  tokenize->add_option("MODEL", *path, "GGUF file, one with the vocabulary alone will do, or a Hugging Face directory")->required();
   return [path](const CommandContext&) { return RunTokenize(*path); };
 }
 

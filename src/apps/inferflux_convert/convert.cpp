@@ -4,10 +4,9 @@
 #include <filesystem>
 #include <vector>
 
-#include "apps/inferflux_convert/pre_tokenizer_name.h"
 #include "formats/gguf/gguf_writer.h"
-#include "formats/huggingface/hf_vocab.h"
 #include "formats/quantize/tensor_stream.h"
+#include "model/huggingface/directory_vocab.h"
 #include "model/huggingface/metadata.h"
 #include "model/huggingface/tensor_plan.h"
 
@@ -90,31 +89,6 @@ Result<std::vector<Target>> ChooseTargets(const std::vector<TensorRecipe>& plan,
   return targets;
 }
 
-Status WriteVocab(const ConvertOptions& options, const HfConfig& config, formats::GgufWriter& writer) {
-  auto tokenizer = formats::ReadHfTokenizer(options.directory);
-  if (!tokenizer) return Forward(tokenizer);
-  auto tokenizer_config = formats::ReadHfTokenizerConfig(options.directory);
-  if (!tokenizer_config && tokenizer_config.error().code != ErrorCode::kNotFound) return Forward(tokenizer_config);
-  auto generation = formats::ReadHfGenerationConfig(options.directory);
-  if (!generation) return Forward(generation);
-  const auto kind = formats::ClassifyHfVocab(*tokenizer);
-  if (!kind) return tl::make_unexpected(kind.error());
-  std::string pre = options.pre;
-  if (*kind == formats::HfVocabKind::kByteLevelBpe && pre.empty()) {
-    auto found = FindPreTokenizerName(*tokenizer);
-    if (!found) return Forward(found);
-    pre = std::move(*found);
-  }
-  return formats::WriteHfVocab({.tokenizer = *tokenizer,
-                                .config = tokenizer_config ? &*tokenizer_config : nullptr,
-                                .generation = *generation ? &**generation : nullptr,
-                                .pre = pre,
-                                .rows = config.vocab_size,
-                                .bos = config.bos,
-                                .eos = config.eos},
-                               writer);
-}
-
 uint32_t FileType(const ConvertOptions& options, const std::vector<Target>& targets) {
   if (options.mix != nullptr) return options.mix->file_type;
   for (const Target& target : targets) {
@@ -166,7 +140,8 @@ Result<ConvertSummary> Convert(const ConvertOptions& options, std::ostream& out,
   writer.Set("general.name", std::filesystem::path(options.directory).lexically_normal().filename().string());
   writer.Set<uint32_t>("general.file_type", FileType(options, *targets));
   writer.Set<uint32_t>("general.quantization_version", 2);
-  if (auto written = WriteVocab(options, *config, writer); !written) return Forward(written);
+  auto vocab = model::WriteDirectoryVocab(options.directory, *config, options.pre, writer);
+  if (!vocab) return Forward(vocab);
   ConvertSummary summary;
   uint64_t total = 0;
   for (const Target& target : *targets) {

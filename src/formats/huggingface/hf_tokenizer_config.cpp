@@ -75,7 +75,9 @@ Result<HfTokenizerConfig> ParseHfTokenizerConfig(JsonObject root) {
 
 Result<HfTokenizerConfig> ReadHfTokenizerConfig(const std::string& directory) {
   namespace fs = std::filesystem;
-  auto root = JsonObject::ReadFile((fs::path(directory) / "tokenizer_config.json").string());
+  const std::string path = (fs::path(directory) / "tokenizer_config.json").string();
+  auto root = JsonObject::ReadFile(path);
+  if (!root && root.error().code == ErrorCode::kNotFound) root = JsonObject::Parse("{}", path);
   if (!root) return Forward(root);
   auto config = ParseHfTokenizerConfig(std::move(*root));
   if (!config) return config;

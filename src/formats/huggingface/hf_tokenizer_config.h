@@ -23,7 +23,7 @@ struct HfTokenizerConfig {
 };
 
 Result<HfTokenizerConfig> ParseHfTokenizerConfig(JsonObject root);
-// Where chat_template.jinja lies beside the file, it is the chat template.
+// A missing file says nothing. Where chat_template.jinja lies beside it, that is the chat template.
 Result<HfTokenizerConfig> ReadHfTokenizerConfig(const std::string& directory);
 
 }  // namespace inferflux::formats

@@ -181,20 +181,32 @@ std::vector<float> ScoresOfMerges(const HfTokenizer& tokenizer, const Vocabulary
   return out;
 }
 
-// Whether text gets a space in front: by a step that prepends the mark.
-Result<bool> PrependsSpace(const HfTokenizer& tokenizer) {
+// When text gets a space in front, by a step that prepends the mark: "every" run between added tokens, the "first" alone,
+// or "never".
+Result<std::string> SpacePrefix(const HfTokenizer& tokenizer) {
   const auto normalizers = Steps(tokenizer, "normalizer", "normalizers");
   if (!normalizers) return tl::make_unexpected(normalizers.error());
-  if (HasStep(*normalizers, "Prepend")) return true;
+  if (HasStep(*normalizers, "Prepend")) return "every";
   const auto splits = Steps(tokenizer, "pre_tokenizer", "pretokenizers");
   if (!splits) return tl::make_unexpected(splits.error());
   for (const JsonObject& step : *splits) {
     if (step.GetOr<std::string>("type", "") != "Metaspace") continue;
-    const auto scheme = step.GetOr<std::string>("prepend_scheme", "always");
+    const auto old_flag = step.GetOr<bool>("add_prefix_space", true);
+    if (!old_flag) return tl::make_unexpected(old_flag.error());
+    const auto scheme = step.GetOr<std::string>("prepend_scheme", *old_flag ? "always" : "never");
     if (!scheme) return tl::make_unexpected(scheme.error());
-    return *scheme != "never";
+    if (*scheme != "always") return *scheme;
+    return "every";
   }
-  return false;
+  return "never";
+}
+
+Status WriteSpacePrefix(const HfTokenizer& tokenizer, GgufWriter& writer) {
+  const auto prefix = SpacePrefix(tokenizer);
+  if (!prefix) return tl::make_unexpected(prefix.error());
+  writer.Set("tokenizer.ggml.add_space_prefix", *prefix != "never");
+  if (*prefix == "first") writer.Set(kSpacePrefixKey, *prefix);
+  return {};
 }
 
 // Whether the post-processor puts `token` in front of a text ("special" at the template's start) or behind it.
@@ -241,6 +253,7 @@ Status WriteRoles(const HfVocabParts& parts, const TokenIds& ids, GgufWriter& wr
   std::for_each(parts.eos.begin(), parts.eos.end(), add_end);
   constexpr std::string_view kEndRoles[] = {"eos", "eot", "eom"};  // all that GGUF has keys for
   for (size_t i = 0; i < std::min(ends.size(), std::size(kEndRoles)); ++i) WriteId(kEndRoles[i], ends[i], writer);
+  if (ends.size() > std::size(kEndRoles)) writer.SetArray(kEndsKey, std::span<const TokenId>(ends));
   WriteId("unknown", ids.Find(parts.tokenizer.unk_token ? parts.tokenizer.unk_token : config.unk), writer);
   WriteId("seperator", ids.Find(config.sep), writer);  // the key's spelling
   WriteId("padding", ids.Find(config.pad), writer);
@@ -253,6 +266,17 @@ Status WriteRoles(const HfVocabParts& parts, const TokenIds& ids, GgufWriter& wr
     writer.Set("tokenizer.ggml.add_eos_token", config.add_eos.value_or(surrounding->back));
   }
   return {};
+}
+
+// Added tokens that swallow the white space beside them, for which GGUF has no key.
+void WriteStripping(const HfTokenizer& tokenizer, GgufWriter& writer) {
+  std::vector<TokenId> left, right;
+  for (const HfAddedToken& token : tokenizer.added_tokens) {
+    if (token.strips_left) left.push_back(token.id);
+    if (token.strips_right) right.push_back(token.id);
+  }
+  if (!left.empty()) writer.SetArray(kStripsLeftKey, std::span<const TokenId>(left));
+  if (!right.empty()) writer.SetArray(kStripsRightKey, std::span<const TokenId>(right));
 }
 
 void WriteTemplates(const HfTokenizerConfig& config, GgufWriter& writer) {
@@ -319,9 +343,9 @@ Status WriteHfVocab(const HfVocabParts& parts, GgufWriter& writer) {
     writer.Set("tokenizer.ggml.pre", "default");
     const std::vector<float> scores = ScoresOfMerges(tokenizer, vocabulary);
     writer.SetArray("tokenizer.ggml.scores", std::span<const float>(scores));
-    const auto prepends = PrependsSpace(tokenizer);
-    if (!prepends) return tl::make_unexpected(prepends.error());
-    writer.Set("tokenizer.ggml.add_space_prefix", *prepends);
+    // Readers that know scores alone ignore these; with them the result is exact.
+    writer.SetArray("tokenizer.ggml.merges", std::span<const std::string>(tokenizer.merges));
+    if (auto written = WriteSpacePrefix(tokenizer, writer); !written) return written;
   } else {
     writer.Set("tokenizer.ggml.model", "bert");
     MarkWordStarts(tokenizer, vocabulary);
@@ -329,6 +353,7 @@ Status WriteHfVocab(const HfVocabParts& parts, GgufWriter& writer) {
   writer.SetArray("tokenizer.ggml.tokens", std::span<const std::string>(vocabulary.tokens));
   writer.SetArray("tokenizer.ggml.token_type", std::span<const int32_t>(vocabulary.kinds));
   if (auto written = WriteRoles(parts, TokenIds(tokenizer), writer); !written) return written;
+  WriteStripping(tokenizer, writer);
   if (parts.config != nullptr) WriteTemplates(*parts.config, writer);
   return {};
 }

@@ -1,13 +1,13 @@
 #include "model/huggingface/hf_source.h"
 
 #include <algorithm>
-#include <sstream>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
-#include "formats/gguf/gguf_file.h"
-#include "formats/gguf/gguf_writer.h"
+#include "model/huggingface/directory_vocab.h"
 #include "model/huggingface/metadata.h"
+#include "model/huggingface/metadata_file.h"
 #include "model/huggingface/tensor_plan.h"
 
 namespace inferflux::model {
@@ -16,20 +16,10 @@ namespace {
 // All that a source of a directory looks into.
 struct Directory {
   formats::SafetensorsModel checkpoint;
-  std::string metadata_file;  // a GGUF file without tensors
   std::shared_ptr<const formats::GgufFile> metadata;
   std::vector<TensorRecipe> plan;
   std::vector<std::vector<std::byte>> changed;
 };
-
-Result<std::string> MetadataFile(const formats::HfConfig& config, const HfFamily& family) {
-  std::ostringstream stream;
-  formats::GgufWriter writer(stream);
-  if (auto written = WriteHfMetadata(config, family, writer); !written) return Forward(written);
-  if (auto written = writer.WriteHeader(); !written) return Forward(written);
-  if (auto written = writer.Finish(); !written) return Forward(written);
-  return std::move(stream).str();
-}
 
 Result<std::vector<compute::HostMatrix>> Tensors(Directory* directory) {
   std::vector<compute::HostMatrix> tensors;
@@ -55,20 +45,23 @@ Result<std::shared_ptr<const ModelSource>> OpenHuggingFace(const std::string& pa
   if (!family) return tl::make_unexpected(family.error());
   auto checkpoint = formats::SafetensorsModel::Open(path);
   if (!checkpoint) return Forward(checkpoint);
-  auto metadata_file = MetadataFile(*config, **family);
-  if (!metadata_file) return Forward(metadata_file);
+  // A directory without a tokenizer is a model all the same, though none that can be served.
+  std::error_code ignored;
+  const bool has_vocab = std::filesystem::exists(std::filesystem::path(path) / "tokenizer.json", ignored);
+  const auto write_metadata = [&](formats::GgufWriter& writer) -> Status {
+    if (auto written = WriteHfMetadata(*config, **family, writer); !written) return written;
+    return has_vocab ? WriteDirectoryVocab(path, *config, "", writer) : Status();
+  };
+  auto metadata = MakeMetadataFile(write_metadata, path);
+  if (!metadata) return Forward(metadata);
   auto plan = PlanTensors(*config, **family, *checkpoint);
   if (!plan) return Forward(plan);
 
-  auto directory = std::make_shared<Directory>(Directory{.checkpoint = std::move(*checkpoint),
-                                                         .metadata_file = std::move(*metadata_file),
-                                                         .plan = std::move(*plan)});
-  auto metadata = formats::GgufFile::Parse(std::as_bytes(std::span(directory->metadata_file)), path);
-  if (!metadata) return Forward(metadata);
-  directory->metadata = std::move(*metadata);
+  auto directory = std::make_shared<Directory>(Directory{
+      .checkpoint = std::move(*checkpoint), .metadata = std::move(*metadata), .plan = std::move(*plan), .changed = {}});
   auto tensors = Tensors(directory.get());
   if (!tensors) return Forward(tensors, path);
-  return std::make_shared<const ModelSource>(path, directory->metadata->metadata(), std::move(*tensors), directory);
+  return std::make_shared<const ModelSource>(path, "huggingface", directory->metadata->metadata(), std::move(*tensors), directory);
 }
 
 }  // namespace inferflux::model

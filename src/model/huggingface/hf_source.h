@@ -1,5 +1,5 @@
-// A Hugging Face directory (config.json, safetensors) as a model source: its metadata under GGUF's keys, its tensors under
-// GGUF's names.
+// A Hugging Face directory (config.json, safetensors, tokenizer.json) as a model source: its metadata under GGUF's keys,
+// its tensors under GGUF's names.
 #pragma once
 
 #include <memory>

@@ -2,7 +2,6 @@
 // from tools/golden_models.py): the same tensors, bit for bit, and a tokenizer that the file carries.
 #include "apps/inferflux_convert/convert.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,14 +9,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "apps/inferflux_convert/pre_tokenizer_name.h"
 #include "formats/gguf/gguf_file.h"
 
 namespace inferflux::apps {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 class ConvertDirectory : public ::testing::TestWithParam<const char*> {
  protected:
@@ -83,32 +78,6 @@ TEST_P(ConvertDirectory, QuantisesOnTheWay) {
 INSTANTIATE_TEST_SUITE_P(Families, ConvertDirectory,
                          ::testing::Values("llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2"),
                          [](const auto& info) { return std::string(info.param); });
-
-std::string PreOf(const std::string& normalizer, const std::string& splits) {
-  const std::string text =
-      fmt::format(R"({{"normalizer":{},"pre_tokenizer":{},"model":{{"type":"BPE","vocab":{{"a":0}},"merges":[]}}}})",
-                  normalizer, splits);
-  const auto name =
-      FindPreTokenizerName(*formats::ParseHfTokenizer(*formats::JsonObject::Parse(text, "tokenizer.json")));
-  return name ? *name : name.error().message;
-}
-
-TEST(PreTokenizerName, IsFoundByTheRuleAlone) {
-  const std::string qwen =
-      R"({"type":"Sequence","pretokenizers":[{"type":"Split","behavior":"Isolated","pattern":{"Regex":
-      "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}},
-      {"type":"ByteLevel","use_regex":false}]})";
-  EXPECT_EQ(PreOf(R"({"type":"NFC"})", qwen), "qwen2");
-  EXPECT_EQ(PreOf("null", qwen), "deepseek-r1-qwen") << "the same pattern without normalising";
-  EXPECT_EQ(PreOf("null", R"({"type":"ByteLevel"})"), "gpt-2");
-  EXPECT_EQ(
-      PreOf("null",
-            R"({"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":true},{"type":"ByteLevel"}]})"),
-      "starcoder");
-  EXPECT_THAT(PreOf("null", R"({"type":"Split","pattern":{"Regex":"x+"}})"),
-              AllOf(HasSubstr("[x+]"), HasSubstr("--pre")))
-      << "never a near miss";
-}
 
 }  // namespace
 }  // namespace inferflux::apps

@@ -127,6 +127,15 @@ TEST_F(ResolveTest, ModelFlagsReplaceTheFilesModels) {
   EXPECT_EQ(settings->models()[1].id, "a=b") << "an '=' after a slash is part of the path";
 }
 
+TEST_F(ResolveTest, DirectoriesKeepTheDotsOfTheirNames) {
+  flags_.models = {"/m/Qwen2.5-0.5B/", "/m/Qwen3-0.6B", "/m/tiny.Q4_K.gguf"};
+  const auto settings = Resolve(flags_, environment_);
+  ASSERT_TRUE(settings.has_value()) << settings.error().message;
+  EXPECT_EQ(settings->models()[0].id, "Qwen2.5-0.5B");
+  EXPECT_EQ(settings->models()[1].id, "Qwen3-0.6B");
+  EXPECT_EQ(settings->models()[2].id, "tiny.Q4_K");
+}
+
 TEST_F(ResolveTest, ContradictingModelsAreErrors) {
   for (const auto& [text, message] : {std::pair{"models: [{path: a.gguf}, {path: x/a.gguf}]", "used twice"},
                                       {"models: [{path: a, default: true}, {path: b, default: true}]", "only one"},

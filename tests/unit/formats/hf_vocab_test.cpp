@@ -70,6 +70,21 @@ TEST(HfVocab, WritesByteLevelBpe) {
   EXPECT_EQ(metadata.Get<std::string>("tokenizer.chat_template"), "T");
 }
 
+TEST(HfVocab, KeepsWhatGgufHasNoKeysForUnderItsOwn) {
+  const HfTokenizer tokenizer = Tokenizer(R"({
+    "added_tokens":[{"id":1,"content":"<l>","special":true,"lstrip":true},{"id":2,"content":"<r>","special":true,"rstrip":true}],
+    "pre_tokenizer":{"type":"Metaspace","prepend_scheme":"first"},
+    "model":{"type":"BPE","byte_fallback":true,"vocab":{"a":0,"b":3,"ab":4},"merges":["a b"]}})");
+  const HfGenerationConfig generation{.eos = {4, 3, 2}};
+  const Written written = Write({.tokenizer = tokenizer, .generation = &generation, .rows = 5, .eos = {1}});
+  const GgufMetadata& metadata = written.metadata();
+  EXPECT_THAT(*metadata.Get<std::vector<int32_t>>(kEndsKey), ElementsAre(4, 3, 2, 1)) << "GGUF has keys for three";
+  EXPECT_THAT(*metadata.Get<std::vector<int32_t>>(kStripsLeftKey), ElementsAre(1));
+  EXPECT_THAT(*metadata.Get<std::vector<int32_t>>(kStripsRightKey), ElementsAre(2));
+  EXPECT_EQ(metadata.Get<std::string>(kSpacePrefixKey), "first");
+  EXPECT_EQ(metadata.Get<bool>("tokenizer.ggml.add_space_prefix"), true);
+}
+
 TEST(HfVocab, SpellsOutHowTextIsCut) {
   const HfTokenizer tokenizer = Tokenizer(kByteLevel);
   EXPECT_THAT(*ReadHfSplitPatterns(tokenizer), ElementsAre("\\p{L}+", "\\p{N}"));
@@ -92,6 +107,7 @@ TEST(HfVocab, TurnsMergesIntoScoresForSentencePiece) {
   const auto scores = *metadata.Get<std::vector<float>>("tokenizer.ggml.scores");
   EXPECT_GT(scores[5], scores[6]) << "the earlier merge wins";
   EXPECT_GT(scores[6], scores[3]) << "what no merge makes never wins";
+  EXPECT_THAT(*metadata.Get<Strings>("tokenizer.ggml.merges"), ElementsAre("a b", "a ab"));
   EXPECT_EQ(metadata.Get<bool>("tokenizer.ggml.add_space_prefix"), true);
   EXPECT_EQ(metadata.Get<int32_t>("tokenizer.ggml.unknown_token_id"), 0);
   EXPECT_EQ(metadata.Get<int32_t>("tokenizer.ggml.bos_token_id"), 1);

@@ -172,6 +172,8 @@ TEST(HfTokenizerConfig, PrefersTheTemplateFile) {
   EXPECT_EQ(ReadHfTokenizerConfig(dir.string())->chat_template, "old");
   std::ofstream(dir / "chat_template.jinja") << "new";
   EXPECT_EQ(ReadHfTokenizerConfig(dir.string())->chat_template, "new");
+  std::filesystem::remove(dir / "tokenizer_config.json");
+  EXPECT_EQ(ReadHfTokenizerConfig(dir.string())->chat_template, "new") << "a missing file says nothing";
   std::filesystem::remove_all(dir);
 }
 

@@ -136,5 +136,26 @@ TEST(VocabFromGguf, AFileWithoutAVocabularyIsAnErrorThatNamesTheKey) {
   EXPECT_THAT(wrong_kinds.error().message, HasSubstr("2 tokens, but 1 token types"));
 }
 
+TEST(VocabFromGguf, ReadsKeysOfOurOwn) {
+  const auto with = [](const std::vector<int32_t>& ends) {
+    return Load([&](GgufWriter& writer) {
+      SetTokens(writer, "llama", {{"<unk>", 2}, {"<s>", 3}, {"</s>", 3}, {"a", 1}, {"b", 1}});
+      writer.Set("inferflux.tokenizer.space_prefix", "first");
+      writer.SetArray("inferflux.tokenizer.end_of_generation", std::span<const int32_t>(ends));
+      const std::vector<int32_t> strips = {3};
+      writer.SetArray("inferflux.tokenizer.strips_left", std::span<const int32_t>(strips));
+      writer.SetArray("inferflux.tokenizer.strips_right", std::span<const int32_t>(strips));
+    });
+  };
+  const auto specs = with({4, 2, 3});
+  ASSERT_TRUE(specs) << specs.error().message;
+  EXPECT_EQ(specs->vocab.space_prefix, SpacePrefix::kFirstRun);
+  EXPECT_THAT(specs->vocab.end_of_generation, ElementsAre(2, 3, 4));
+  EXPECT_EQ(specs->vocab.kinds[4], TokenKind::kNormal) << "an end that is text stays text";
+  EXPECT_THAT(specs->vocab.strips_left, ElementsAre(3));
+  EXPECT_THAT(specs->vocab.strips_right, ElementsAre(3));
+  EXPECT_THAT(with({5}).error().message, HasSubstr("names token 5, but there are 5 tokens"));
+}
+
 }  // namespace
 }  // namespace inferflux::model

@@ -1,4 +1,4 @@
-#include "apps/inferflux_convert/pre_tokenizer_name.h"
+#include "model/huggingface/pre_tokenizer_name.h"
 
 #include <fmt/ranges.h>
 
@@ -9,7 +9,7 @@
 #include "formats/huggingface/hf_vocab.h"
 #include "text/tokenizer/pre_tokenizer_table.h"
 
-namespace inferflux::apps {
+namespace inferflux::model {
 namespace {
 
 // One name of each rule that files in the wild use; the others are aliases of these.
@@ -42,10 +42,10 @@ Result<std::string> FindPreTokenizerName(const formats::HfTokenizer& tokenizer) 
   }
   return Fail(
       ErrorCode::kUnsupported,
-      "{}: no pre-tokenizer that GGUF names cuts text by [{}]{}{}; if you know that one does, give its name with "
-      "--pre (known: {})",
+      "{}: no pre-tokenizer that GGUF names cuts text by [{}]{}{}; if you know that one does, convert the model "
+      "with inferflux-convert --pre NAME (known: {})",
       tokenizer.root.source(), fmt::join(*patterns, "; "), *nfc ? " after NFC" : "",
       tokenizer.ignore_merges ? " with ignore_merges" : "", text::PreTokenizerNames());
 }
 
-}  // namespace inferflux::apps
+}  // namespace inferflux::model

@@ -6,10 +6,10 @@
 #include "base/result.h"
 #include "formats/huggingface/hf_tokenizer.h"
 
-namespace inferflux::apps {
+namespace inferflux::model {
 
 // The name whose rule is the tokenizer's, pattern by pattern. kUnsupported, with the patterns, where no name has it: a
 // near miss would tokenise wrongly without a word.
 Result<std::string> FindPreTokenizerName(const formats::HfTokenizer& tokenizer);
 
-}  // namespace inferflux::apps
+}  // namespace inferflux::model

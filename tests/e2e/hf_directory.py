@@ -1,0 +1,114 @@
+"""The embedded model as a Hugging Face directory: the same weights, bit for bit, in two shards."""
+
+import json
+import struct
+from pathlib import Path
+
+import gguf
+import numpy as np
+from server_process import MODEL
+
+NAMES = {
+    "token_embd": "embed_tokens", "output_norm": "norm", "attn_norm": "input_layernorm", "attn_q": "self_attn.q_proj",
+    "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj",
+    "ffn_norm": "post_attention_layernorm", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
+}
+# How GGUF's "qwen2" cuts text.
+PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+
+
+def name_of(gguf_name: str) -> str:
+    parts = gguf_name.split(".")
+    if parts[0] == "blk":
+        return f"model.layers.{parts[1]}.{NAMES[parts[2]]}.weight"
+    return f"model.{NAMES[parts[0]]}.weight"
+
+
+def half_apart(rows: np.ndarray, heads: int) -> np.ndarray:
+    """GGUF's llama rotates neighbouring rows of a head, transformers its two halves."""
+    return rows.reshape(heads, len(rows) // heads // 2, 2, -1).swapaxes(1, 2).reshape(rows.shape)
+
+
+def write_safetensors(path: Path, tensors: dict[str, tuple[str, tuple[int, ...], bytes]]) -> None:
+    header, at = {}, 0
+    for name, (dtype, shape, data) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
+        at += len(data)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in tensors.values()))
+
+
+def field(reader: gguf.GGUFReader, key: str):
+    return reader.get_field(key).contents()
+
+
+def write_weights(reader: gguf.GGUFReader, out: Path) -> None:
+    heads = {"attn_q": field(reader, "llama.attention.head_count"), "attn_k": field(reader, "llama.attention.head_count_kv")}
+    tensors = {}
+    for tensor in reader.tensors:
+        shape = tuple(int(n) for n in reversed(tensor.shape))
+        data = tensor.data.reshape(shape[0], -1)
+        stem = tensor.name.split(".")[-2]
+        if stem in heads:
+            data = half_apart(data, heads[stem])
+        tensors[name_of(tensor.name)] = (tensor.tensor_type.name, shape, np.ascontiguousarray(data).tobytes())
+    names = sorted(tensors)
+    files, places = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"], {}
+    for number, file in enumerate(files):
+        shard = {name: tensors[name] for name in names[number::2]}
+        write_safetensors(out / file, shard)
+        places |= {name: file for name in shard}
+    (out / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
+
+
+def tokenizer_of(reader: gguf.GGUFReader) -> dict:
+    tokens = field(reader, "tokenizer.ggml.tokens")
+    kinds = field(reader, "tokenizer.ggml.token_type")
+    return {
+        "normalizer": {"type": "NFC"},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": PATTERN}, "behavior": "Isolated", "invert": False},
+            {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}]},
+        "decoder": {"type": "ByteLevel"},
+        "added_tokens": [{"id": i, "content": tokens[i], "special": True, "normalized": False}
+                         for i, kind in enumerate(kinds) if kind == gguf.TokenType.CONTROL],
+        "model": {"type": "BPE", "vocab": {token: i for i, token in enumerate(tokens)},
+                  "merges": [merge.split(" ") for merge in field(reader, "tokenizer.ggml.merges")]},
+    }
+
+
+def write_directory(out: Path, template_in: str = "tokenizer_config.json", ends: tuple[int, ...] = (2, 0)) -> Path:
+    """`template_in`: where the chat template is: "tokenizer_config.json", "chat_template.jinja", or "list"."""
+    out.mkdir(parents=True)
+    reader = gguf.GGUFReader(MODEL)
+    tokens = field(reader, "tokenizer.ggml.tokens")
+    template = field(reader, "tokenizer.chat_template")
+    tokenizer_config = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": tokens[0], "add_bos_token": False,
+                        "eos_token": {"content": tokens[2], "lstrip": False}}
+    if template_in == "chat_template.jinja":
+        (out / "chat_template.jinja").write_text(template)
+    elif template_in == "list":
+        tokenizer_config["chat_template"] = [{"name": "tool_use", "template": "never"}, {"name": "default", "template": template}]
+    else:
+        tokenizer_config["chat_template"] = template
+    files = {
+        "config.json": {
+            "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "vocab_size": len(tokens),
+            "hidden_size": field(reader, "llama.embedding_length"), "num_hidden_layers": field(reader, "llama.block_count"),
+            "intermediate_size": field(reader, "llama.feed_forward_length"),
+            "num_attention_heads": field(reader, "llama.attention.head_count"),
+            "num_key_value_heads": field(reader, "llama.attention.head_count_kv"),
+            "head_dim": field(reader, "llama.attention.key_length"),
+            "max_position_embeddings": field(reader, "llama.context_length"),
+            "rms_norm_eps": float(field(reader, "llama.attention.layer_norm_rms_epsilon")),
+            "rope_theta": float(field(reader, "llama.rope.freq_base")),
+            "tie_word_embeddings": True, "bos_token_id": 0, "eos_token_id": 2, "torch_dtype": "bfloat16"},
+        "generation_config.json": {"eos_token_id": list(ends)},
+        "tokenizer_config.json": tokenizer_config,
+        "tokenizer.json": tokenizer_of(reader),
+    }
+    for name, value in files.items():
+        (out / name).write_text(json.dumps(value, ensure_ascii=False))
+    write_weights(reader, out)
+    return out
