@@ -21,6 +21,7 @@ Status CheckOutput(const OutputSpec& output, const BatchItem& item, int32_t voca
     return Fail(ErrorCode::kInvalidArgument, "an output after token {} of {}", output.token_index, item.tokens.size());
   }
   if (auto banned = CheckIds(output.banned, "banned token", vocab_size); !banned) return banned;
+  if (auto breakers = CheckIds(output.sampling.dry_breakers, "dry breaker", vocab_size); !breakers) return breakers;
   for (const auto& [id, bias] : output.sampling.logit_bias) {
     if (auto biased = CheckIds(std::span(&id, 1), "logit_bias of token", vocab_size); !biased) return biased;
   }

@@ -1,5 +1,7 @@
 #include "engine/step_outputs.h"
 
+#include <optional>
+
 namespace inferflux::engine {
 
 StepResult MakeOutputs(SequenceTokens tokens_of, const UnifiedBatch& batch, std::span<float> logits,
@@ -10,6 +12,7 @@ StepResult MakeOutputs(SequenceTokens tokens_of, const UnifiedBatch& batch, std:
   for (size_t i = 0; i < batch.items.size(); ++i) {
     const BatchItem& item = batch.items[i];
     const std::span<const TokenId> tokens = tokens_of(item.sequence);
+    std::optional<float> mirostat_mu;  // of the draw before: a guess that is right goes on from there
     for (const auto& output : item.outputs) {
       const auto values = logits.subspan(row++ * static_cast<size_t>(vocab_size), static_cast<size_t>(vocab_size));
       if (output.kind == OutputSpec::Kind::kLogits) {
@@ -17,12 +20,15 @@ StepResult MakeOutputs(SequenceTokens tokens_of, const UnifiedBatch& batch, std:
         continue;
       }
       const auto length = static_cast<size_t>(item.first_position + output.token_index + 1);
-      result.items[i].push_back(sampler.Sample(values, output.sampling,
-                                               {.history = tokens.first(length),
-                                                .prompt_tokens = output.prompt_tokens,
-                                                .draw = output.draw,
-                                                .banned = output.banned,
-                                                .top_logprobs = output.top_logprobs}));
+      result.items[i].push_back(
+          sampler.Sample(values, output.sampling,
+                         {.history = tokens.first(length),
+                          .prompt_tokens = output.prompt_tokens,
+                          .draw = output.draw,
+                          .mirostat_mu = output.mirostat_mu ? output.mirostat_mu : mirostat_mu,
+                          .banned = output.banned,
+                          .top_logprobs = output.top_logprobs}));
+      mirostat_mu = result.items[i].back().mirostat_mu;
     }
   }
   return result;

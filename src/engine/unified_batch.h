@@ -21,7 +21,10 @@ struct OutputSpec {
   SamplingParams sampling;    // kSample
   int32_t prompt_tokens = 0;  // kSample: where the sequence's prompt ends and its output begins, for the penalties
   uint64_t draw = 0;          // kSample: number of this draw in its sequence; with the seed it fixes the random number
-  std::vector<TokenId> banned;          // kSample: never chosen (end tokens under ignore_eos)
+  // kSample: mirostat's state after the draw before. Without it the item's previous output gives it; the first draw of
+  // a sequence has none.
+  std::optional<float> mirostat_mu;
+  std::vector<TokenId> banned;       // kSample: never chosen (end tokens under ignore_eos)
   std::optional<int32_t> top_logprobs;  // kSample: also report log probabilities, of the chosen token and of this many
 };
 
@@ -45,6 +48,7 @@ inline constexpr TokenId kNoToken = -1;  // the logits left nothing to choose: a
 
 struct OutputResult {
   TokenId token = kNoToken;       // kSample
+  std::optional<float> mirostat_mu;  // kSample with mirostat: its state after this draw
   LogprobEntry chosen;            // kSample with top_logprobs
   std::vector<LogprobEntry> top;  // likeliest first
   std::vector<float> logits;      // kLogits: [vocab_size]

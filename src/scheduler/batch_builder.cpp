@@ -114,6 +114,7 @@ void BatchBuilder::Add(Draft& draft, Request& request, int32_t count, const std:
                               .prompt_tokens = request.prompt_tokens(),
                               .draw = static_cast<uint64_t>(request.generated + index - (count - 1)),
                               .top_logprobs = request.spec.top_logprobs});
+      if (index == count - 1) item.outputs.back().mirostat_mu = request.mirostat_mu;
       if (request.spec.ignore_eos) item.outputs.back().banned = end_tokens_;
     }
   }

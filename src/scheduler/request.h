@@ -31,6 +31,7 @@ struct Request {
   int32_t generated = 0;        // sampled tokens, the end token included
   int32_t cached_tokens = 0;    // of the prompt, when it was first admitted
   bool was_admitted = false;
+  std::optional<float> mirostat_mu;  // the sampler's state, where it has one
   DraftControl drafts;
 
   // While it holds KV: the first `length` of its tokens are there.

@@ -128,6 +128,7 @@ bool StepCore::TakeToken(Request& request, const engine::OutputResult& sampled) 
   }
   metrics_.generated_tokens.Add();
   request.last_token = now;
+  request.mirostat_mu = sampled.mirostat_mu;
   ++request.generated;
   if (!request.spec.ignore_eos && tokenizer_->IsEndOfGeneration(sampled.token)) return end(FinishReason::kStop);
   request.tokens.push_back(sampled.token);

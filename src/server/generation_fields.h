@@ -10,32 +10,23 @@
 
 #include "scheduler/generation.h"
 #include "server/fields.h"
+#include "server/sampling_fields.h"
 
 namespace inferflux::server {
 
 inline constexpr int64_t kMaxChoices = 128;  // n, times the prompts of one request
 inline constexpr size_t kMaxStops = 4;
 inline constexpr size_t kMaxStopBytes = 1024;
-inline constexpr size_t kMaxBiases = 1024;
 inline constexpr int64_t kMaxTokensAsked = 1 << 24;
 
-struct GenerationFields {
+struct GenerationFields : SamplingFields {
   std::string model;
   std::optional<int64_t> max_tokens;
-  float temperature = 1;
-  float top_p = 1;
-  std::optional<int64_t> top_k;
-  float min_p = 0;
-  float repetition_penalty = 1;
-  float presence_penalty = 0;
-  float frequency_penalty = 0;
-  std::optional<int64_t> seed;
   std::vector<std::string> stop;
   bool stream = false;
   bool include_usage = false;
   bool has_stream_options = false;
   std::optional<int64_t> n;
-  std::vector<std::pair<TokenId, float>> logit_bias;
   std::string user;
   bool ignore_eos = false;
 
@@ -50,13 +41,14 @@ ApiStatus TakeRequest(std::span<const Field<T>> own, const boost::json::object& 
   for (const auto& [key, value] : body) {
     ApiResult<bool> taken = TakeField(own, key, key, value, out);
     if (taken && !*taken) taken = TakeField<GenerationFields>(GenerationFieldTable(), key, key, value, out);
+    if (taken && !*taken) taken = TakeField<SamplingFields>(SamplingFieldTable(), key, key, value, out);
     if (!taken) return tl::make_unexpected(taken.error());
     if (!*taken) return RefuseUnknown(key);
   }
   return {};
 }
 
-// What holds between fields: stream_options needs stream.
+// What holds between fields.
 ApiStatus CheckTogether(const GenerationFields& fields);
 
 // All but the prompt, for choice number `choice`; choices of one seed differ. `vocab_size` bounds logit_bias.

@@ -34,10 +34,12 @@ ApiStatus AddChoices(const GenerationFields& fields, const Caller& caller, const
   if (const auto room = RoomFor(model, prompt.size()); !room) {
     return RefuseAs("context_length_exceeded", param, room.error().message);
   }
+  const auto breakers = DryBreakers(fields, *model.tokenizer);
   for (int64_t i = 0; i < fields.choices(); ++i) {
     auto request = ToGenerationRequest(fields, static_cast<int64_t>(out.size()), model.tokenizer->size());
     if (!request) return Forward(request);
     request->prompt = prompt;
+    request->sampling.dry_breakers = breakers;
     request->account = caller.account;
     request->cache_salt = caller.cache_salt;
     if (top_logprobs) request->top_logprobs = static_cast<int32_t>(*top_logprobs);

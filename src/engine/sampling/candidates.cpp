@@ -1,7 +1,9 @@
 #include "engine/sampling/candidates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 namespace inferflux::engine {
 
@@ -39,6 +41,10 @@ void Candidates::GatherTop(std::span<const float> logits, std::span<const float>
   for (auto& candidate : candidates_) candidate.weight = weights[static_cast<size_t>(candidate.id)];
   std::erase_if(candidates_, [](const Candidate& candidate) { return !(candidate.weight > 0.0f); });
   sorted_ = candidates_.size();
+  Weigh();
+}
+
+void Candidates::Weigh() {
   total_ = 0.0;
   for (const auto& candidate : candidates_) total_ += candidate.weight;
 }
@@ -76,15 +82,58 @@ void Candidates::KeepMinP(float ratio) {
   sorted_ = in_order ? candidates_.size() : 0;
 }
 
-TokenId Candidates::Draw(double uniform) const {
+void Candidates::KeepTypical(double p) {
+  double entropy = 0.0;
+  for (const auto& c : candidates_) entropy -= c.weight / total_ * std::log(c.weight / total_);
+  const auto oddity = [&](const Candidate& c) { return std::abs(-std::log(c.weight / total_) - entropy); };
+  std::vector<std::pair<double, Candidate>> by_oddity;
+  by_oddity.reserve(candidates_.size());
+  for (const auto& candidate : candidates_) by_oddity.emplace_back(oddity(candidate), candidate);
+  std::sort(by_oddity.begin(), by_oddity.end());
+  double reached = 0.0;
+  candidates_.clear();
+  for (const auto& [distance, candidate] : by_oddity) {
+    candidates_.push_back(candidate);
+    reached += candidate.weight;
+    if (reached >= p * total_) break;
+  }
+  sorted_ = 0;
+  Weigh();
+}
+
+void Candidates::DropTopChoices(double probability) {
+  Weigh();
+  const auto above = std::count_if(candidates_.begin(), candidates_.end(),
+                                   [&](const Candidate& c) { return c.weight >= probability * total_; });
+  if (above < 2) return;
+  SortHead(static_cast<size_t>(above));
+  candidates_.erase(candidates_.begin(), candidates_.begin() + (above - 1));
+  sorted_ = 1;
+}
+
+void Candidates::KeepSurpriseBelow(double bits) {
+  const auto likeliest = *std::min_element(candidates_.begin(), candidates_.end());
+  const double least = std::exp2(-bits) * total_;
+  std::erase_if(candidates_, [least](const Candidate& c) { return c.weight < least; });
+  if (candidates_.empty()) candidates_.push_back(likeliest);
+  sorted_ = 0;
+}
+
+const Candidate& Candidates::Draw(double uniform) const {
   double total = 0.0;
   for (const auto& candidate : candidates_) total += candidate.weight;
   double left = uniform * total;
   for (const auto& candidate : candidates_) {
     left -= candidate.weight;
-    if (left < 0.0) return candidate.id;
+    if (left < 0.0) return candidate;
   }
-  return candidates_.back().id;  // rounding at the very end of the range
+  return candidates_.back();  // rounding at the very end of the range
+}
+
+double Candidates::Surprise(const Candidate& candidate) const {
+  double total = 0.0;
+  for (const auto& other : candidates_) total += other.weight;
+  return std::log2(total / candidate.weight);
 }
 
 }  // namespace inferflux::engine

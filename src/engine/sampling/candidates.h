@@ -1,5 +1,5 @@
-// The tokens that may still be drawn, likeliest first. top_k, top_p and min_p each keep a head of that order, so only
-// the head is ever sorted.
+// The tokens that may still be drawn, likeliest first. Most filters keep a head of that order, so only the head is ever
+// sorted.
 #pragma once
 
 #include <cstddef>
@@ -31,21 +31,31 @@ class Candidates {
 
   // Keeps the smallest head whose weight reaches p of the total.
   void KeepTopP(double p);
+  // Keeps the smallest set that reaches p of the total, of those whose surprise is closest to the entropy.
+  void KeepTypical(double p);
   // Keeps what weighs at least `ratio` times as much as the first.
   void KeepMinP(float ratio);
 
+  // Where two or more have at least this probability, drops all of them but the least likely.
+  void DropTopChoices(double probability);
+  // Keeps those whose surprise is at most so many bits, and the likeliest in any case.
+  void KeepSurpriseBelow(double bits);
+
   // The one that `uniform` in [0, 1) falls on. There must be one.
-  TokenId Draw(double uniform) const;
+  const Candidate& Draw(double uniform) const;
+  // -log2 of its probability among these.
+  double Surprise(const Candidate& candidate) const;
 
   std::span<const Candidate> all() const { return candidates_; }
 
  private:
   void SortHead(size_t count);
   void Cut(size_t count);
+  void Weigh();
 
   std::vector<Candidate> candidates_;
   size_t sorted_ = 0;   // the first so many are in order, and before all others
-  double total_ = 0.0;  // what KeepTopP takes its share of
+  double total_ = 0.0;  // what a share is taken of: the weight of all, or of what a filter left
 };
 
 // The k highest logits (all where there are fewer), in order. Weights are left 0.

@@ -11,7 +11,7 @@ namespace inferflux::engine {
 std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
 // What a draw needs the number for: one draw may need several, which must not depend on each other.
-enum class RandomUse : uint32_t { kToken = 0 };
+enum class RandomUse : uint32_t { kToken = 0, kXtc = 1 };
 
 // Uniform in [0, 1), a multiple of 2^-53.
 double Uniform(uint64_t seed, uint64_t draw, RandomUse use);

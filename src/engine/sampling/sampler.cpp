@@ -26,6 +26,25 @@ TokenId DrawFromAll(std::span<const float> weights, double total, double uniform
   return last;
 }
 
+// Logits further than so many standard deviations below the highest are no candidates.
+void KeepTopSigma(std::span<float> logits, float highest, float sigmas) {
+  double sum = 0.0, squares = 0.0;
+  size_t count = 0;
+  for (const float logit : logits) {
+    if (logit == -std::numeric_limits<float>::infinity()) continue;
+    const double below = double{logit} - highest;
+    sum += below;
+    squares += below * below;
+    ++count;
+  }
+  const double mean = sum / static_cast<double>(count);
+  const double deviation = std::sqrt(std::max(0.0, squares / static_cast<double>(count) - mean * mean));
+  const double least = highest - sigmas * deviation;
+  for (float& logit : logits) {
+    if (logit < least) logit = -std::numeric_limits<float>::infinity();
+  }
+}
+
 }  // namespace
 
 OutputResult Sampler::Sample(std::span<float> logits, const SamplingParams& params, const SampleContext& context) {
@@ -34,28 +53,45 @@ OutputResult Sampler::Sample(std::span<float> logits, const SamplingParams& para
   weights_.resize(logits.size());
   if (context.top_logprobs) raw_.assign(logits.begin(), logits.end());
   penalties_.Apply(logits, params, context.history, context.prompt_tokens, context.banned);
+  if (params.dry_multiplier > 0.0f) dry_.Apply(logits, params, context.history);
   Sanitize(logits);  // a bias or a penalty may have overflowed
-  result.token = Choose(logits, params, context.draw);
+  Choose(logits, params, context, result);
   if (context.top_logprobs && result.token != kNoToken) {
     FillLogprobs(raw_, *context.top_logprobs, weights_, result);
   }
   return result;
 }
 
-TokenId Sampler::Choose(std::span<const float> logits, const SamplingParams& params, uint64_t draw) {
+void Sampler::Choose(std::span<float> logits, const SamplingParams& params, const SampleContext& context,
+                     OutputResult& result) {
   const float highest = Highest(logits);
-  if (highest == -std::numeric_limits<float>::infinity()) return kNoToken;
+  if (highest == -std::numeric_limits<float>::infinity()) return;
   if (params.temperature < kGreedyBelow) {
-    return static_cast<TokenId>(std::ranges::find(logits, highest) - logits.begin());
+    result.token = static_cast<TokenId>(std::ranges::find(logits, highest) - logits.begin());
+    return;
   }
+  if (params.top_n_sigma > 0.0f) KeepTopSigma(logits, highest, params.top_n_sigma);
   const double total = ExpWeights(logits, highest, 1.0f / params.temperature, weights_);
-  const double uniform = Uniform(params.seed, draw, RandomUse::kToken);
+  if (params.mirostat) return DrawMirostat(logits, total, params, context, result);
+  const double uniform = Uniform(params.seed, context.draw, RandomUse::kToken);
+  result.token = Filter(logits, total, params, context.draw) ? candidates_.Draw(uniform).id
+                                                             : DrawFromAll(weights_, total, uniform);
+}
+
+// False where nothing is to be filtered: then no candidates are gathered.
+bool Sampler::Filter(std::span<const float> logits, double total, const SamplingParams& params, uint64_t draw) {
   const bool top_k = params.top_k > 0 && static_cast<size_t>(params.top_k) < logits.size();
+  const bool typical = params.typical_p < 1.0f;
   const bool top_p = params.top_p < 1.0f;
-  if (!top_k && !top_p && params.min_p <= 0.0f) return DrawFromAll(weights_, total, uniform);
+  const bool min_p = params.min_p > 0.0f;
+  const bool xtc = params.xtc_probability > 0.0f &&
+                   Uniform(params.seed, draw, RandomUse::kXtc) < static_cast<double>(params.xtc_probability);
+  if (!top_k && !typical && !top_p && !min_p && !xtc) return false;
 
   if (top_k) {
     candidates_.GatherTop(logits, weights_, static_cast<size_t>(params.top_k));
+  } else if (typical || !(top_p || min_p)) {
+    candidates_.GatherAll(logits, weights_, 0.0f, total);
   } else {
     // All tokens together that are less likely than (1 - p) / vocabulary are less likely than 1 - p: the nucleus never
     // needs one of them. The likeliest token's weight is 1.
@@ -63,9 +99,22 @@ TokenId Sampler::Choose(std::span<const float> logits, const SamplingParams& par
     const double least = std::min(1.0, top_p ? outside : double{params.min_p});
     candidates_.GatherAll(logits, weights_, static_cast<float>(least), total);
   }
+  if (typical) candidates_.KeepTypical(params.typical_p);
   if (top_p) candidates_.KeepTopP(params.top_p);
-  if (params.min_p > 0.0f) candidates_.KeepMinP(std::min(params.min_p, 1.0f));
-  return candidates_.Draw(uniform);
+  if (min_p) candidates_.KeepMinP(std::min(params.min_p, 1.0f));
+  if (xtc) candidates_.DropTopChoices(params.xtc_threshold);
+  return true;
+}
+
+void Sampler::DrawMirostat(std::span<const float> logits, double total, const SamplingParams& params,
+                           const SampleContext& context, OutputResult& result) {
+  const float mu = context.mirostat_mu.value_or(2.0f * params.mirostat_tau);
+  candidates_.GatherAll(logits, weights_, 0.0f, total);
+  candidates_.KeepSurpriseBelow(mu);
+  const Candidate& drawn = candidates_.Draw(Uniform(params.seed, context.draw, RandomUse::kToken));
+  result.token = drawn.id;
+  const double error = candidates_.Surprise(drawn) - double{params.mirostat_tau};
+  result.mirostat_mu = static_cast<float>(double{mu} - double{params.mirostat_eta} * error);
 }
 
 }  // namespace inferflux::engine

@@ -9,6 +9,7 @@
 
 #include "base/token_id.h"
 #include "engine/sampling/candidates.h"
+#include "engine/sampling/dry_penalty.h"
 #include "engine/sampling/penalties.h"
 #include "engine/sampling_params.h"
 #include "engine/unified_batch.h"
@@ -19,20 +20,26 @@ struct SampleContext {
   std::span<const TokenId> history;  // the sequence's tokens up to here
   int32_t prompt_tokens = 0;         // of which its prompt are so many
   uint64_t draw = 0;
+  std::optional<float> mirostat_mu;  // mirostat's state; none before the first draw
   std::span<const TokenId> banned;
   std::optional<int32_t> top_logprobs;
 };
 
 class Sampler {
  public:
-  // `logits` is used up. Fills token, chosen and top; the token is kNoToken where every logit is NaN, -infinity or
+  // `logits` is used up. Fills token, mirostat_mu, chosen and top; the token is kNoToken where every logit is NaN, -infinity or
   // banned.
   OutputResult Sample(std::span<float> logits, const SamplingParams& params, const SampleContext& context);
 
  private:
-  TokenId Choose(std::span<const float> logits, const SamplingParams& params, uint64_t draw);
+  void Choose(std::span<float> logits, const SamplingParams& params, const SampleContext& context,
+              OutputResult& result);
+  void DrawMirostat(std::span<const float> logits, double total, const SamplingParams& params,
+                    const SampleContext& context, OutputResult& result);
+  bool Filter(std::span<const float> logits, double total, const SamplingParams& params, uint64_t draw);
 
   Penalties penalties_;
+  DryPenalty dry_;
   Candidates candidates_;
   std::vector<float> weights_;
   std::vector<float> raw_;

@@ -14,6 +14,7 @@
 #include "engine/native/create_reference_engine.h"
 #include "engine/native/kv_budget.h"
 #include "model/families/family.h"
+#include "support/sampler_checklist.h"
 
 namespace inferflux::engine {
 namespace {
@@ -237,6 +238,12 @@ TEST(NativeEngine, AnUnknownKvTypeIsRefusedWithTheKnownOnes) {
   const auto engine = CreateReferenceEngine(*model::ReadModelConfig(*source), source, {.kv_dtype = "int3"});
   ASSERT_FALSE(engine);
   EXPECT_NE(engine.error().message.find("fp32, fp16, bf16"), std::string::npos) << engine.error().message;
+}
+
+TEST(Sampling, KeepsTheChecklist) {
+  ThreadPool pool(1);
+  testing::CheckSampler(*MakeEngine());
+  testing::CheckSampler(*MakeEngine(kOptions, &pool));
 }
 
 TEST(KvBudget, CountsWhatIsThereAndNamesWhatCannotBe) {

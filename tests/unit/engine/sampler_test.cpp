@@ -11,6 +11,7 @@
 
 #include "engine/sampling/random.h"
 #include "engine/sampling/weights.h"
+#include "support/sampling_reference.h"
 
 namespace inferflux::engine {
 namespace {
@@ -24,62 +25,23 @@ TokenId Pick(std::vector<float> logits, const SamplingParams& params, SampleCont
 
 SamplingParams Greedy() { return {.temperature = 0.0f}; }
 
-// The distribution by the book: sort everything, in double.
-std::vector<double> Reference(const std::vector<float>& logits, const SamplingParams& params) {
-  std::vector<size_t> order(logits.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return logits[a] > logits[b]; });
-  std::vector<double> p(logits.size());
-  for (size_t i = 0; i < p.size(); ++i) p[i] = std::exp((double{logits[i]} - logits[order[0]]) / params.temperature);
-  if (params.top_k > 0) {
-    for (size_t i = static_cast<size_t>(params.top_k); i < p.size(); ++i) p[order[i]] = 0.0;
-  }
-  double total = std::accumulate(p.begin(), p.end(), 0.0);
-  if (params.top_p < 1.0f) {
-    double reached = 0.0;
-    for (const size_t id : order) {
-      if (id != order[0] && reached >= params.top_p * total) p[id] = 0.0;
-      reached += p[id];
-    }
-  }
-  for (double& weight : p) weight = weight < params.min_p * p[order[0]] ? 0.0 : weight;
-  total = std::accumulate(p.begin(), p.end(), 0.0);
-  for (double& weight : p) weight /= total;
-  return p;
-}
-
-// Pearson's statistic of `draws` draws, as a number of standard deviations (Wilson and Hilferty's cube root).
-double Deviation(const std::vector<float>& logits, const SamplingParams& params, int draws) {
-  const auto expected = Reference(logits, params);
+// Standard deviations between the draws and the reference distribution.
+double Deviation(const std::vector<float>& logits, const testing::SamplingSetting& setting, int draws) {
   std::vector<int> seen(logits.size(), 0);
   Sampler sampler;
   std::vector<float> row;
   for (int draw = 0; draw < draws; ++draw) {
     row = logits;
-    const TokenId token = sampler.Sample(row, params, {.draw = static_cast<uint64_t>(draw)}).token;
+    const TokenId token = sampler
+                              .Sample(row, setting.params,
+                                      {.history = setting.history,
+                                       .prompt_tokens = setting.prompt_tokens,
+                                       .draw = static_cast<uint64_t>(draw),
+                                       .mirostat_mu = setting.mirostat_mu})
+                              .token;
     ++seen[static_cast<size_t>(token)];
   }
-  double chi2 = 0.0, rare_expected = 0.0, rare_seen = 0.0;
-  int cells = 0;
-  for (size_t id = 0; id < logits.size(); ++id) {
-    if (expected[id] == 0.0) {
-      EXPECT_EQ(seen[id], 0) << "token " << id << " was filtered, and drawn";
-    } else if (expected[id] * draws < 8) {
-      rare_expected += expected[id] * draws;
-      rare_seen += seen[id];
-    } else {
-      chi2 += std::pow(seen[id] - expected[id] * draws, 2) / (expected[id] * draws);
-      ++cells;
-    }
-  }
-  if (rare_expected > 8) {
-    chi2 += std::pow(rare_seen - rare_expected, 2) / rare_expected;
-    ++cells;
-  }
-  const double freedom = cells - 1;
-  if (freedom < 1) return 0.0;
-  const double spread = 2.0 / (9.0 * freedom);
-  return (std::cbrt(chi2 / freedom) - (1.0 - spread)) / std::sqrt(spread);
+  return testing::DrawDeviation(testing::SamplingReference(logits, setting), seen);
 }
 
 TEST(Philox, MatchesItsAuthorsKnownAnswers) {  // kat_vectors of Random123 1.09
@@ -204,9 +166,9 @@ TEST(Sampler, DrawsFollowTheReferenceDistribution) {
       {.temperature = 1.5f, .top_p = 0.999f, .min_p = 0.001f},
   };
   for (size_t i = 0; i < cases.size(); ++i) {
-    EXPECT_LT(Deviation(logits, cases[i], 20000), 4.0) << "case " << i;
+    EXPECT_LT(Deviation(logits, {.params = cases[i]}, 20000), 4.0) << "case " << i;
   }
-  EXPECT_LT(Deviation(std::vector<float>(1000, 1.0f), {.top_p = 0.5f}, 20000), 4.0) << "a flat distribution";
+  EXPECT_LT(Deviation(std::vector<float>(1000, 1.0f), {.params = {.top_p = 0.5f}}, 20000), 4.0) << "a flat distribution";
 }
 
 TEST(Sampler, LogprobsAreTheModelsOwnWhateverIsApplied) {

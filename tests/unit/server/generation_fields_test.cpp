@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "server/completion_request.h"
+#include "server/fake_model.h"
 #include "server/json_body.h"
 #include "server/request_testing.h"
 
@@ -35,6 +36,17 @@ TEST(GenerationFieldsTest, TheEndsOfEveryRangeAreTakenAndWhatLiesBeyondIsNamed) 
                              {"top_p", "0", "1", "-0.1", "1.1"},
                              {"top_k", "0", "16777216", "-1", "16777217"},
                              {"min_p", "0", "1", "-0.1", "1.1"},
+                             {"typical_p", "0", "1", "-0.1", "1.1"},
+                             {"top_n_sigma", "0", "100", "-0.1", "101"},
+                             {"xtc_probability", "0", "1", "-0.1", "1.1"},
+                             {"xtc_threshold", "0", "0.5", "-0.1", "0.6"},
+                             {"dry_multiplier", "0", "100", "-0.1", "101"},
+                             {"dry_base", "1", "4", "0.9", "4.1"},
+                             {"dry_allowed_length", "0", "1024", "-1", "1025"},
+                             {"dry_penalty_last_n", "-1", "16777216", "-2", "16777217"},
+                             {"mirostat", "0", "2", "-1", "3"},
+                             {"mirostat_tau", "0", "100", "-1", "101"},
+                             {"mirostat_eta", "0", "1", "-0.1", "1.1"},
                              {"repetition_penalty", "0.01", "10", "0", "10.1"},
                              {"presence_penalty", "-2", "2", "-2.1", "2.1"},
                              {"frequency_penalty", "-2", "2", "-2.1", "2.1"},
@@ -115,6 +127,27 @@ TEST(GenerationFieldsTest, DefaultsAreTheApis) {
   EXPECT_EQ(request->sampling.repetition_penalty, 1.0f);
   EXPECT_EQ(request->sampling.presence_penalty, 0.0f);
   EXPECT_FALSE(request->top_logprobs.has_value());
+}
+
+TEST(GenerationFieldsTest, WhatMirostatReplacesIsRefusedBesideIt) {
+  EXPECT_EQ(VerdictOn("mirostat", "1"), "mirostat: 'mirostat' must be 0 (off) or 2; version 1 is not supported");
+  for (const char* filter : {R"("top_k":5)", R"("top_p":0.9)", R"("min_p":0.1)", R"("typical_p":0.9)",
+                             R"("xtc_probability":0.5)"}) {
+    EXPECT_THAT(VerdictOn("mirostat", std::string("2,") + filter), HasSubstr("has no effect beside 'mirostat'"));
+    EXPECT_EQ(VerdictOn("mirostat", std::string("0,") + filter), "ok");
+  }
+  EXPECT_EQ(VerdictOn("mirostat", R"(2,"top_k":0,"top_p":1,"temperature":0.7)"), "ok");
+}
+
+TEST(GenerationFieldsTest, DryBreakersAreTheTokensThatEndThem) {
+  const auto tokenizer = testing::ByteTokenizer();
+  const auto newline = tokenizer->Encode("\n").back(), colon = tokenizer->Encode(":").back();
+  EXPECT_TRUE(DryBreakers(Parse(R"("top_k":1)"), *tokenizer).empty()) << "DRY is off";
+  EXPECT_EQ(DryBreakers(Parse(R"("dry_multiplier":1)"), *tokenizer).size(), 4u);
+  EXPECT_EQ(DryBreakers(Parse(R"("dry_multiplier":1,"dry_sequence_breakers":["\n","x:","\n\n"])"), *tokenizer),
+            (std::vector<TokenId>{newline, colon}));
+  EXPECT_THAT(VerdictOn("dry_sequence_breakers", R"(["a",""])"), StartsWith("dry_sequence_breakers[1]: "));
+  EXPECT_THAT(VerdictOn("dry_sequence_breakers", R"("a")"), StartsWith("dry_sequence_breakers: "));
 }
 
 TEST(GenerationFieldsTest, ChoicesOfOneSeedDifferAndNoSeedIsRandom) {
