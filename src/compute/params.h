@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,13 +14,15 @@
 namespace inferflux::compute {
 
 // A weight matrix as it lies in a file: `rows` outputs of `cols` inputs each, row-major, in the file's own blocks.
-// A product with it is y[m, rows] = x[m, cols] * W^T. Borrowed: the file must stay mapped while a backend uses it.
+// A product with it is y[m, rows] = x[m, cols] * W^T. The data is borrowed from a file, which must stay mapped while a
+// backend uses it, or belongs to `owner`.
 struct HostMatrix {
   std::string name;
   formats::TensorType type = formats::TensorType::kF32;
   int64_t rows = 0;
   int64_t cols = 0;
   std::span<const std::byte> data;
+  std::shared_ptr<const void> owner;
 };
 
 // How the dimensions of a head pair up under a rotary embedding (RoFormer, arXiv:2104.09864).

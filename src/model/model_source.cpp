@@ -15,13 +15,15 @@ namespace {
 Result<std::shared_ptr<const ModelSource>> OpenGguf(const std::string& path) {
   auto file = formats::GgufFile::Open(path);
   if (!file) return Forward(file);
-  std::vector<compute::HostMatrix> tensors;
+  std::vector<ModelSource::Tensor> tensors;
   for (const formats::GgufTensor& tensor : (*file)->tensors()) {
-    tensors.push_back({.name = std::string(tensor.name),
-                       .type = tensor.type,
-                       .rows = static_cast<int64_t>(tensor.rows()),
-                       .cols = static_cast<int64_t>(tensor.dims[0]),
-                       .data = tensor.data});
+    tensors.push_back({{.name = std::string(tensor.name),
+                        .type = tensor.type,
+                        .rows = static_cast<int64_t>(tensor.rows()),
+                        .cols = static_cast<int64_t>(tensor.dims[0]),
+                        .data = tensor.data,
+                        .owner = nullptr},
+                       nullptr});
   }
   return std::make_shared<const ModelSource>(path, "gguf", (*file)->metadata(), std::move(tensors), *file);
 }
@@ -34,12 +36,15 @@ Result<std::shared_ptr<const ModelSource>> ModelSource::Open(const std::string& 
 }
 
 ModelSource::ModelSource(std::string path, std::string format, formats::GgufMetadata metadata,
-                         std::vector<compute::HostMatrix> tensors, std::shared_ptr<const void> owner)
+                         std::vector<Tensor> tensors, std::shared_ptr<const void> owner)
     : path_(std::move(path)),
       format_(std::move(format)),
       metadata_(std::move(metadata)),
       owner_(std::move(owner)) {
-  for (compute::HostMatrix& tensor : tensors) tensors_.emplace(tensor.name, std::move(tensor));
+  for (Tensor& tensor : tensors) {
+    std::string name = tensor.matrix.name;
+    tensors_.emplace(std::move(name), std::move(tensor));
+  }
 }
 
 std::string ModelSource::ExpertName(std::string_view tensor, int32_t expert) {
@@ -48,17 +53,21 @@ std::string ModelSource::ExpertName(std::string_view tensor, int32_t expert) {
 
 const compute::HostMatrix* ModelSource::Find(std::string_view name) const {
   const auto it = tensors_.find(name);
-  return it == tensors_.end() ? nullptr : &it->second;
+  return it == tensors_.end() ? nullptr : &it->second.matrix;
 }
 
 Result<compute::HostMatrix> ModelSource::Matrix(std::string_view name, int64_t rows, int64_t cols) const {
-  const compute::HostMatrix* found = Find(name);
-  if (found == nullptr) return Fail(ErrorCode::kNotFound, "{}: tensor '{}' is missing", path_, name);
-  if (found->rows != rows || found->cols != cols) {
+  const auto it = tensors_.find(name);
+  if (it == tensors_.end()) return Fail(ErrorCode::kNotFound, "{}: tensor '{}' is missing", path_, name);
+  const compute::HostMatrix& found = it->second.matrix;
+  if (found.rows != rows || found.cols != cols) {
     return Fail(ErrorCode::kDataLoss, "{}: tensor '{}' is [{}, {}], but the metadata makes it [{}, {}]", path_, name,
-                found->rows, found->cols, rows, cols);
+                found.rows, found.cols, rows, cols);
   }
-  return *found;
+  if (it->second.make == nullptr) return found;
+  auto made = it->second.make();
+  if (!made) return Forward(made, path_);
+  return made;
 }
 
 Result<compute::HostMatrix> ModelSource::Expert(std::string_view name, int32_t expert, int32_t experts, int64_t rows,
@@ -89,16 +98,28 @@ Result<std::vector<float>> ModelSource::Values(std::string_view name, int64_t ro
   return out;
 }
 
+std::vector<std::string> ModelSource::UnusedTensors(const std::set<std::string, std::less<>>& used) const {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : tensors_) {
+    const std::string_view whole = std::string_view(name).substr(0, name.find('['));
+    if (!used.contains(whole) && !whole.starts_with("rope_f") && !whole.ends_with("rope_freqs.weight")) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
 int64_t ModelSource::parameters() const {
   int64_t total = 0;
-  for (const auto& [name, tensor] : tensors_) total += tensor.rows * tensor.cols;
+  for (const auto& [name, tensor] : tensors_) total += tensor.matrix.rows * tensor.matrix.cols;
   return total;
 }
 
 std::string ModelSource::commonest_type() const {
   std::map<formats::TensorType, int64_t> weights;
   for (const auto& [name, tensor] : tensors_) {
-    if (tensor.rows > 1) weights[tensor.type] += tensor.rows * tensor.cols;
+    const compute::HostMatrix& matrix = tensor.matrix;
+    if (matrix.rows > 1) weights[matrix.type] += matrix.rows * matrix.cols;
   }
   if (weights.empty()) return "none";
   const auto most = std::max_element(weights.begin(), weights.end(),

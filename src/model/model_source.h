@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,20 +21,26 @@ class ModelSource {
   // touched. Errors name the file.
   static Result<std::shared_ptr<const ModelSource>> Open(const std::string& path);
 
+  // A tensor, or its type and shape with a way to make its data whenever a backend asks for them.
+  struct Tensor {
+    compute::HostMatrix matrix;
+    std::function<Result<compute::HostMatrix>()> make;  // empty: the data are there
+  };
+
   // What a reader of some format found. `owner` keeps alive what metadata and tensors look into. Where a checkpoint holds
   // the experts of a tensor apart, each is a tensor named by ExpertName.
   ModelSource(std::string path, std::string format, formats::GgufMetadata metadata,
-              std::vector<compute::HostMatrix> tensors, std::shared_ptr<const void> owner);
+              std::vector<Tensor> tensors, std::shared_ptr<const void> owner);
   static std::string ExpertName(std::string_view tensor, int32_t expert);
 
   const std::string& path() const { return path_; }
   const std::string& format() const { return format_; }  // "gguf", "huggingface"
   const formats::GgufMetadata& metadata() const { return metadata_; }
 
-  // Null where the model has no such tensor. A vector is a matrix of one row.
+  // Type and shape; null where the model has no such tensor. A vector is a matrix of one row.
   const compute::HostMatrix* Find(std::string_view name) const;
 
-  // The same, checked: kNotFound where it is missing, kDataLoss where its shape is not [rows, cols]; both name the tensor.
+  // With its data, checked: kNotFound where it is missing, kDataLoss where its shape is not [rows, cols]; both name the tensor.
   Result<compute::HostMatrix> Matrix(std::string_view name, int64_t rows, int64_t cols) const;
 
   // Slice `expert` of a tensor of [experts, rows, cols], checked in the same way.
@@ -44,6 +51,9 @@ class ModelSource {
   Result<std::vector<float>> Values(std::string_view name, int64_t rows, int64_t cols) const;
   Result<std::vector<float>> Vector(std::string_view name, int64_t size) const { return Values(name, 1, size); }
 
+  // Tensors that are not among `used`, nor among those by which positions are rotated; an expert's goes by its whole's name.
+  std::vector<std::string> UnusedTensors(const std::set<std::string, std::less<>>& used) const;
+
   int64_t parameters() const;
   std::string commonest_type() const;  // of the matrices, by number of weights: "BF16", "Q4_K", ...
 
@@ -51,7 +61,7 @@ class ModelSource {
   std::string path_;
   std::string format_;
   formats::GgufMetadata metadata_;
-  std::map<std::string, compute::HostMatrix, std::less<>> tensors_;
+  std::map<std::string, Tensor, std::less<>> tensors_;
   std::shared_ptr<const void> owner_;
 };
 

@@ -1,11 +1,17 @@
 // Puts tensors of one source onto one device, checked against what the configuration makes them.
 #pragma once
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "base/result.h"
 #include "compute/optional_ops.h"
 #include "model/linear.h"
@@ -33,6 +39,16 @@ class WeightLoader {
   const ModelConfig& config() const { return config_; }
   bool Contains(const std::string& name) const { return source_.Find(name) != nullptr; }
 
+  // Says which of the source's tensors nobody has loaded: once all weights are, these take no part in the model.
+  void WarnOfUnused() const {
+    const auto unused = source_.UnusedTensors(used_);
+    if (unused.empty()) return;
+    const size_t named = std::min<size_t>(unused.size(), 5);
+    log::Warning("{}: the model has {} tensors that architecture '{}' does not use: {}{}", source_.path(), unused.size(),
+                 config_.architecture, fmt::join(unused.begin(), unused.begin() + named, ", "),
+                 named < unused.size() ? ", ..." : "");
+  }
+
   Result<compute::Buffer<B>> LoadVector(const std::string& name, int64_t size) const;
   Result<typename B::Table> LoadTable(const std::string& name, int64_t rows, int64_t cols) const;
 
@@ -52,24 +68,27 @@ class WeightLoader {
     requires compute::MoeRouting<B>;
 
  private:
+  const std::string& Use(const std::string& name) const { return *used_.insert(name).first; }
+
   // Biases of the parts, [experts, sum of the outputs]; empty where no part has one.
   Result<std::vector<float>> Biases(const std::vector<WeightPart>& parts, int64_t experts, BiasRule rule) const;
 
   typename B::Context& context_;
   const ModelConfig& config_;
   const ModelSource& source_;
+  mutable std::set<std::string, std::less<>> used_;
 };
 
 template <compute::Backend B>
 Result<compute::Buffer<B>> WeightLoader<B>::LoadVector(const std::string& name, int64_t size) const {
-  auto values = source_.Vector(name, size);
+  auto values = source_.Vector(Use(name), size);
   if (!values) return Forward(values);
   return B::LoadVector(context_, *values);
 }
 
 template <compute::Backend B>
 Result<typename B::Table> WeightLoader<B>::LoadTable(const std::string& name, int64_t rows, int64_t cols) const {
-  auto matrix = source_.Matrix(name, rows, cols);
+  auto matrix = source_.Matrix(Use(name), rows, cols);
   if (!matrix) return Forward(matrix);
   return B::LoadTable(context_, *matrix);
 }
@@ -120,7 +139,7 @@ Result<std::vector<float>> WeightLoader<B>::Biases(const std::vector<WeightPart>
   if (!any) return std::vector<float>();
   std::vector<std::vector<float>> columns;
   for (const WeightPart& part : parts) {
-    auto values = source_.Values(part.name + ".bias", experts, part.outputs);
+    auto values = source_.Values(Use(part.name + ".bias"), experts, part.outputs);
     if (!values) return Forward(values);
     columns.push_back(std::move(*values));
   }
@@ -139,7 +158,7 @@ Result<Linear<B>> WeightLoader<B>::LoadLinear(const std::vector<WeightPart>& par
                                                  BiasRule rule) const {
   std::vector<compute::HostMatrix> matrices;
   for (const WeightPart& part : parts) {
-    auto matrix = source_.Matrix(part.name + ".weight", part.outputs, inputs);
+    auto matrix = source_.Matrix(Use(part.name + ".weight"), part.outputs, inputs);
     if (!matrix) return Forward(matrix);
     matrices.push_back(std::move(*matrix));
   }
@@ -156,7 +175,7 @@ Result<ExpertLinear<B>> WeightLoader<B>::LoadExperts(const std::vector<WeightPar
   std::vector<std::vector<compute::HostMatrix>> of_expert(static_cast<size_t>(experts));
   for (const WeightPart& part : parts) {
     for (int32_t e = 0; e < experts; ++e) {
-      auto matrix = source_.Expert(part.name + ".weight", e, experts, part.outputs, inputs);
+      auto matrix = source_.Expert(Use(part.name + ".weight"), e, experts, part.outputs, inputs);
       if (!matrix) return Forward(matrix);
       of_expert[static_cast<size_t>(e)].push_back(std::move(*matrix));
     }

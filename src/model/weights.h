@@ -88,6 +88,7 @@ Result<ModelWeights<B>> LoadWeights(typename B::Context& context, const ModelCon
   const char* output_name = loader.Contains("output.weight") ? "output" : "token_embd";
   auto output = loader.LoadLinear({{output_name, config.vocab_size}}, config.hidden);
   if (!output) return Forward(output);
+  loader.WarnOfUnused();
   return ModelWeights<B>{std::move(*embedding), std::move(positions), std::move(layers), std::move(*output_norm),
                          std::move(*output)};
 }

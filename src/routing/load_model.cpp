@@ -20,7 +20,7 @@ Result<Text> LoadText(const model::ModelSource& source) {
   if (!source.metadata().Contains("tokenizer.ggml.model")) {
     return Fail(ErrorCode::kNotFound, "{}: no vocabulary: a {}", source.path(),
                 source.format() == "gguf" ? "GGUF file of a model has one under tokenizer.ggml.*"
-                                          : "directory has it in tokenizer.json");
+                                          : "directory has it in tokenizer.json or tokenizer.model");
   }
   auto specs = model::VocabFromGguf(source.metadata());
   if (!specs) return Forward(specs, source.path());

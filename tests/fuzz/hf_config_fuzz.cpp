@@ -1,10 +1,25 @@
 // Any text as each of a Hugging Face directory's JSON files. The first byte chooses which.
+#include <sstream>
 #include <string_view>
 
 #include "formats/huggingface/hf_config.h"
 #include "formats/huggingface/hf_generation_config.h"
 #include "formats/huggingface/hf_tokenizer.h"
 #include "formats/huggingface/hf_tokenizer_config.h"
+#include "formats/huggingface/hf_vocab.h"
+
+namespace {
+
+void WriteVocab(const inferflux::formats::HfTokenizer& tokenizer) {
+  using namespace inferflux::formats;
+  (void)ReadHfSplitPatterns(tokenizer);
+  std::ostringstream out;
+  GgufWriter writer(out);
+  const auto rows = static_cast<uint32_t>(tokenizer.tokens.size());
+  if (WriteHfVocab({.tokenizer = tokenizer, .pre = "gpt-2", .rows = rows}, writer)) (void)writer.WriteHeader();
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace inferflux::formats;
@@ -21,6 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 2: {
       const auto tokenizer = ParseHfTokenizer(std::move(*root));
       if (tokenizer && tokenizer->tokens.size() != tokenizer->present.size()) __builtin_trap();
+      if (tokenizer) WriteVocab(*tokenizer);
       break;
     }
     default:

@@ -35,19 +35,14 @@ Result<GgufTensor> ShapeOf(const TensorRecipe& recipe) {
   GgufTensor tensor{.name = recipe.name};
   std::vector<uint64_t> dims{recipe.computed.size()};
   if (!recipe.parts.empty()) {
-    const formats::SafetensorsTensor& first = *recipe.parts.front();
-    const auto type = Traits(first.dtype).type;
-    if (!type) {
-      return Fail(ErrorCode::kUnsupported, "tensor '{}' holds {}, which no GGUF file can", first.name,
-                  Traits(first.dtype).name);
-    }
-    tensor.type = *type;
-    dims.assign(first.shape.rbegin(), first.shape.rend());
+    const model::StoredWeight& first = *recipe.parts.front();
+    tensor.type = first.type();
+    dims.assign(first.shape().rbegin(), first.shape().rend());
     if (recipe.change == model::TensorChange::kTranspose && dims.size() == 2) std::swap(dims[0], dims[1]);
-    for (const formats::SafetensorsTensor* part : recipe.parts) {
-      if (part->shape != first.shape || part->dtype != first.dtype) {
+    for (const auto& part : recipe.parts) {
+      if (part->shape() != first.shape() || part->type() != first.type()) {
         return Fail(ErrorCode::kDataLoss, "tensors '{}' and '{}' differ in shape or type, but belong together",
-                    first.name, part->name);
+                    first.name(), part->name());
       }
     }
     if (recipe.per_expert) dims.push_back(recipe.parts.size());
@@ -83,7 +78,7 @@ Result<std::vector<Target>> ChooseTargets(const std::vector<TensorRecipe>& plan,
     TensorType type = ChooseType(chooser, model, probe);
     if (mix == nullptr && type != TensorType::kF32) type = shape->type;
     uint64_t bytes = recipe.computed.size() * sizeof(float);
-    for (const auto* part : recipe.parts) bytes += part->data.size();
+    for (const auto& part : recipe.parts) bytes += part->stored_bytes();
     targets.push_back({&recipe, *shape, type, bytes});
   }
   return targets;
@@ -115,7 +110,7 @@ Status WriteTensor(const Target& target, formats::GgufWriter& writer, ThreadPool
       progress(std::min(done + bytes, target.source_bytes));
     });
     if (!streamed) return tl::make_unexpected(streamed.error());
-    if (!target.recipe->parts.empty()) done += target.recipe->parts[i]->data.size();
+    if (!target.recipe->parts.empty()) done += target.recipe->parts[i]->stored_bytes();
   }
   return {};
 }

@@ -73,6 +73,9 @@ Result<HfQuantization> ReadQuantization(const JsonObject& object) {
   reader.Read({"sym"}, quantization.symmetric);
   reader.Read({"zero_point"}, quantization.zero_point);
   reader.Read({"version"}, quantization.version);
+  reader.Read({"checkpoint_format"}, quantization.checkpoint_format);
+  reader.Read({"format"}, quantization.format);
+  reader.Read({"weight_block_size"}, quantization.weight_block_size);
   if (auto status = reader.status(); !status) return Forward(status);
   return quantization;
 }

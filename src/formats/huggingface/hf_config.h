@@ -33,6 +33,9 @@ struct HfQuantization {
   bool symmetric = true;
   bool zero_point = false;  // AWQ
   std::string version;      // AWQ: "gemm", "gemv"
+  std::string checkpoint_format;            // GPTQ: "gptq", "gptq_v2", ...
+  std::string format;                       // compressed-tensors: "float-quantized", ...
+  std::vector<uint32_t> weight_block_size;  // FP8: outputs and inputs that share a scale; or empty
 };
 
 struct HfConfig {

@@ -92,16 +92,7 @@ Status ReadAddedTokens(const JsonObject& root, HfTokenizer& tokenizer) {
     if (!id) return tl::make_unexpected(id.error());
     if (*id < 0) return Fail(ErrorCode::kDataLoss, "{}: id {} is negative", entry.source(), *id);
     token.id = *id;
-    const std::pair<std::string_view, bool*> flags[] = {{"special", &token.special},
-                                                        {"lstrip", &token.strips_left},
-                                                        {"rstrip", &token.strips_right},
-                                                        {"single_word", &token.single_word},
-                                                        {"normalized", &token.normalized}};
-    for (const auto& [key, flag] : flags) {
-      const auto value = entry.GetOr<bool>(key, *flag);
-      if (!value) return tl::make_unexpected(value.error());
-      *flag = *value;
-    }
+    if (auto read = ReadHfTokenFlags(entry, token); !read) return read;
     tokenizer.added_tokens.push_back(std::move(token));
   }
   return {};
@@ -152,6 +143,15 @@ Status ReadModel(const JsonObject& model, HfTokenizer& tokenizer, std::vector<To
   auto unk = model.Find<std::string>("unk_token");
   if (!unk) return Forward(unk);
   tokenizer.unk_token = std::move(*unk);
+  const auto unk_id = model.Find<uint32_t>("unk_id");  // Unigram's way
+  if (!unk_id) return tl::make_unexpected(unk_id.error());
+  if (*unk_id) {
+    if (**unk_id >= places.size()) {
+      return Fail(ErrorCode::kDataLoss, "{}: unk_id is {}, but there are {} pieces", model.source(), **unk_id,
+                  places.size());
+    }
+    tokenizer.unk_token = places[**unk_id].text;
+  }
   const auto byte_fallback = model.GetOr<bool>("byte_fallback", false);
   if (!byte_fallback) return tl::make_unexpected(byte_fallback.error());
   tokenizer.byte_fallback = *byte_fallback;
@@ -168,6 +168,20 @@ Status ReadModel(const JsonObject& model, HfTokenizer& tokenizer, std::vector<To
 }
 
 }  // namespace
+
+Status ReadHfTokenFlags(const JsonObject& entry, HfAddedToken& token) {
+  const std::pair<std::string_view, bool*> flags[] = {{"special", &token.special},
+                                                      {"lstrip", &token.strips_left},
+                                                      {"rstrip", &token.strips_right},
+                                                      {"single_word", &token.single_word},
+                                                      {"normalized", &token.normalized}};
+  for (const auto& [key, flag] : flags) {
+    const auto value = entry.GetOr<bool>(key, *flag);
+    if (!value) return tl::make_unexpected(value.error());
+    *flag = *value;
+  }
+  return {};
+}
 
 Result<HfTokenizer> ParseHfTokenizer(JsonObject root) {
   HfTokenizer tokenizer{.root = std::move(root)};

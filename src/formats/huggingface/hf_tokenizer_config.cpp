@@ -63,7 +63,8 @@ Result<HfTokenizerConfig> ParseHfTokenizerConfig(JsonObject root) {
   }
   const std::pair<std::string_view, std::optional<bool>*> flags[] = {{"add_bos_token", &config.add_bos},
                                                                      {"add_eos_token", &config.add_eos},
-                                                                     {"add_prefix_space", &config.add_prefix_space}};
+                                                                     {"add_prefix_space", &config.add_prefix_space},
+                                                                     {"legacy", &config.legacy}};
   for (const auto& [key, out] : flags) {
     const auto flag = object.Find<bool>(key);
     if (!flag) return tl::make_unexpected(flag.error());

@@ -15,7 +15,7 @@ struct HfTokenizerConfig {
   std::string tokenizer_class;  // "LlamaTokenizerFast"; empty where the file does not say
   // Texts, not ids: tokenizer.json maps them.
   std::optional<std::string> bos, eos, unk, sep, pad, cls, mask;
-  std::optional<bool> add_bos, add_eos, add_prefix_space;
+  std::optional<bool> add_bos, add_eos, add_prefix_space, legacy;
   // The template that conversations use, and others by name ("tool_use").
   std::optional<std::string> chat_template;
   std::vector<std::pair<std::string, std::string>> named_templates;

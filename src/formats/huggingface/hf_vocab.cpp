@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "formats/huggingface/hf_steps.h"
+#include "formats/huggingface/sentencepiece_rules.h"
 #include "formats/printable.h"
 
 namespace inferflux::formats {
@@ -14,40 +16,6 @@ constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands
 
 // GGUF's token types.
 enum class Kind : int32_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
-
-// The steps of a pre-tokenizer or normalizer, Sequences flattened. Deeper nesting than this is not read.
-constexpr int kMaxDepth = 4;
-
-Status CollectSteps(const JsonObject& step, std::string_view list_key, std::vector<JsonObject>& steps, int depth = 0) {
-  const auto type = step.GetOr<std::string>("type", "");
-  if (!type) return tl::make_unexpected(type.error());
-  if (*type != "Sequence" || depth == kMaxDepth) {
-    steps.push_back(step);
-    return {};
-  }
-  const auto parts = step.Get<std::vector<JsonObject>>(list_key);
-  if (!parts) return tl::make_unexpected(parts.error());
-  for (const JsonObject& part : *parts) {
-    if (auto collected = CollectSteps(part, list_key, steps, depth + 1); !collected) return collected;
-  }
-  return {};
-}
-
-// The steps of `key` in tokenizer.json: none where it is null.
-Result<std::vector<JsonObject>> Steps(const HfTokenizer& tokenizer, std::string_view key, std::string_view list_key) {
-  std::vector<JsonObject> steps;
-  const auto found = tokenizer.root.Find<JsonObject>(key);
-  if (!found) return tl::make_unexpected(found.error());
-  if (*found) {
-    if (auto collected = CollectSteps(**found, list_key, steps); !collected) return Forward(collected);
-  }
-  return steps;
-}
-
-bool HasStep(const std::vector<JsonObject>& steps, std::string_view type) {
-  return std::any_of(steps.begin(), steps.end(),
-                     [&](const JsonObject& step) { return step.GetOr<std::string>("type", "") == std::string(type); });
-}
 
 Result<std::optional<std::string>> SplitPattern(const JsonObject& step) {
   const auto type = step.Get<std::string>("type");
@@ -134,7 +102,8 @@ Vocabulary MakeVocabulary(const HfTokenizer& tokenizer, HfVocabKind kind, uint32
     } else if (tokenizer.tokens[i] == tokenizer.unk_token) {
       vocabulary.Set(i, tokenizer.tokens[i], Kind::kUnknown);
     } else {
-      const bool byte = kind == HfVocabKind::kSentencePieceBpe && LooksLikeByte(tokenizer.tokens[i]);
+      const bool bytes = kind == HfVocabKind::kSentencePieceBpe || kind == HfVocabKind::kUnigram;
+      const bool byte = bytes && LooksLikeByte(tokenizer.tokens[i]);
       vocabulary.Set(i, tokenizer.tokens[i], byte ? Kind::kByte : Kind::kNormal);
     }
   }
@@ -163,8 +132,14 @@ void MarkWordStarts(const HfTokenizer& tokenizer, Vocabulary& vocabulary) {
   }
 }
 
-// SentencePiece merges the pair with the best score first: a token's score is the rank of its first merge, negated.
-std::vector<float> ScoresOfMerges(const HfTokenizer& tokenizer, const Vocabulary& vocabulary) {
+// SentencePiece merges the pair with the best score first: where the tokenizer has no scores, a token's is the rank of its
+// first merge, negated.
+std::vector<float> ScoresOf(const HfTokenizer& tokenizer, const Vocabulary& vocabulary) {
+  if (!tokenizer.scores.empty()) {
+    std::vector<float> own = tokenizer.scores;
+    own.resize(vocabulary.tokens.size());
+    return own;
+  }
   std::unordered_map<std::string, float> scores;
   for (size_t rank = 0; rank < tokenizer.merges.size(); ++rank) {
     std::string merged = tokenizer.merges[rank];
@@ -181,31 +156,17 @@ std::vector<float> ScoresOfMerges(const HfTokenizer& tokenizer, const Vocabulary
   return out;
 }
 
-// When text gets a space in front, by a step that prepends the mark: "every" run between added tokens, the "first" alone,
-// or "never".
-Result<std::string> SpacePrefix(const HfTokenizer& tokenizer) {
-  const auto normalizers = Steps(tokenizer, "normalizer", "normalizers");
-  if (!normalizers) return tl::make_unexpected(normalizers.error());
-  if (HasStep(*normalizers, "Prepend")) return "every";
-  const auto splits = Steps(tokenizer, "pre_tokenizer", "pretokenizers");
-  if (!splits) return tl::make_unexpected(splits.error());
-  for (const JsonObject& step : *splits) {
-    if (step.GetOr<std::string>("type", "") != "Metaspace") continue;
-    const auto old_flag = step.GetOr<bool>("add_prefix_space", true);
-    if (!old_flag) return tl::make_unexpected(old_flag.error());
-    const auto scheme = step.GetOr<std::string>("prepend_scheme", *old_flag ? "always" : "never");
-    if (!scheme) return tl::make_unexpected(scheme.error());
-    if (*scheme != "always") return *scheme;
-    return "every";
+// How text is prepared before pieces are looked for.
+Status WriteRules(const HfTokenizer& tokenizer, GgufWriter& writer) {
+  const auto rules = ReadSentencePieceRules(tokenizer);
+  if (!rules) return tl::make_unexpected(rules.error());
+  writer.Set("tokenizer.ggml.add_space_prefix", rules->space_prefix != "never");
+  if (rules->space_prefix == "first") writer.Set(kSpacePrefixKey, rules->space_prefix);
+  writer.Set("tokenizer.ggml.remove_extra_whitespaces", rules->remove_extra_whitespaces);
+  if (!rules->charsmap.empty()) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(rules->charsmap.data());
+    writer.SetArray("tokenizer.ggml.precompiled_charsmap", std::span<const uint8_t>(bytes, rules->charsmap.size()));
   }
-  return "never";
-}
-
-Status WriteSpacePrefix(const HfTokenizer& tokenizer, GgufWriter& writer) {
-  const auto prefix = SpacePrefix(tokenizer);
-  if (!prefix) return tl::make_unexpected(prefix.error());
-  writer.Set("tokenizer.ggml.add_space_prefix", *prefix != "never");
-  if (*prefix == "first") writer.Set(kSpacePrefixKey, *prefix);
   return {};
 }
 
@@ -217,7 +178,7 @@ struct Surrounding {
 Result<Surrounding> FindInTemplate(const HfTokenizer& tokenizer, const std::optional<std::string>& bos,
                                    const std::optional<std::string>& eos) {
   Surrounding surrounding;
-  const auto processors = Steps(tokenizer, "post_processor", "processors");
+  const auto processors = ReadHfSteps(tokenizer.root, "post_processor", "processors");
   if (!processors) return tl::make_unexpected(processors.error());
   for (const JsonObject& step : *processors) {
     if (step.GetOr<std::string>("type", "") != "TemplateProcessing") continue;
@@ -261,10 +222,13 @@ Status WriteRoles(const HfVocabParts& parts, const TokenIds& ids, GgufWriter& wr
   WriteId("mask", ids.Find(config.mask), writer);
   const auto surrounding = FindInTemplate(parts.tokenizer, config.bos, config.eos);
   if (!surrounding) return tl::make_unexpected(surrounding.error());
-  if (parts.tokenizer.model == "BPE") {
+  // A ".model" file has no post-processor; what its kind is known to do holds where the configuration says nothing.
+  const bool guessed = parts.tokenizer.rules.has_value();
+  if (parts.tokenizer.model == "WordPiece") return {};
+  if (config.add_bos || !guessed)
     writer.Set("tokenizer.ggml.add_bos_token", config.add_bos.value_or(surrounding->front));
+  if (config.add_eos || !guessed)
     writer.Set("tokenizer.ggml.add_eos_token", config.add_eos.value_or(surrounding->back));
-  }
   return {};
 }
 
@@ -293,22 +257,24 @@ void WriteTemplates(const HfTokenizerConfig& config, GgufWriter& writer) {
 
 Result<HfVocabKind> ClassifyHfVocab(const HfTokenizer& tokenizer) {
   if (tokenizer.model == "WordPiece") return HfVocabKind::kWordPiece;
+  if (tokenizer.model == "Unigram") return HfVocabKind::kUnigram;
+  if (tokenizer.rules) return HfVocabKind::kSentencePieceBpe;
   if (tokenizer.model == "BPE") {
-    const auto splits = Steps(tokenizer, "pre_tokenizer", "pretokenizers");
+    const auto splits = ReadHfSteps(tokenizer.root, "pre_tokenizer", "pretokenizers");
     if (!splits) return tl::make_unexpected(splits.error());
-    const auto decoders = Steps(tokenizer, "decoder", "decoders");
+    const auto decoders = ReadHfSteps(tokenizer.root, "decoder", "decoders");
     if (!decoders) return tl::make_unexpected(decoders.error());
-    if (HasStep(*splits, "ByteLevel") || HasStep(*decoders, "ByteLevel")) return HfVocabKind::kByteLevelBpe;
+    if (HasHfStep(*splits, "ByteLevel") || HasHfStep(*decoders, "ByteLevel")) return HfVocabKind::kByteLevelBpe;
     if (tokenizer.byte_fallback) return HfVocabKind::kSentencePieceBpe;
   }
   return Fail(ErrorCode::kUnsupported,
               "{}: a {} tokenizer of this make cannot be written as GGUF; byte-level BPE, SentencePiece BPE with byte "
-              "fallback, and WordPiece can",
+              "fallback, unigram and WordPiece can",
               tokenizer.root.source(), tokenizer.model);
 }
 
 Result<std::vector<std::string>> ReadHfSplitPatterns(const HfTokenizer& tokenizer) {
-  const auto steps = Steps(tokenizer, "pre_tokenizer", "pretokenizers");
+  const auto steps = ReadHfSteps(tokenizer.root, "pre_tokenizer", "pretokenizers");
   if (!steps) return tl::make_unexpected(steps.error());
   std::vector<std::string> patterns;
   for (const JsonObject& step : *steps) {
@@ -320,9 +286,9 @@ Result<std::vector<std::string>> ReadHfSplitPatterns(const HfTokenizer& tokenize
 }
 
 Result<bool> NormalizesToNfc(const HfTokenizer& tokenizer) {
-  const auto normalizers = Steps(tokenizer, "normalizer", "normalizers");
+  const auto normalizers = ReadHfSteps(tokenizer.root, "normalizer", "normalizers");
   if (!normalizers) return tl::make_unexpected(normalizers.error());
-  return HasStep(*normalizers, "NFC");
+  return HasHfStep(*normalizers, "NFC");
 }
 
 Status WriteHfVocab(const HfVocabParts& parts, GgufWriter& writer) {
@@ -338,14 +304,16 @@ Status WriteHfVocab(const HfVocabParts& parts, GgufWriter& writer) {
     writer.Set("tokenizer.ggml.model", "gpt2");
     writer.Set("tokenizer.ggml.pre", parts.pre);
     writer.SetArray("tokenizer.ggml.merges", std::span<const std::string>(tokenizer.merges));
-  } else if (*kind == HfVocabKind::kSentencePieceBpe) {
-    writer.Set("tokenizer.ggml.model", "llama");
+  } else if (*kind == HfVocabKind::kSentencePieceBpe || *kind == HfVocabKind::kUnigram) {
+    writer.Set("tokenizer.ggml.model", *kind == HfVocabKind::kUnigram ? "t5" : "llama");
     writer.Set("tokenizer.ggml.pre", "default");
-    const std::vector<float> scores = ScoresOfMerges(tokenizer, vocabulary);
+    const std::vector<float> scores = ScoresOf(tokenizer, vocabulary);
     writer.SetArray("tokenizer.ggml.scores", std::span<const float>(scores));
-    // Readers that know scores alone ignore these; with them the result is exact.
-    writer.SetArray("tokenizer.ggml.merges", std::span<const std::string>(tokenizer.merges));
-    if (auto written = WriteSpacePrefix(tokenizer, writer); !written) return written;
+    // Readers that know scores alone ignore merges; with them the result is exact.
+    if (!tokenizer.merges.empty()) {
+      writer.SetArray("tokenizer.ggml.merges", std::span<const std::string>(tokenizer.merges));
+    }
+    if (auto written = WriteRules(tokenizer, writer); !written) return written;
   } else {
     writer.Set("tokenizer.ggml.model", "bert");
     MarkWordStarts(tokenizer, vocabulary);

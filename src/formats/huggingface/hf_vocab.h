@@ -23,10 +23,11 @@ inline constexpr std::string_view kStripsRightKey = "inferflux.tokenizer.strips_
 enum class HfVocabKind {
   kByteLevelBpe,      // GGUF's "gpt2"
   kSentencePieceBpe,  // GGUF's "llama": merges become scores
+  kUnigram,           // GGUF's "t5"
   kWordPiece,         // GGUF's "bert"
 };
 
-// kUnsupported where the kind has no writer here (Unigram), or cannot be told.
+// kUnsupported where the kind has no writer here, or cannot be told.
 Result<HfVocabKind> ClassifyHfVocab(const HfTokenizer& tokenizer);
 
 // How a byte-level tokenizer cuts text before it merges: its passes in order. ByteLevel's own rule counts as a pass of

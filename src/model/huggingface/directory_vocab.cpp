@@ -1,18 +1,35 @@
 #include "model/huggingface/directory_vocab.h"
 
+#include <filesystem>
 #include <utility>
 
 #include "formats/huggingface/hf_vocab.h"
+#include "formats/huggingface/sentencepiece_tokenizer.h"
 #include "model/huggingface/pre_tokenizer_name.h"
 
 namespace inferflux::model {
+namespace {
+
+bool HasFile(const std::string& directory, const char* name) {
+  std::error_code ignored;  // a file that cannot be asked about fails where it is opened
+  return std::filesystem::exists(std::filesystem::path(directory) / name, ignored);
+}
+
+}  // namespace
+
+bool HasVocab(const std::string& directory) {
+  return HasFile(directory, "tokenizer.json") || HasFile(directory, "tokenizer.model") ||
+         HasFile(directory, "spiece.model");
+}
 
 Status WriteDirectoryVocab(const std::string& directory, const formats::HfConfig& config, std::string pre,
                            formats::GgufWriter& writer) {
-  const auto tokenizer = formats::ReadHfTokenizer(directory);
-  if (!tokenizer) return tl::make_unexpected(tokenizer.error());
   const auto tokenizer_config = formats::ReadHfTokenizerConfig(directory);
   if (!tokenizer_config) return tl::make_unexpected(tokenizer_config.error());
+  const auto tokenizer = HasFile(directory, "tokenizer.json")
+                             ? formats::ReadHfTokenizer(directory)
+                             : formats::ReadSentencePieceTokenizer(directory, *tokenizer_config);
+  if (!tokenizer) return tl::make_unexpected(tokenizer.error());
   const auto generation = formats::ReadHfGenerationConfig(directory);
   if (!generation) return tl::make_unexpected(generation.error());
   const auto kind = formats::ClassifyHfVocab(*tokenizer);

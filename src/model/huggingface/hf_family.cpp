@@ -2,7 +2,10 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
+#include <string>
 #include <vector>
 
 namespace inferflux::model {
@@ -37,6 +40,35 @@ constexpr std::array kFamilies = {
     HfFamily{.model_type = "gpt2", .architecture = "gpt2", .activation = "gelu_new", .inputs_first = true},
 };
 
+// Quantisations whose tensors CollectWeights knows, each in the form that it knows.
+Status CheckQuantization(const formats::HfQuantization& quantization, const std::string& source) {
+  const auto refuse = [&](std::string_view key, std::string_view value, std::string_view known) {
+    return Fail(ErrorCode::kUnsupported, "{}: a checkpoint quantised by '{}' with {} '{}' cannot be read, only with {}; "
+                "use the model's original weights, or a GGUF file of it", source, quantization.method, key, value, known);
+  };
+  const auto is = [](std::string_view text, std::string_view wanted) {  // some files write "GEMM"
+    return std::equal(text.begin(), text.end(), wanted.begin(), wanted.end(), [](unsigned char a, unsigned char b) {
+      return std::tolower(a) == std::tolower(b);
+    });
+  };
+  const std::string& method = quantization.method;
+  if (method == "gptq") {
+    const std::string& format = quantization.checkpoint_format;
+    const bool known = format.empty() || format == "gptq" || format == "gptq_v2";
+    return known ? Status() : refuse("checkpoint_format", format, "gptq or gptq_v2");
+  }
+  if (method == "awq") {
+    const bool known = quantization.version.empty() || is(quantization.version, "gemm");
+    return known ? Status() : refuse("version", quantization.version, "gemm");
+  }
+  if (method == "compressed-tensors") {
+    return quantization.format == "float-quantized" ? Status() : refuse("format", quantization.format, "float-quantized");
+  }
+  if (method == "fp8" || method == "fbgemm_fp8") return {};
+  return Fail(ErrorCode::kUnsupported, "{}: a checkpoint quantised by '{}' cannot be read; gptq, awq, fp8, fbgemm_fp8 and "
+              "compressed-tensors can; use the model's original weights, or a GGUF file of it", source, method);
+}
+
 }  // namespace
 
 std::span<const HfFamily> HfFamilies() { return kFamilies; }
@@ -44,8 +76,7 @@ std::span<const HfFamily> HfFamilies() { return kFamilies; }
 Result<const HfFamily*> FindHfFamily(const formats::HfConfig& config) {
   const std::string& source = config.raw.source();
   if (config.quantization) {
-    return Fail(ErrorCode::kUnsupported, "{}: a checkpoint quantised by '{}' cannot be read; use the model's original "
-                "weights, or a GGUF file of it", source, config.quantization->method);
+    if (auto checked = CheckQuantization(*config.quantization, source); !checked) return Forward(checked);
   }
   std::vector<std::string_view> known;
   for (const HfFamily& family : kFamilies) {

@@ -1,7 +1,6 @@
 #include "model/huggingface/hf_source.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -18,19 +17,29 @@ struct Directory {
   formats::SafetensorsModel checkpoint;
   std::shared_ptr<const formats::GgufFile> metadata;
   std::vector<TensorRecipe> plan;
-  std::vector<std::vector<std::byte>> changed;
 };
 
-Result<std::vector<compute::HostMatrix>> Tensors(Directory* directory) {
-  std::vector<compute::HostMatrix> tensors;
+// A tensor that the checkpoint holds otherwise is made whenever it is asked for, and goes when its user is done with it.
+Result<std::vector<ModelSource::Tensor>> Tensors(const std::shared_ptr<const Directory>& directory) {
+  std::vector<ModelSource::Tensor> tensors;
   for (const TensorRecipe& recipe : directory->plan) {
     for (size_t i = 0; i < std::max<size_t>(1, recipe.parts.size()); ++i) {
-      auto part = ReadTensorPart(recipe, i);
+      auto part = DescribeTensorPart(recipe, i);
       if (!part) return Forward(part);
       const std::string name =
           recipe.per_expert ? ModelSource::ExpertName(recipe.name, static_cast<int32_t>(i)) : recipe.name;
-      tensors.push_back({name, part->type, part->rows, part->cols, part->data});
-      if (!part->owned.empty()) directory->changed.push_back(std::move(part->owned));  // moving keeps the bytes' place
+      const compute::HostMatrix matrix{name, part->type, part->rows, part->cols, part->data, nullptr};
+      const auto make = [matrix, recipe = &recipe, i]() -> Result<compute::HostMatrix> {
+        auto made = ReadTensorPart(*recipe, i);
+        if (!made) return Forward(made);
+        auto values = std::make_shared<const std::vector<std::byte>>(std::move(made->owned));
+        compute::HostMatrix out = matrix;
+        out.data = *values;
+        out.owner = std::move(values);
+        return out;
+      };
+      tensors.push_back({matrix, nullptr});
+      if (part->data.empty()) tensors.back().make = make;
     }
   }
   return tensors;
@@ -46,8 +55,7 @@ Result<std::shared_ptr<const ModelSource>> OpenHuggingFace(const std::string& pa
   auto checkpoint = formats::SafetensorsModel::Open(path);
   if (!checkpoint) return Forward(checkpoint);
   // A directory without a tokenizer is a model all the same, though none that can be served.
-  std::error_code ignored;
-  const bool has_vocab = std::filesystem::exists(std::filesystem::path(path) / "tokenizer.json", ignored);
+  const bool has_vocab = HasVocab(path);
   const auto write_metadata = [&](formats::GgufWriter& writer) -> Status {
     if (auto written = WriteHfMetadata(*config, **family, writer); !written) return written;
     return has_vocab ? WriteDirectoryVocab(path, *config, "", writer) : Status();
@@ -57,9 +65,9 @@ Result<std::shared_ptr<const ModelSource>> OpenHuggingFace(const std::string& pa
   auto plan = PlanTensors(*config, **family, *checkpoint);
   if (!plan) return Forward(plan);
 
-  auto directory = std::make_shared<Directory>(Directory{
-      .checkpoint = std::move(*checkpoint), .metadata = std::move(*metadata), .plan = std::move(*plan), .changed = {}});
-  auto tensors = Tensors(directory.get());
+  auto directory = std::make_shared<const Directory>(
+      Directory{.checkpoint = std::move(*checkpoint), .metadata = std::move(*metadata), .plan = std::move(*plan)});
+  auto tensors = Tensors(directory);
   if (!tensors) return Forward(tensors, path);
   return std::make_shared<const ModelSource>(path, "huggingface", directory->metadata->metadata(), std::move(*tensors), directory);
 }

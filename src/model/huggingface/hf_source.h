@@ -10,7 +10,7 @@
 
 namespace inferflux::model {
 
-// Tensors are mapped where the checkpoint holds them as GGUF files do, and changed in memory where not.
+// Tensors are mapped where the checkpoint holds them as GGUF files do, and made in memory, on demand, where not.
 Result<std::shared_ptr<const ModelSource>> OpenHuggingFace(const std::string& directory);
 
 }  // namespace inferflux::model

@@ -1,65 +1,53 @@
 #include <algorithm>
 #include <cstring>
 
+#include "formats/quant/dequantize.h"
 #include "model/huggingface/tensor_plan.h"
 
 namespace inferflux::model {
 namespace {
 
-using formats::SafetensorsTensor;
-
 constexpr size_t kAlignment = 8;  // what decoders of GGUF's types need
 
+bool IsAligned(std::span<const std::byte> data) { return reinterpret_cast<uintptr_t>(data.data()) % kAlignment == 0; }
+
 // Row 2i + j of a head is its row j * half + i. A vector is a column: one value a row.
-void Interleave(const TensorPart& part, uint32_t heads, size_t row_bytes, size_t rows, std::byte* out) {
-  const size_t head_rows = rows / heads, half = head_rows / 2;
+std::vector<std::byte> Interleave(std::span<const std::byte> data, uint32_t heads, size_t rows) {
+  std::vector<std::byte> out(data.size());
+  const size_t row_bytes = data.size() / rows, head_rows = rows / heads, half = head_rows / 2;
   for (size_t h = 0; h < heads; ++h) {
     for (size_t r = 0; r < head_rows; ++r) {
       const size_t from = h * head_rows + (r % 2) * half + r / 2;
-      std::memcpy(out + (h * head_rows + r) * row_bytes, part.data.data() + from * row_bytes, row_bytes);
+      std::memcpy(out.data() + (h * head_rows + r) * row_bytes, data.data() + from * row_bytes, row_bytes);
     }
   }
+  return out;
 }
 
-void Transpose(const TensorPart& part, size_t bytes, std::byte* out) {
-  for (int64_t r = 0; r < part.rows; ++r) {
-    for (int64_t c = 0; c < part.cols; ++c) {
-      std::memcpy(out + static_cast<size_t>(c * part.rows + r) * bytes,
-                  part.data.data() + static_cast<size_t>(r * part.cols + c) * bytes, bytes);
+std::vector<std::byte> Transpose(std::span<const std::byte> data, int64_t rows, int64_t cols) {
+  std::vector<std::byte> out(data.size());
+  const size_t bytes = data.size() / static_cast<size_t>(rows * cols);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < cols; ++c) {
+      std::memcpy(out.data() + static_cast<size_t>(c * rows + r) * bytes,
+                  data.data() + static_cast<size_t>(r * cols + c) * bytes, bytes);
     }
   }
+  return out;
 }
 
-Status Change(const TensorRecipe& recipe, const SafetensorsTensor& tensor, TensorPart* part) {
-  const size_t bytes = Traits(tensor.dtype).bytes;
-  part->owned.resize(part->data.size());
-  if (recipe.change == TensorChange::kNone) {
-    std::copy(part->data.begin(), part->data.end(), part->owned.begin());
-  } else if (recipe.change == TensorChange::kTranspose) {
-    Transpose(*part, bytes, part->owned.data());
-    std::swap(part->rows, part->cols);
-  } else if (recipe.change == TensorChange::kAddOne) {
-    std::vector<float> values(tensor.elements());
-    formats::ToFloats(tensor.dtype, tensor.data.data(), values.data(), static_cast<int64_t>(values.size()));
-    for (float& value : values) value += 1.0f;
-    part->owned.resize(values.size() * sizeof(float));
-    std::memcpy(part->owned.data(), values.data(), part->owned.size());
-    part->type = formats::TensorType::kF32;
-  } else {
-    const size_t rows = tensor.shape[0], row_bytes = part->data.size() / rows;
-    if (recipe.heads == 0 || rows % (2 * size_t{recipe.heads}) != 0) {
-      return Fail(ErrorCode::kDataLoss, "tensor '{}' has {} rows, which {} heads cannot share in pairs", tensor.name,
-                  rows, recipe.heads);
-    }
-    Interleave(*part, recipe.heads, row_bytes, rows, part->owned.data());
-  }
-  part->data = part->owned;
-  return {};
+std::vector<std::byte> AddOne(const std::vector<std::byte>& data, formats::TensorType type, int64_t count) {
+  std::vector<float> values(static_cast<size_t>(count));
+  formats::DequantizeRow(type, data.data(), values.data(), count);
+  for (float& value : values) value += 1.0f;
+  std::vector<std::byte> out(values.size() * sizeof(float));
+  std::memcpy(out.data(), values.data(), out.size());
+  return out;
 }
 
 }  // namespace
 
-Result<TensorPart> ReadTensorPart(const TensorRecipe& recipe, size_t part) {
+Result<TensorPart> DescribeTensorPart(const TensorRecipe& recipe, size_t part) {
   TensorPart out;
   if (recipe.parts.empty()) {
     out.rows = 1;
@@ -67,21 +55,52 @@ Result<TensorPart> ReadTensorPart(const TensorRecipe& recipe, size_t part) {
     out.data = std::as_bytes(std::span(recipe.computed));
     return out;
   }
-  const SafetensorsTensor& tensor = *recipe.parts[part];
-  const auto& dtype = Traits(tensor.dtype);
-  if (!dtype.type) {
-    return Fail(ErrorCode::kUnsupported, "tensor '{}' holds {}, which no GGUF file can", tensor.name, dtype.name);
+  const StoredWeight& weight = *recipe.parts[part];
+  int64_t elements = 1;
+  for (const uint64_t dim : weight.shape()) elements *= static_cast<int64_t>(dim);
+  if (weight.shape().empty() || elements == 0) {
+    return Fail(ErrorCode::kDataLoss, "tensor '{}' is empty or a scalar", weight.name());
   }
-  if (tensor.shape.empty() || tensor.elements() == 0) {
-    return Fail(ErrorCode::kDataLoss, "tensor '{}' is empty or a scalar", tensor.name);
+  out.type = weight.type();
+  out.cols = static_cast<int64_t>(weight.shape().back());
+  out.rows = elements / out.cols;
+  const bool plain = Traits(out.type).block_elements == 1;
+  switch (recipe.change) {
+    case TensorChange::kNone:
+      if (IsAligned(weight.mapped())) out.data = weight.mapped();
+      break;
+    case TensorChange::kInterleaveRows:
+      if (recipe.heads == 0 || weight.shape()[0] % (2 * uint64_t{recipe.heads}) != 0) {
+        return Fail(ErrorCode::kDataLoss, "tensor '{}' has {} rows, which {} heads cannot share in pairs", weight.name(),
+                    weight.shape()[0], recipe.heads);
+      }
+      break;
+    case TensorChange::kAddOne:
+      out.type = formats::TensorType::kF32;
+      break;
+    case TensorChange::kTranspose:
+      if (!plain) {
+        return Fail(ErrorCode::kUnsupported, "tensor '{}' is quantised, and cannot be transposed", weight.name());
+      }
+      std::swap(out.rows, out.cols);
+      break;
   }
-  out.type = *dtype.type;
-  out.cols = static_cast<int64_t>(tensor.shape.back());
-  out.rows = static_cast<int64_t>(tensor.elements()) / out.cols;
-  out.data = tensor.data;
-  const bool aligned = reinterpret_cast<uintptr_t>(tensor.data.data()) % kAlignment == 0;
-  if (recipe.change == TensorChange::kNone && aligned) return out;
-  if (auto changed = Change(recipe, tensor, &out); !changed) return Forward(changed);
+  return out;
+}
+
+Result<TensorPart> ReadTensorPart(const TensorRecipe& recipe, size_t part) {
+  auto out = DescribeTensorPart(recipe, part);
+  if (!out || !out->data.empty()) return out;
+  const StoredWeight& weight = *recipe.parts[part];
+  out->owned = weight.Read();
+  if (recipe.change == TensorChange::kInterleaveRows) {
+    out->owned = Interleave(out->owned, recipe.heads, weight.shape()[0]);
+  } else if (recipe.change == TensorChange::kTranspose) {
+    out->owned = Transpose(out->owned, out->cols, out->rows);
+  } else if (recipe.change == TensorChange::kAddOne) {
+    out->owned = AddOne(out->owned, weight.type(), out->rows * out->cols);
+  }
+  out->data = out->owned;
   return out;
 }
 

@@ -15,7 +15,6 @@ namespace inferflux::model {
 namespace {
 
 using formats::HfConfig;
-using formats::SafetensorsTensor;
 
 struct NameRule {
   std::string_view checkpoint;
@@ -120,11 +119,11 @@ std::optional<Place> PlaceOf(const HfFamily& family, std::string_view name) {
   return place;
 }
 
-TensorChange ChangeOf(const HfFamily& family, const Place& place, const SafetensorsTensor& tensor) {
+TensorChange ChangeOf(const HfFamily& family, const Place& place, const StoredWeight& weight) {
   if (family.interleaved && (place.stem == "attn_q" || place.stem == "attn_k")) return TensorChange::kInterleaveRows;
   if (family.shifted_norms && place.stem.ends_with("norm")) return TensorChange::kAddOne;
   const bool in_layer = place.name.starts_with("blk.");
-  if (family.inputs_first && in_layer && tensor.shape.size() == 2) return TensorChange::kTranspose;
+  if (family.inputs_first && in_layer && weight.shape().size() == 2) return TensorChange::kTranspose;
   return TensorChange::kNone;
 }
 
@@ -168,19 +167,21 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
   std::vector<TensorRecipe> plan;
   std::map<std::string, size_t, std::less<>> index;
   AddRopeFactors(config, &plan);
-  for (const SafetensorsTensor* tensor : model.tensors()) {
-    bool ignored = config.tie_word_embeddings && config.tie_word_embeddings_given && tensor->name == "lm_head.weight";
-    for (const std::string_view end : kIgnored) ignored = ignored || tensor->name.ends_with(end);
+  const auto weights = CollectWeights(config, model);
+  if (!weights) return tl::make_unexpected(weights.error());
+  for (const auto& weight : *weights) {
+    bool ignored = config.tie_word_embeddings && config.tie_word_embeddings_given && weight->name() == "lm_head.weight";
+    for (const std::string_view end : kIgnored) ignored = ignored || weight->name().ends_with(end);
     if (ignored) continue;
-    const auto place = PlaceOf(family, tensor->name);
+    const auto place = PlaceOf(family, weight->name());
     if (!place || (place->expert && *place->expert >= config.experts.value_or(0))) {
       return Fail(ErrorCode::kUnsupported, "{}: tensor '{}' is none that model_type '{}' is known to have",
-                  config.raw.source(), tensor->name, config.model_type);
+                  config.raw.source(), weight->name(), config.model_type);
     }
     const auto [found, is_new] = index.emplace(place->name, plan.size());
     if (is_new) {
       plan.push_back({.name = place->name,
-                      .change = ChangeOf(family, *place, *tensor),
+                      .change = ChangeOf(family, *place, *weight),
                       .heads = place->stem == "attn_k" ? config.kv_heads : config.heads,
                       .per_expert = place->expert.has_value()});
     }
@@ -189,9 +190,9 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
     if (recipe.parts.size() <= part) recipe.parts.resize(part + 1);
     if (recipe.parts[part] != nullptr) {
       return Fail(ErrorCode::kDataLoss, "{}: '{}' and '{}' are the same tensor", config.raw.source(),
-                  recipe.parts[part]->name, tensor->name);
+                  recipe.parts[part]->name(), weight->name());
     }
-    recipe.parts[part] = tensor;
+    recipe.parts[part] = weight;
   }
   if (auto checked = CheckExperts(config, plan); !checked) return Forward(checked);
   return plan;

@@ -10,9 +10,9 @@
 
 #include "base/result.h"
 #include "formats/huggingface/hf_config.h"
-#include "formats/safetensors/safetensors_model.h"
 #include "formats/tensor_type.h"
 #include "model/huggingface/hf_family.h"
+#include "model/huggingface/stored_weight.h"
 
 namespace inferflux::model {
 
@@ -25,29 +25,31 @@ enum class TensorChange {
 
 struct TensorRecipe {
   std::string name;  // GGUF's: "blk.0.attn_q.weight"
-  // One tensor; or one an expert, in order, which a GGUF file stacks as [experts, rows, cols].
-  std::vector<const formats::SafetensorsTensor*> parts;
+  // One weight; or one an expert, in order, which a GGUF file stacks as [experts, rows, cols].
+  std::vector<std::shared_ptr<const StoredWeight>> parts;
   TensorChange change = TensorChange::kNone;
   uint32_t heads = 0;           // kInterleaveRows: heads that the rows are of
   std::vector<float> computed;  // what the tensor is where it has no parts: the RoPE factors of config.json
   bool per_expert = false;
 };
 
-// Errors: a tensor whose name is not known here, and an expert that is missing.
+// Errors: a tensor whose name is not known here, an expert that is missing, and what CollectWeights finds wrong.
 Result<std::vector<TensorRecipe>> PlanTensors(const formats::HfConfig& config, const HfFamily& family,
                                               const formats::SafetensorsModel& model);
 
-// One part of a tensor, [rows, cols], a vector being one row. The data looks into the checkpoint where nothing is to be
-// changed, otherwise into `owned`.
+// One part of a tensor, [rows, cols], a vector being one row.
 struct TensorPart {
   formats::TensorType type = formats::TensorType::kF32;
   int64_t rows = 0;
   int64_t cols = 0;
-  std::span<const std::byte> data;
-  std::vector<std::byte> owned;
+  std::span<const std::byte> data;  // of the checkpoint where it holds them so; empty where they must be made
+  std::vector<std::byte> owned;     // what `data` looks into where it was made
 };
 
-// `part` < max(1, recipe.parts.size()). kUnsupported names a tensor whose element type GGUF does not have.
+// Without the values that must be made, which is cheap. `part` < max(1, recipe.parts.size()). kDataLoss names a tensor that
+// is empty, or does not have the rows that the change needs.
+Result<TensorPart> DescribeTensorPart(const TensorRecipe& recipe, size_t part);
+// With all values.
 Result<TensorPart> ReadTensorPart(const TensorRecipe& recipe, size_t part);
 
 }  // namespace inferflux::model

@@ -14,6 +14,14 @@
 namespace inferflux::apps {
 namespace {
 
+// The models have no tokenizer of their own.
+void WriteTokenizer(const std::filesystem::path& directory, int tokens) {
+  std::string vocab;
+  for (int i = 0; i < tokens; ++i) vocab += fmt::format("{}\"t{}\":{}", i == 0 ? "" : ",", i, i);
+  std::ofstream(directory / "tokenizer.json")
+      << R"({"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","vocab":{)" << vocab << R"(},"merges":[]}})";
+}
+
 class ConvertDirectory : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -23,10 +31,7 @@ class ConvertDirectory : public ::testing::TestWithParam<const char*> {
     directory_ = fs::path(::testing::TempDir()) / fmt::format("inferflux_convert_{}", GetParam());
     fs::copy(data / fmt::format("{}-hf", GetParam()), directory_,
              fs::copy_options::recursive | fs::copy_options::overwrite_existing);
-    std::string vocab;  // the models have 96 tokens and no tokenizer of their own
-    for (int i = 0; i < 96; ++i) vocab += fmt::format("{}\"t{}\":{}", i == 0 ? "" : ",", i, i);
-    std::ofstream(directory_ / "tokenizer.json")
-        << R"({"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","vocab":{)" << vocab << R"(},"merges":[]}})";
+    WriteTokenizer(directory_, 96);
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
@@ -78,6 +83,32 @@ TEST_P(ConvertDirectory, QuantisesOnTheWay) {
 INSTANTIATE_TEST_SUITE_P(Families, ConvertDirectory,
                          ::testing::Values("llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2"),
                          [](const auto& info) { return std::string(info.param); });
+
+// Quantised checkpoints keep their integers: nothing is rounded on the way.
+TEST(ConvertCheckpoint, GivesTheSmallestTypeThatHoldsTheWeights) {
+  namespace fs = std::filesystem;
+  const std::pair<const char*, formats::TensorType> cases[] = {{"gptq", formats::TensorType::kQ4_0},
+                                                               {"awq", formats::TensorType::kQ8_0},
+                                                               {"gptq_desc_act", formats::TensorType::kF32},
+                                                               {"fp8", formats::TensorType::kF32}};
+  for (const auto& [name, type] : cases) {
+    const fs::path directory = fs::path(::testing::TempDir()) / fmt::format("inferflux_convert_checkpoint_{}", name);
+    fs::copy(fs::path(INFERFLUX_SOURCE_DIR) / "tests/data/checkpoints" / fmt::format("{}-hf", name), directory,
+             fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    WriteTokenizer(directory, 64);
+    ThreadPool pool(2);
+    std::ostringstream out;
+    const auto summary =
+        Convert({.directory = directory.string()}, out, pool, [](uint64_t, uint64_t, const std::string&) {});
+    ASSERT_TRUE(summary) << summary.error().message;
+    const std::string bytes = out.str();
+    const auto file = formats::GgufFile::Parse(std::as_bytes(std::span(bytes)));
+    ASSERT_TRUE(file) << file.error().message;
+    EXPECT_EQ((*file)->FindTensor("blk.0.ffn_up.weight")->type, type) << name;
+    EXPECT_EQ((*file)->FindTensor("blk.0.attn_q.weight")->type, type) << name;
+    fs::remove_all(directory);
+  }
+}
 
 }  // namespace
 }  // namespace inferflux::apps

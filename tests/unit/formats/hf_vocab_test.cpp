@@ -129,8 +129,8 @@ TEST(HfVocab, RefusesWhatItCannotWrite) {
   GgufWriter writer(out);
   EXPECT_THAT(WriteHfVocab({.tokenizer = tokenizer, .rows = 4}, writer).error().message,
               AllOf(HasSubstr("5 tokens"), HasSubstr("vocab_size is 4")));
-  const HfTokenizer unigram = Tokenizer(R"({"model":{"type":"Unigram","vocab":[["a",0.0]]}})");
-  EXPECT_THAT(ClassifyHfVocab(unigram).error().message, HasSubstr("Unigram"));
+  const HfTokenizer words = Tokenizer(R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[]}})");
+  EXPECT_THAT(ClassifyHfVocab(words).error().message, HasSubstr("a BPE tokenizer of this make"));
 }
 
 }  // namespace

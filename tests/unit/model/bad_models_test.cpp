@@ -74,6 +74,22 @@ TEST(BadModels, TensorsThatTheMetadataNeedsAreNamed) {
               AllOf(HasSubstr("'blk.0.ffn_gate.weight'"), HasSubstr("[64, 32]"), HasSubstr("[48, 32]")));
 }
 
+TEST(BadModels, TensorsThatNothingUsesAreListed) {
+  const auto source = ModelSource::Open(testing::ModelPath("llama.gguf"));
+  ASSERT_TRUE(source);
+  EXPECT_THAT((*source)->UnusedTensors({"token_embd.weight"}),
+              AllOf(::testing::Contains("blk.0.attn_q.weight"), ::testing::Not(::testing::Contains("token_embd.weight"))));
+  const auto rotated = ModelSource::Open(testing::ModelPath("llama3.gguf"));
+  EXPECT_THAT((*rotated)->UnusedTensors({}), ::testing::Not(::testing::Contains("rope_freqs.weight")));
+}
+
+TEST(BadModels, WhatNoFamilyUsesIsWarnedOf) {
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(Refusal(EditedModel("llama", [](GgufWriter& w) { w.Set("llama.block_count", 1); })), "");
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, AllOf(HasSubstr("9 tensors"), HasSubstr("'llama'"), HasSubstr("blk.1.attn_k.weight"), HasSubstr(", ...")));
+}
+
 TEST(BadModels, ABiasOfOneOfThreeProducts) {
   EXPECT_THAT(Refusal(EditedModel("qwen2", [](GgufWriter&) {}, {"blk.0.attn_k.bias"})),
               HasSubstr("tensor 'blk.0.attn_k.bias' is missing"));

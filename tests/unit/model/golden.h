@@ -28,9 +28,8 @@ struct Golden {
   }
 };
 
-inline std::string ModelPath(const std::string& name) {
-  return std::string(INFERFLUX_SOURCE_DIR) + "/tests/data/models/" + name;
-}
+inline std::string DataPath(const std::string& name) { return std::string(INFERFLUX_SOURCE_DIR) + "/tests/data/" + name; }
+inline std::string ModelPath(const std::string& name) { return DataPath("models/") + name; }
 
 inline Golden ReadGolden(const std::string& path) {
   Golden golden;

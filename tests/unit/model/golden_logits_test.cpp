@@ -52,5 +52,30 @@ INSTANTIATE_TEST_SUITE_P(Families, GoldenDirectory,
                          ::testing::Values("llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2"),
                          [](const auto& info) { return std::string(info.param); });
 
+// Quantised checkpoints, against transformers with the weights that their formulas make (tools/checkpoint_golden.py).
+class GoldenCheckpoint : public ::testing::TestWithParam<std::pair<const char*, double>> {
+ protected:
+  std::string Path(const char* end) const { return testing::DataPath("checkpoints/") + GetParam().first + end; }
+};
+
+TEST_P(GoldenCheckpoint, ReferenceEqualsTransformers) {
+  compute::Reference::Context context;
+  testing::ExpectGolden<compute::Reference>(context, Path("-hf"), Path(".golden.gguf"), kBound);
+}
+
+TEST_P(GoldenCheckpoint, CpuIsAsCloseAsItsTypesAre) {
+  ThreadPool pool(2);
+  const auto isa = SelectCpuIsa();
+  ASSERT_TRUE(isa) << isa.error().message;
+  compute::Cpu::Context context(pool, *isa);
+  testing::ExpectGolden<compute::Cpu>(context, Path("-hf"), Path(".golden.gguf"), GetParam().second);
+}
+
+// Four- and eight-bit integers meet activations of eight bits; weights whose inputs are out of order are floats.
+INSTANTIATE_TEST_SUITE_P(All, GoldenCheckpoint,
+                         ::testing::Values(std::pair{"gptq", 5e-2}, std::pair{"gptq_desc_act", kBound},
+                                           std::pair{"awq", 5e-2}, std::pair{"fp8", kBound}),
+                         [](const auto& info) { return std::string(info.param.first); });
+
 }  // namespace
 }  // namespace inferflux::model

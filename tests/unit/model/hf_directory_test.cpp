@@ -54,6 +54,40 @@ TEST(HfDirectory, QuantisedCheckpointsAreNamed) {
               HasSubstr("'exl2'"));
 }
 
+TEST(HfDirectory, FormsOfQuantisationThatAreNotReadAreNamed) {
+  const auto refusal = [](const std::string& quantization) {
+    return Refusal("llama3", R"("hidden_size")", R"("quantization_config": )" + quantization + R"(, "hidden_size")");
+  };
+  EXPECT_THAT(refusal(R"({"quant_method": "awq", "version": "gemv"})"), AllOf(HasSubstr("'gemv'"), HasSubstr("gemm")));
+  EXPECT_THAT(refusal(R"({"quant_method": "gptq", "checkpoint_format": "marlin"})"),
+              AllOf(HasSubstr("'marlin'"), HasSubstr("gptq_v2")));
+  EXPECT_THAT(refusal(R"({"quant_method": "compressed-tensors", "format": "pack-quantized"})"),
+              HasSubstr("'pack-quantized'"));
+  EXPECT_EQ(refusal(R"({"quant_method": "gptq", "bits": 4})"), "") << "a checkpoint may have left all layers as they were";
+}
+
+// What opening says of a copy of a quantised checkpoint whose header has `from` replaced by `to`, of the same length.
+std::string CheckpointRefusal(const std::string& name, const std::string& from, const std::string& to) {
+  const std::filesystem::path copy = std::filesystem::path(::testing::TempDir()) / "inferflux_checkpoint";
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(testing::DataPath("checkpoints/" + name + "-hf"), copy);
+  std::string weights = ReadText(copy / "model.safetensors");
+  const size_t at = weights.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  std::ofstream(copy / "model.safetensors", std::ios::binary) << weights.replace(at, from.size(), to);
+  const auto source = ModelSource::Open(copy.string());
+  return source ? "" : source.error().message;
+}
+
+TEST(HfDirectory, QuantisedWeightsThatLackATensorAreNamed) {
+  EXPECT_EQ(CheckpointRefusal("gptq", "q_proj.qzeros", "q_proj.qzeros"), "");
+  EXPECT_THAT(CheckpointRefusal("gptq", "q_proj.qzeros", "q_proj.qzerox"),
+              AllOf(HasSubstr("q_proj.qweight"), HasSubstr("q_proj.qzeros")));
+  EXPECT_THAT(CheckpointRefusal("awq", "q_proj.scales", "q_proj.scalex"), HasSubstr("q_proj.scales"));
+  EXPECT_THAT(CheckpointRefusal("fp8", "up_proj.weight_scale_inv", "up_proj.weight_scale_xxx"),
+              AllOf(HasSubstr("up_proj.weight'"), HasSubstr("up_proj.weight_scale")));
+}
+
 TEST(HfDirectory, MissingExpertsAreNamed) {
   EXPECT_THAT(Refusal("qwen2_moe", R"("num_experts": 4)", R"("num_experts": 5)"),
               AllOf(HasSubstr("expert 4 of 'blk."), HasSubstr("is missing")));

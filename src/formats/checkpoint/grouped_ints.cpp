@@ -1,0 +1,176 @@
+#include "formats/checkpoint/grouped_ints.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/half.h"
+#include "formats/checkpoint/tensor_checks.h"
+#include "formats/quant/blocks.h"
+
+namespace inferflux::formats {
+namespace {
+
+using Packing = GroupedIntsFormat::Packing;
+
+// Where AWQ keeps output o of eight: its place from the lowest bits.
+constexpr int kAwqPlace[8] = {0, 4, 1, 5, 2, 6, 3, 7};
+
+uint32_t WordAt(const std::byte* words, int64_t index) {
+  uint32_t word;
+  std::memcpy(&word, words + 4 * index, 4);
+  return word;
+}
+
+// Number `index` of a row of packed numbers.
+uint32_t Unpack(const std::byte* words, int64_t first_word, int64_t index, const GroupedIntsFormat& format) {
+  const int64_t in_word = 32 / format.bits;
+  const int64_t place = format.packing == Packing::kAwq ? kAwqPlace[index % 8] : index % in_word;
+  const uint32_t word = WordAt(words, first_word + index / in_word);
+  return (word >> (format.bits * place)) & ((1u << format.bits) - 1);
+}
+
+void Put(BlockQ4_0& block, int i, int value) {  // `value` is from -8 to 7
+  const auto nibble = static_cast<uint8_t>(value + 8);
+  block.qs[i % 16] = static_cast<uint8_t>(block.qs[i % 16] | (i < 16 ? nibble : nibble << 4));
+}
+void Put(BlockQ8_0& block, int i, int value) { block.qs[i] = static_cast<int8_t>(value); }
+
+}  // namespace
+
+Result<GroupedInts> GroupedInts::Open(const GroupedIntsTensors& tensors, const GroupedIntsFormat& format) {
+  const bool awq = format.packing == Packing::kAwq;
+  if (format.bits != 4 && (awq || (format.bits != 2 && format.bits != 8))) {
+    return Fail(ErrorCode::kUnsupported, "tensor '{}': weights of {} bits are not supported; supported are {}",
+                tensors.qweight->name, format.bits, awq ? "4" : "2, 4 and 8");
+  }
+  if (format.group_size < -1 || format.group_size == 0) {
+    return Fail(ErrorCode::kDataLoss, "tensor '{}': a group_size of {}", tensors.qweight->name, format.group_size);
+  }
+  for (const SafetensorsTensor* tensor : {tensors.qweight, tensors.qzeros}) {
+    if (auto checked = CheckKind(*tensor, {SafetensorsDtype::kI32, SafetensorsDtype::kU32}, 2); !checked)
+      return Forward(checked);
+  }
+  GroupedInts out;
+  out.format_ = format;
+  const auto in_word = static_cast<int64_t>(32 / format.bits);
+  const auto rows = static_cast<int64_t>(tensors.qweight->shape[0]);
+  const auto cols = static_cast<int64_t>(tensors.qweight->shape[1]);
+  if (std::max(rows, cols) > kMaxTensorDimension) {
+    return Fail(ErrorCode::kDataLoss, "tensor '{}' is [{}, {}]; at most {} is read", tensors.qweight->name, rows, cols,
+                kMaxTensorDimension);
+  }
+  out.inputs_ = format.packing == Packing::kGptq ? rows * in_word : rows;
+  out.outputs_ = format.packing == Packing::kGptq ? cols : cols * in_word;
+  const int64_t group_size = format.group_size == -1 ? out.inputs_ : format.group_size;
+  out.groups_ = (out.inputs_ + group_size - 1) / group_size;
+  const auto groups = static_cast<uint64_t>(out.groups_), outputs = static_cast<uint64_t>(out.outputs_);
+  const auto zero_words = (outputs + static_cast<uint64_t>(in_word) - 1) / static_cast<uint64_t>(in_word);
+  if (auto checked = CheckShape(*tensors.qzeros, {groups, zero_words}, *tensors.qweight); !checked)
+    return Forward(checked);
+  if (auto checked = CheckShape(*tensors.scales, {groups, outputs}, *tensors.qweight); !checked) return Forward(checked);
+  if (tensors.group_of != nullptr) {
+    const auto inputs = static_cast<uint64_t>(out.inputs_);
+    if (auto checked = CheckShape(*tensors.group_of, {inputs}, *tensors.qweight); !checked) return Forward(checked);
+  }
+  out.qweight_ = tensors.qweight->data.data();
+  out.qzeros_ = tensors.qzeros->data.data();
+  if (auto read = out.ReadGroups(tensors.group_of, group_size); !read) return Forward(read);
+  out.scales_ = tensors.scales;
+  if (auto chosen = out.ChooseType(group_size); !chosen) return Forward(chosen);
+  return out;
+}
+
+Status GroupedInts::ReadGroups(const SafetensorsTensor* group_of, int64_t group_size) {
+  group_of_.resize(static_cast<size_t>(inputs_));
+  for (int64_t i = 0; i < inputs_; ++i) group_of_[static_cast<size_t>(i)] = static_cast<int32_t>(i / group_size);
+  if (group_of == nullptr) return {};
+  if (auto checked = CheckKind(*group_of, {SafetensorsDtype::kI32}, 1); !checked) return checked;
+  for (int64_t i = 0; i < inputs_; ++i) {
+    const auto group = static_cast<int32_t>(WordAt(group_of->data.data(), i));
+    if (group < 0 || group >= groups_) {
+      return Fail(ErrorCode::kDataLoss, "tensor '{}': input {} is of group {}, but there are {} groups", group_of->name,
+                  i, group, groups_);
+    }
+    group_of_[static_cast<size_t>(i)] = group;
+  }
+  return {};
+}
+
+Status GroupedInts::ChooseType(int64_t group_size) {
+  const auto scales = ReadScaleTensor(*scales_);
+  if (!scales) return tl::make_unexpected(scales.error());
+  bool in_order = inputs_ % kSmallBlock == 0 && group_size % kSmallBlock == 0;
+  for (int64_t i = 0; i < inputs_; ++i) in_order = in_order && group_of_[static_cast<size_t>(i)] == i / group_size;
+  const bool half_scales =
+      std::all_of(scales->begin(), scales->end(), [](float scale) { return ToFloat(ToFp16(scale)) == scale; });
+  if (!in_order || !half_scales) return {};
+  int32_t lowest = Zero(0, 0), highest = lowest;
+  for (int64_t g = 0; g < groups_; ++g) {
+    for (int64_t o = 0; o < outputs_; ++o) {
+      lowest = std::min(lowest, Zero(g, o));
+      highest = std::max(highest, Zero(g, o));
+    }
+  }
+  const int32_t most = (1 << format_.bits) - 1 - lowest;  // of q - zero; the least is -highest
+  if (highest <= 8 && most <= 7) {
+    type_ = TensorType::kQ4_0;
+  } else if (highest <= 128 && most <= 127) {
+    type_ = TensorType::kQ8_0;
+  }
+  return {};
+}
+
+uint32_t GroupedInts::Quant(int64_t input, int64_t output) const {
+  if (format_.packing == Packing::kAwq) return Unpack(qweight_, input * (outputs_ / 8), output, format_);
+  const int64_t in_word = 32 / format_.bits;
+  const uint32_t word = WordAt(qweight_, input / in_word * outputs_ + output);
+  return (word >> (format_.bits * (input % in_word))) & ((1u << format_.bits) - 1);
+}
+
+int32_t GroupedInts::Zero(int64_t group, int64_t output) const {
+  const int64_t in_word = 32 / format_.bits;
+  const int64_t row_words = (outputs_ + in_word - 1) / in_word;
+  return static_cast<int32_t>(Unpack(qzeros_, group * row_words, output, format_) + format_.zero_bias);
+}
+
+template <class Block>
+void GroupedInts::ReadBlocks(const std::vector<float>& scales, std::byte* out) const {
+  auto* blocks = reinterpret_cast<Block*>(out);
+  const int64_t row_blocks = inputs_ / kSmallBlock;
+  for (int64_t b = 0; b < row_blocks; ++b) {
+    const int32_t group = group_of_[static_cast<size_t>(b * kSmallBlock)];
+    for (int64_t o = 0; o < outputs_; ++o) {
+      Block& block = blocks[o * row_blocks + b];
+      block.d = ToFp16(scales[static_cast<size_t>(group * outputs_ + o)]);
+      const int32_t zero = Zero(group, o);
+      for (int i = 0; i < kSmallBlock; ++i) Put(block, i, static_cast<int32_t>(Quant(b * kSmallBlock + i, o)) - zero);
+    }
+  }
+}
+
+void GroupedInts::ReadFloats(const std::vector<float>& scales, float* out) const {
+  for (int64_t i = 0; i < inputs_; ++i) {
+    const int32_t group = group_of_[static_cast<size_t>(i)];
+    for (int64_t o = 0; o < outputs_; ++o) {
+      const int32_t value = static_cast<int32_t>(Quant(i, o)) - Zero(group, o);
+      out[o * inputs_ + i] = scales[static_cast<size_t>(group * outputs_ + o)] * static_cast<float>(value);
+    }
+  }
+}
+
+std::vector<std::byte> GroupedInts::Read() const {
+  std::vector<std::byte> out(*TensorBytes(type_, std::to_array({uint64_t(inputs_), uint64_t(outputs_)})));
+  const std::vector<float> scales = *ReadScaleTensor(*scales_);  // as Open found them
+  if (type_ == TensorType::kQ4_0) {
+    ReadBlocks<BlockQ4_0>(scales, out.data());
+  } else if (type_ == TensorType::kQ8_0) {
+    ReadBlocks<BlockQ8_0>(scales, out.data());
+  } else {
+    ReadFloats(scales, reinterpret_cast<float*>(out.data()));
+  }
+  return out;
+}
+
+}  // namespace inferflux::formats

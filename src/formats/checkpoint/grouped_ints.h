@@ -1,0 +1,70 @@
+// Group-wise integer weights as GPTQ and AWQ checkpoints hold them: w[o][i] = scale[g][o] * (q[o][i] - zero[g][o]), g being
+// the group of input i.
+//
+// Sources: GPTQ (arXiv:2210.17323) as AutoGPTQ and GPTQModel pack it, AWQ (arXiv:2306.00978) as AutoAWQ's "gemm" does.
+// They are read as the smallest of GGUF's types that holds every weight exactly: Q4_0 where zero points are in the middle
+// (symmetric quantisation), Q8_0 where not, F32 where neighbouring inputs are of different groups (desc_act) or the scale is
+// no float16.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "formats/safetensors/safetensors_file.h"
+
+namespace inferflux::formats {
+
+struct GroupedIntsFormat {
+  enum class Packing {
+    kGptq,  // qweight: [inputs * bits / 32, outputs], the first input lowest; qzeros: [groups, outputs * bits / 32]
+    kAwq,   // qweight: [inputs, outputs / 8], qzeros: [groups, outputs / 8], from the lowest outputs 0 2 4 6 1 3 5 7
+  };
+  Packing packing = Packing::kGptq;
+  uint32_t bits = 4;       // 2, 4 or 8; AWQ: 4
+  int64_t group_size = 0;  // inputs; -1: all of them
+  uint32_t zero_bias = 0;  // what is added to a stored zero point: GPTQ's first format holds them less 1
+};
+
+struct GroupedIntsTensors {
+  const SafetensorsTensor* qweight = nullptr;
+  const SafetensorsTensor* qzeros = nullptr;
+  const SafetensorsTensor* scales = nullptr;   // [groups, outputs]
+  const SafetensorsTensor* group_of = nullptr;  // g_idx, [inputs]; null: inputs lie in the order of their groups
+};
+
+class GroupedInts {
+ public:
+  // kDataLoss where shapes or types contradict each other: both tensors are named. kUnsupported names the bits.
+  static Result<GroupedInts> Open(const GroupedIntsTensors& tensors, const GroupedIntsFormat& format);
+
+  int64_t outputs() const { return outputs_; }
+  int64_t inputs() const { return inputs_; }
+  TensorType type() const { return type_; }
+
+  // [outputs, inputs] in type(), outputs() rows of whole blocks.
+  std::vector<std::byte> Read() const;
+
+ private:
+  GroupedInts() = default;
+  Status ReadGroups(const SafetensorsTensor* group_of, int64_t group_size);
+  Status ChooseType(int64_t group_size);
+
+  uint32_t Quant(int64_t input, int64_t output) const;
+  int32_t Zero(int64_t group, int64_t output) const;
+  template <class Block>
+  void ReadBlocks(const std::vector<float>& scales, std::byte* out) const;
+  void ReadFloats(const std::vector<float>& scales, float* out) const;
+
+  GroupedIntsFormat format_;
+  const std::byte* qweight_ = nullptr;
+  const std::byte* qzeros_ = nullptr;
+  const SafetensorsTensor* scales_ = nullptr;  // [groups, outputs]
+  int64_t inputs_ = 0, outputs_ = 0, groups_ = 0;
+  std::vector<int32_t> group_of_;  // by input
+  TensorType type_ = TensorType::kF32;
+};
+
+}  // namespace inferflux::formats

@@ -1,0 +1,133 @@
+// Which tensors of a checkpoint belong together, by its quantisation.
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "model/huggingface/stored_weight.h"
+
+namespace inferflux::model {
+namespace {
+
+using formats::GroupedIntsFormat;
+using formats::HfConfig;
+using formats::HfQuantization;
+using formats::SafetensorsDtype;
+using formats::SafetensorsTensor;
+
+class Collector {
+ public:
+  Collector(const HfConfig& config, const formats::SafetensorsModel& model) : config_(config), model_(model) {}
+
+  Result<std::vector<std::shared_ptr<const StoredWeight>>> Run() {
+    for (const SafetensorsTensor* tensor : model_.tensors()) {
+      if (tensor->name.ends_with(kPacked)) {
+        if (auto added = AddGroupedInts(*tensor); !added) return Forward(added);
+      } else if (tensor->dtype == SafetensorsDtype::kF8E4m3 || tensor->dtype == SafetensorsDtype::kF8E5m2) {
+        if (auto added = AddFp8(*tensor); !added) return Forward(added);
+      }
+    }
+    std::vector<std::shared_ptr<const StoredWeight>> weights;
+    for (const SafetensorsTensor* tensor : model_.tensors()) {
+      if (const auto it = made_.find(tensor); it != made_.end()) {
+        weights.push_back(std::move(it->second));
+      } else if (!taken_.contains(tensor)) {
+        if (!Traits(tensor->dtype).type) {
+          return Fail(ErrorCode::kUnsupported, "tensor '{}' holds {}, which no GGUF file can", tensor->name,
+                      Traits(tensor->dtype).name);
+        }
+        weights.push_back(std::make_shared<const StoredWeight>(tensor->name, *tensor));
+      }
+    }
+    return weights;
+  }
+
+ private:
+  static constexpr std::string_view kPacked = ".qweight";
+
+  // The tensor beside `tensor`, whose name is `base` and `suffix`; taken, so that it is no weight of its own.
+  const SafetensorsTensor* Take(const std::string& base, std::string_view suffix) {
+    const SafetensorsTensor* found = model_.FindTensor(base + std::string(suffix));
+    if (found != nullptr) taken_.insert(found);
+    return found;
+  }
+
+  tl::unexpected<Error> Lacks(const SafetensorsTensor& tensor, std::string_view base, std::string_view suffix) const {
+    return Fail(ErrorCode::kDataLoss, "tensor '{}' has no '{}{}' beside it", tensor.name, base, suffix);
+  }
+
+  Result<GroupedIntsFormat> FormatOfInts(const SafetensorsTensor& tensor) const {
+    if (!config_.quantization || (config_.quantization->method != "gptq" && config_.quantization->method != "awq")) {
+      return Fail(ErrorCode::kDataLoss, "tensor '{}' is packed, but quantization_config names neither gptq nor awq",
+                  tensor.name);
+    }
+    const HfQuantization& from = *config_.quantization;
+    const bool gptq = from.method == "gptq";
+    return GroupedIntsFormat{.packing = gptq ? GroupedIntsFormat::Packing::kGptq : GroupedIntsFormat::Packing::kAwq,
+                             .bits = from.bits,
+                             .group_size = from.group_size,
+                             .zero_bias = gptq && from.checkpoint_format != "gptq_v2" ? 1u : 0u};
+  }
+
+  Status AddGroupedInts(const SafetensorsTensor& qweight) {
+    const std::string base = qweight.name.substr(0, qweight.name.size() - kPacked.size());
+    const auto format = FormatOfInts(qweight);
+    if (!format) return tl::make_unexpected(format.error());
+    const formats::GroupedIntsTensors tensors{.qweight = &qweight,
+                                              .qzeros = Take(base, ".qzeros"),
+                                              .scales = Take(base, ".scales"),
+                                              .group_of = Take(base, ".g_idx")};
+    if (tensors.qzeros == nullptr) return Lacks(qweight, base, ".qzeros");
+    if (tensors.scales == nullptr) return Lacks(qweight, base, ".scales");
+    auto ints = formats::GroupedInts::Open(tensors, *format);
+    if (!ints) return Forward(ints);
+    const uint64_t bytes = qweight.data.size() + tensors.qzeros->data.size() + tensors.scales->data.size();
+    made_.emplace(&qweight, std::make_shared<const StoredWeight>(base + ".weight", std::move(*ints), bytes));
+    return {};
+  }
+
+  Status AddFp8(const SafetensorsTensor& weight) {
+    constexpr std::string_view kWeight = ".weight";
+    if (!weight.name.ends_with(kWeight)) return {};  // what it is will be asked of its name
+    const std::string base = weight.name.substr(0, weight.name.size() - kWeight.size());
+    const SafetensorsTensor* scales = Take(base, ".weight_scale");
+    const SafetensorsTensor* block_scales = Take(base, ".weight_scale_inv");
+    Take(base, ".input_scale");  // of activations, which are not made 8-bit floats here
+    if (scales != nullptr && block_scales != nullptr) {
+      return Fail(ErrorCode::kDataLoss, "tensors '{}' and '{}' both scale '{}'", scales->name, block_scales->name,
+                  weight.name);
+    }
+    if (scales == nullptr) scales = block_scales;
+    if (scales == nullptr) return Lacks(weight, base, ".weight_scale");
+    std::array<uint32_t, 2> block{};
+    if (config_.quantization) {
+      const auto& sizes = config_.quantization->weight_block_size;
+      if (!sizes.empty() && sizes.size() != 2)
+        return Fail(ErrorCode::kDataLoss, "{}: weight_block_size should be two sizes", config_.raw.source());
+      std::copy(sizes.begin(), sizes.end(), block.begin());
+    }
+    auto fp8 = formats::ScaledFp8::Open(weight, *scales, block);
+    if (!fp8) return Forward(fp8);
+    const uint64_t bytes = weight.data.size() + scales->data.size();
+    made_.emplace(&weight, std::make_shared<const StoredWeight>(weight.name, std::move(*fp8), bytes));
+    return {};
+  }
+
+  const HfConfig& config_;
+  const formats::SafetensorsModel& model_;
+  std::unordered_map<const SafetensorsTensor*, std::shared_ptr<const StoredWeight>> made_;
+  std::unordered_set<const SafetensorsTensor*> taken_;
+};
+
+}  // namespace
+
+Result<std::vector<std::shared_ptr<const StoredWeight>>> CollectWeights(const HfConfig& config,
+                                                                        const formats::SafetensorsModel& model) {
+  auto weights = Collector(config, model).Run();
+  if (!weights) return Forward(weights, config.raw.source());
+  return weights;
+}
+
+}  // namespace inferflux::model

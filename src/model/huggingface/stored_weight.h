@@ -1,0 +1,51 @@
+// One weight of a checkpoint: a tensor of its own, or the several that a quantised one is made of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "formats/checkpoint/grouped_ints.h"
+#include "formats/checkpoint/scaled_fp8.h"
+#include "formats/huggingface/hf_config.h"
+#include "formats/safetensors/safetensors_model.h"
+#include "formats/tensor_type.h"
+
+namespace inferflux::model {
+
+class StoredWeight {
+ public:
+  // `name`: what the weight would be called were it not quantised, "model.layers.0.mlp.up_proj.weight".
+  StoredWeight(std::string name, const formats::SafetensorsTensor& tensor);
+  StoredWeight(std::string name, formats::GroupedInts ints, uint64_t stored_bytes);
+  StoredWeight(std::string name, formats::ScaledFp8 fp8, uint64_t stored_bytes);
+
+  const std::string& name() const { return name_; }
+  const std::vector<uint64_t>& shape() const { return shape_; }  // slowest-varying first: {outputs, inputs}
+  formats::TensorType type() const { return type_; }
+  uint64_t stored_bytes() const { return stored_bytes_; }
+
+  // The values in type() where the checkpoint has them so, unaligned; empty where they must be made by Read.
+  std::span<const std::byte> mapped() const;
+  std::vector<std::byte> Read() const;
+
+ private:
+  std::string name_;
+  std::vector<uint64_t> shape_;
+  formats::TensorType type_ = formats::TensorType::kF32;
+  uint64_t stored_bytes_ = 0;
+  std::variant<const formats::SafetensorsTensor*, formats::GroupedInts, formats::ScaledFp8> data_;
+};
+
+// All weights of a checkpoint, in the order of its files. Errors: a quantised weight that lacks one of its tensors, or whose
+// tensors contradict each other (kDataLoss with both names); an element type that GGUF does not have, and a quantisation that
+// is not known here (kUnsupported).
+Result<std::vector<std::shared_ptr<const StoredWeight>>> CollectWeights(const formats::HfConfig& config,
+                                                                        const formats::SafetensorsModel& model);
+
+}  // namespace inferflux::model

@@ -1,0 +1,36 @@
+// Any safetensors file as the tensors of one quantised weight. The first four bytes are its format.
+#include <array>
+#include <cstdlib>
+#include <span>
+#include <string>
+
+#include "formats/checkpoint/grouped_ints.h"
+#include "formats/checkpoint/scaled_fp8.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace inferflux::formats;
+  if (size < 4) return 0;
+  const auto bytes = std::as_bytes(std::span(data + 4, size - 4));
+  const auto file = SafetensorsFile::Parse(bytes, "fuzz");
+  if (!file) return 0;
+  const auto find = [&](const char* name) { return (*file)->FindTensor(name); };
+  const GroupedIntsTensors tensors{
+      .qweight = find("qweight"), .qzeros = find("qzeros"), .scales = find("scales"), .group_of = find("g_idx")};
+  if (tensors.qweight != nullptr && tensors.qzeros != nullptr && tensors.scales != nullptr) {
+    const GroupedIntsFormat format{
+        .packing = data[0] % 2 == 0 ? GroupedIntsFormat::Packing::kGptq : GroupedIntsFormat::Packing::kAwq,
+        .bits = data[1],
+        .group_size = static_cast<int8_t>(data[2]),
+        .zero_bias = data[3] % 2u};
+    const auto ints = GroupedInts::Open(tensors, format);
+    if (ints) {
+      const uint64_t dims[] = {static_cast<uint64_t>(ints->inputs()), static_cast<uint64_t>(ints->outputs())};
+      if (ints->Read().size() != *TensorBytes(ints->type(), dims)) std::abort();
+    }
+  }
+  if (find("weight") != nullptr && find("scales") != nullptr) {
+    const auto fp8 = ScaledFp8::Open(*find("weight"), *find("scales"), {data[1], data[2]});
+    if (fp8) (void)fp8->Read();
+  }
+  return 0;
+}

@@ -1,0 +1,149 @@
+// Quantised weights of checkpoints against the published formulas (tools/checkpoint_golden.py), bit for bit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "formats/checkpoint/grouped_ints.h"
+#include "formats/checkpoint/scaled_fp8.h"
+#include "formats/quant/dequantize.h"
+
+namespace inferflux::formats {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Packing = GroupedIntsFormat::Packing;
+
+const SafetensorsFile& Weights() {
+  static const auto file = SafetensorsFile::Open(std::string(INFERFLUX_SOURCE_DIR) + "/tests/data/checkpoints/weights.safetensors");
+  return **file;
+}
+
+// Every value of `rows` of a type, as floats.
+std::vector<float> Floats(TensorType type, const std::vector<std::byte>& data, int64_t rows, int64_t cols) {
+  std::vector<float> out(static_cast<size_t>(rows * cols));
+  const size_t row_bytes = data.size() / static_cast<size_t>(rows);
+  for (int64_t r = 0; r < rows; ++r) DequantizeRow(type, data.data() + r * row_bytes, out.data() + r * cols, cols);
+  return out;
+}
+
+template <class Weight>
+void ExpectValues(const Weight& weight, const std::string& name) {
+  const SafetensorsTensor* expected = Weights().FindTensor(name + ".expected");
+  ASSERT_NE(expected, nullptr);
+  ASSERT_EQ(expected->shape, (std::vector<uint64_t>{uint64_t(weight.outputs()), uint64_t(weight.inputs())}));
+  const auto values = Floats(weight.type(), weight.Read(), weight.outputs(), weight.inputs());
+  std::vector<float> wanted(values.size());
+  std::memcpy(wanted.data(), expected->data.data(), expected->data.size());
+  EXPECT_EQ(values, wanted);
+}
+
+struct IntCase {
+  const char* name;
+  GroupedIntsFormat format;
+  TensorType type;  // the smallest that holds the values
+};
+
+class Ints : public ::testing::TestWithParam<IntCase> {};
+
+GroupedIntsTensors TensorsOf(const std::string& name) {
+  return {.qweight = Weights().FindTensor(name + ".qweight"),
+          .qzeros = Weights().FindTensor(name + ".qzeros"),
+          .scales = Weights().FindTensor(name + ".scales"),
+          .group_of = Weights().FindTensor(name + ".g_idx")};
+}
+
+TEST_P(Ints, AreWhatTheFormulaSays) {
+  const auto ints = GroupedInts::Open(TensorsOf(GetParam().name), GetParam().format);
+  ASSERT_TRUE(ints) << ints.error().message;
+  EXPECT_EQ(ints->type(), GetParam().type);
+  ExpectValues(*ints, GetParam().name);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Ints,
+    ::testing::Values(IntCase{"gptq_32", {Packing::kGptq, 4, 32, 1}, TensorType::kQ8_0},
+                      IntCase{"gptq_64_symmetric", {Packing::kGptq, 4, 64, 1}, TensorType::kQ4_0},
+                      IntCase{"gptq_128_v2", {Packing::kGptq, 4, 128, 0}, TensorType::kQ8_0},
+                      IntCase{"gptq_whole", {Packing::kGptq, 4, -1, 1}, TensorType::kQ4_0},
+                      IntCase{"gptq_32_desc_act", {Packing::kGptq, 4, 32, 1}, TensorType::kF32},
+                      IntCase{"gptq_128_desc_act_v2", {Packing::kGptq, 4, 128, 0}, TensorType::kF32},
+                      IntCase{"gptq_8_bits", {Packing::kGptq, 8, 32, 1}, TensorType::kQ8_0},
+                      IntCase{"gptq_8_bits_wide", {Packing::kGptq, 8, 32, 1}, TensorType::kF32},
+                      IntCase{"gptq_2_bits", {Packing::kGptq, 2, 32, 1}, TensorType::kQ4_0},
+                      IntCase{"awq_32", {Packing::kAwq, 4, 32, 0}, TensorType::kQ8_0},
+                      IntCase{"awq_64", {Packing::kAwq, 4, 64, 0}, TensorType::kQ8_0},
+                      IntCase{"awq_128", {Packing::kAwq, 4, 128, 0}, TensorType::kQ4_0}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Ints, ThatContradictThemselvesAreNamed) {
+  const auto refusal = [](GroupedIntsTensors tensors, GroupedIntsFormat format) {
+    const auto ints = GroupedInts::Open(tensors, format);
+    return ints ? std::string() : ints.error().message;
+  };
+  const auto good = TensorsOf("gptq_32");
+  EXPECT_EQ(refusal(good, {Packing::kGptq, 4, 32, 1}), "");
+  EXPECT_THAT(refusal(good, {Packing::kGptq, 4, 16, 1}),
+              AllOf(HasSubstr("gptq_32.qzeros"), HasSubstr("gptq_32.qweight"), HasSubstr("[4, 2]")));
+  EXPECT_THAT(refusal(good, {Packing::kGptq, 8, 32, 1}), HasSubstr("gptq_32.qzeros"));
+  EXPECT_THAT(refusal(good, {Packing::kGptq, 3, 32, 1}), HasSubstr("3 bits"));
+  EXPECT_THAT(refusal(good, {Packing::kGptq, 4, 0, 1}), HasSubstr("group_size of 0"));
+  auto wrong = good;
+  wrong.group_of = TensorsOf("gptq_128_desc_act_v2").group_of;
+  EXPECT_THAT(refusal(wrong, {Packing::kGptq, 4, 32, 1}), HasSubstr("gptq_128_desc_act_v2.g_idx"));
+  wrong = good;
+  wrong.scales = good.qzeros;
+  EXPECT_NE(refusal(wrong, {Packing::kGptq, 4, 32, 1}), "");
+
+  std::vector<int32_t> groups(64, 2);  // there are groups 0 and 1
+  SafetensorsTensor far{.name = "far", .dtype = SafetensorsDtype::kI32, .shape = {64}, .data = std::as_bytes(std::span(groups))};
+  wrong = good;
+  wrong.group_of = &far;
+  EXPECT_THAT(refusal(wrong, {Packing::kGptq, 4, 32, 1}), AllOf(HasSubstr("'far'"), HasSubstr("group 2")));
+
+  std::vector<float> scales(32, std::numeric_limits<float>::infinity());
+  SafetensorsTensor endless{
+      .name = "endless", .dtype = SafetensorsDtype::kF32, .shape = {2, 16}, .data = std::as_bytes(std::span(scales))};
+  wrong = good;
+  wrong.scales = &endless;
+  EXPECT_THAT(refusal(wrong, {Packing::kGptq, 4, 32, 1}), AllOf(HasSubstr("'endless'"), HasSubstr("not finite")));
+}
+
+struct Fp8Case {
+  const char* name;
+  const char* scales;
+  std::array<uint32_t, 2> block;
+  TensorType type;
+};
+
+class Fp8 : public ::testing::TestWithParam<Fp8Case> {};
+
+TEST_P(Fp8, AreWhatTheFormulaSays) {
+  const std::string name = GetParam().name;
+  const auto* scales = Weights().FindTensor(name + GetParam().scales);
+  ASSERT_NE(scales, nullptr);
+  const auto fp8 = ScaledFp8::Open(*Weights().FindTensor(name + ".weight"), *scales, GetParam().block);
+  ASSERT_TRUE(fp8) << fp8.error().message;
+  EXPECT_EQ(fp8->type(), GetParam().type);
+  ExpectValues(*fp8, name);
+}
+
+constexpr std::array<uint32_t, 2> kNone{}, kBlock{16, 32};
+INSTANTIATE_TEST_SUITE_P(All, Fp8,
+                         ::testing::Values(Fp8Case{"fp8_tensor", ".weight_scale", kNone, TensorType::kF32},
+                                           Fp8Case{"fp8_output", ".weight_scale", kNone, TensorType::kF32},
+                                           Fp8Case{"fp8_block", ".weight_scale_inv", kBlock, TensorType::kF32},
+                                           Fp8Case{"fp8_powers", ".weight_scale_inv", kBlock, TensorType::kBf16}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Fp8, ScalesOfAnotherShapeAreNamed) {
+  const auto fp8 = ScaledFp8::Open(*Weights().FindTensor("fp8_block.weight"),
+                                   *Weights().FindTensor("fp8_block.weight_scale_inv"), {8, 32});
+  EXPECT_THAT(fp8.error().message, AllOf(HasSubstr("weight_scale_inv"), HasSubstr("[3, 2]"), HasSubstr("fp8_block.weight")));
+}
+
+}  // namespace
+}  // namespace inferflux::formats
