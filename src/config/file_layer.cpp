@@ -12,7 +12,7 @@ namespace inferflux::config {
 namespace {
 
 constexpr int kMaxDepth = 8;
-const std::vector<std::string_view> kModelFields = {"id", "path", "default", "context"};
+const std::vector<std::string_view> kModelFields = {"id", "path", "default", "context", "backend", "kv_dtype"};
 
 class Reader {
  public:
@@ -50,6 +50,12 @@ class Reader {
     for (size_t i = 0; i < kKeyCount; ++i) {
       known.push_back(kSchema[i].name);
       if (kSchema[i].name == name) {
+        if (value.IsSequence() && kSchema[i].type == Type::kWords) {
+          auto words = JoinWords(value, name);
+          if (!words) return Forward(words);
+          layer_.values[i] = {std::move(*words), At(key)};
+          return {};
+        }
         if (!value.IsScalar()) return Fail(ErrorCode::kInvalidArgument, "{}: '{}' must be one value", At(key), name);
         layer_.values[i] = {value.Scalar(), At(key)};
         return {};
@@ -57,6 +63,16 @@ class Reader {
       if (kSchema[i].name.starts_with(name + ".")) return TakeMap(value, name, depth + 1);
     }
     return Fail(ErrorCode::kInvalidArgument, "{}: unknown key '{}'{}", At(key), name, Suggestion(name, known));
+  }
+
+  // A list of words as its one-line form: [cuda, cpu] is "cuda,cpu".
+  Result<std::string> JoinWords(const YAML::Node& list, const std::string& name) const {
+    std::string out;
+    for (const YAML::Node& word : list) {
+      if (!word.IsScalar()) return Fail(ErrorCode::kInvalidArgument, "{}: '{}' must be a list of words", At(word), name);
+      out += (out.empty() ? "" : ",") + word.Scalar();
+    }
+    return out;
   }
 
   Status TakeModels(const YAML::Node& list) {
@@ -76,6 +92,12 @@ class Reader {
     out.origin = At(entry);
     for (const auto& field : entry) {
       const std::string& name = field.first.Scalar();
+      if (name == "backend" && field.second.IsSequence()) {
+        auto words = JoinWords(field.second, "models.backend");
+        if (!words) return Forward(words);
+        out.backend = std::move(*words);
+        continue;
+      }
       if (!field.second.IsScalar()) {
         return Fail(ErrorCode::kInvalidArgument, "{}: 'models.{}' must be one value", At(field.first), name);
       }
@@ -92,6 +114,10 @@ class Reader {
       out.id = text;
     } else if (name == "path") {
       out.path = (std::filesystem::path(path_).parent_path() / text).string();
+    } else if (name == "backend") {
+      out.backend = text;
+    } else if (name == "kv_dtype") {
+      out.kv_dtype = text;
     } else if (name == "default" && (text == "true" || text == "false")) {
       out.is_default = text == "true";
     } else if (name == "default") {

@@ -30,6 +30,8 @@ std::string_view TypeName(Type type) {
       return "SIZE";
     case Type::kSwitch:
       return "true|false";
+    case Type::kWords:
+      return "WORD,...";
     case Type::kText:
       break;
   }

@@ -1,21 +1,18 @@
 #include "config/model_setting.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <utility>
 
 namespace inferflux::config {
-namespace {
-
-// A file's name without ".gguf", or a directory's: the dots of "Qwen2.5-0.5B" are no suffix.
-std::string IdOf(const std::string& path) {
+std::string ModelIdOf(const std::string& path) {
   std::error_code ignored;
   std::filesystem::path name = std::filesystem::absolute(path, ignored).lexically_normal();
   if (!name.has_filename()) name = name.parent_path();  // "DIR/"
+  // The dots of a directory "Qwen2.5-0.5B" are no suffix.
   return name.extension() == ".gguf" ? name.stem().string() : name.filename().string();
 }
-
-}  // namespace
 
 Result<ModelSetting> ParseModelSetting(std::string_view text, std::string origin) {
   ModelSetting out;
@@ -31,11 +28,23 @@ Result<ModelSetting> ParseModelSetting(std::string_view text, std::string origin
   return out;
 }
 
+Result<std::vector<ModelSetting>> ParseModelList(std::string_view text, const std::string& origin) {
+  std::vector<ModelSetting> out;
+  while (!text.empty()) {
+    const std::string_view entry = text.substr(0, text.find(','));
+    auto model = ParseModelSetting(entry, origin);
+    if (!model) return Forward(model);
+    out.push_back(std::move(*model));
+    text.remove_prefix(std::min(text.size(), entry.size() + 1));
+  }
+  return out;
+}
+
 Status CompleteModels(std::vector<ModelSetting>& models) {
   std::set<std::string> ids;
   const ModelSetting* chosen = nullptr;
   for (ModelSetting& model : models) {
-    if (model.id.empty()) model.id = IdOf(model.path);
+    if (model.id.empty()) model.id = ModelIdOf(model.path);
     if (!ids.insert(model.id).second) {
       return Fail(ErrorCode::kInvalidArgument, "{}: the model id '{}' is used twice; give one of them another id",
                   model.origin, model.id);

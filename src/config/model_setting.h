@@ -15,10 +15,18 @@ struct ModelSetting {
   std::string path;
   bool is_default = false;
   int32_t context = 0;  // tokens a sequence may have; 0: the model's own
-  std::string origin;   // where it was set, for messages
+  std::string backend;   // words to try, comma-separated; empty: runtime.backend
+  std::string kv_dtype;  // empty: runtime.kv_dtype
+  std::string origin;    // where it was set, for messages
 };
 
+// The id of a model that was given none: a file's name without ".gguf", or a directory's name.
+std::string ModelIdOf(const std::string& path);
+
 inline constexpr int32_t kMaxContext = 1 << 24;
+
+// From INFERFLUX_MODELS: several of the form of ParseModelSetting, comma-separated.
+Result<std::vector<ModelSetting>> ParseModelList(std::string_view text, const std::string& origin);
 
 // From one --model flag or INFERFLUX_MODEL: PATH or ID=PATH.
 Result<ModelSetting> ParseModelSetting(std::string_view text, std::string origin);

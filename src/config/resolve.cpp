@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -31,9 +33,21 @@ bool IsForeign(std::string_view name) {
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+Result<std::vector<ModelSetting>> One(Result<ModelSetting> model) {
+  if (!model) return Forward(model);
+  return std::vector{std::move(*model)};
+}
+
 Result<Layer> ReadEnvironmentLayer(const Environment& environment) {
-  std::vector<std::string> names = {"INFERFLUX_MODEL", "INFERFLUX_CONFIG"};
-  for (const Key& key : kSchema) names.push_back(VariableName(key));
+  std::vector<std::string> names = {"INFERFLUX_MODEL", "INFERFLUX_CONFIG", "INFERFLUX_MODELS"};
+  std::map<std::string, size_t, std::less<>> keys;  // by variable
+  for (size_t i = 0; i < kKeyCount; ++i) {
+    keys[VariableName(kSchema[i])] = i;
+    for (const Alias& alias : kAliases) {
+      if (alias.key == kSchema[i].name) keys[std::string(alias.variable)] = i;
+    }
+  }
+  for (const auto& [variable, index] : keys) names.push_back(variable);
   Layer out;
   for (const auto& [name, text] : environment) {
     if (IsForeign(name)) continue;
@@ -43,13 +57,19 @@ Result<Layer> ReadEnvironmentLayer(const Environment& environment) {
       return Fail(ErrorCode::kInvalidArgument, "unknown environment variable {}{}", name, Suggestion(name, candidates));
     }
     const std::string origin = "environment " + name;
-    const size_t index = static_cast<size_t>(found - names.begin());
-    if (index == 0) {
-      Result<ModelSetting> model = ParseModelSetting(text, origin);
-      if (!model) return Forward(model);
-      out.models = {std::move(*model)};
-    } else if (index >= 2) {
-      out.values[index - 2] = {text, origin};
+    if (name == "INFERFLUX_MODEL" || name == "INFERFLUX_MODELS") {
+      if (out.models) {
+        return Fail(ErrorCode::kInvalidArgument, "INFERFLUX_MODEL and INFERFLUX_MODELS are both set; set one of them");
+      }
+      auto models = name == "INFERFLUX_MODELS" ? ParseModelList(text, origin) : One(ParseModelSetting(text, origin));
+      if (!models) return Forward(models);
+      out.models = std::move(*models);
+    } else if (const auto key = keys.find(name); key != keys.end()) {
+      if (const auto set = out.values.find(key->second); set != out.values.end()) {
+        return Fail(ErrorCode::kInvalidArgument, "{} and {} set the same key; set one of them", origin,
+                    set->second.second);
+      }
+      out.values[key->second] = {text, origin};
     }
   }
   return out;

@@ -12,6 +12,7 @@ namespace inferflux::config {
 
 enum class Type {
   kText,
+  kWords,  // comma-separated; in a file also a list
   kInteger,
   kBytes,   // a number with an optional KiB, MiB or GiB
   kSwitch,  // true or false
@@ -43,10 +44,19 @@ inline constexpr Key kSchema[] = {
      3600},
     {"server.api_keys_file", Type::kText, "",
      "file of SHA-256 hashes of API keys, one a line; empty: no key is asked for"},
-    {"runtime.backend", Type::kText, "auto", "backends to try, in order, comma-separated", "backend"},
+    {"runtime.backend", Type::kWords, "auto", "the backend to run on, or several to try in order; auto: by priority",
+     "backend"},
+    {"runtime.backend_priority", Type::kWords, "auto",
+     "what auto tries, in order; auto: what this build has, GPUs first"},
     {"runtime.backend_exposure.prefer_native", Type::kSwitch, "true", "try InferFlux's own engines before llama.cpp"},
     {"runtime.backend_exposure.allow_llama_fallback", Type::kSwitch, "true",
      "fall back to llama.cpp where it is built in"},
+    {"runtime.capability_routing.allow_default_fallback", Type::kSwitch, "true",
+     "whether a request that names no model may go to another one that can do what it asks"},
+    {"runtime.capability_routing.require_ready_backend", Type::kSwitch, "true",
+     "false: where a model that may is still being loaded, the answer is to try again"},
+    {"runtime.capability_routing.fallback_scope", Type::kText, "same_path_only", "to which models it may go", "", 0, 0,
+     "same_path_only|any_compatible"},
     {"runtime.threads", Type::kInteger, "0", "compute threads; 0: one a usable core", "threads", 0, 1024},
     {"runtime.kv_dtype", Type::kText, "fp16", "type of cached keys and values", "", 0, 0, "fp32|fp16|bf16"},
     {"runtime.kv_budget", Type::kBytes, "0", "memory for keys and values a model; 0: from what is free", "", 0,
@@ -58,6 +68,18 @@ inline constexpr Key kSchema[] = {
     {"log.level", Type::kText, "info", "what is logged", "log-level", 0, 0, "debug|info|warning|error", kBoth},
 };
 inline constexpr size_t kKeyCount = std::size(kSchema);
+
+// Environment variables beside those that follow from the keys' names.
+struct Alias {
+  std::string_view variable;
+  std::string_view key;
+};
+inline constexpr Alias kAliases[] = {
+    {"INFERFLUX_API_KEYS_FILE", "server.api_keys_file"},
+    {"INFERFLUX_BACKEND_PRIORITY", "runtime.backend_priority"},
+    {"INFERFLUX_BACKEND_PREFER_NATIVE", "runtime.backend_exposure.prefer_native"},
+    {"INFERFLUX_BACKEND_ALLOW_LLAMA_FALLBACK", "runtime.backend_exposure.allow_llama_fallback"},
+};
 
 // A key's row, by name, checked by the compiler: a name that is not in the schema, or is of another type, does not
 // compile.

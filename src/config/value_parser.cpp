@@ -60,6 +60,7 @@ Result<int64_t> ParseValue(const Key& key, std::string_view text, std::string_vi
       if (text == "false") return 0;
       return Bad(key, text, origin, "it must be true or false");
     case Type::kText:
+    case Type::kWords:
       break;
   }
   if (!key.choices.empty() && !IsChoice(key.choices, text)) {

@@ -8,8 +8,8 @@ std::vector<double> LatencyBuckets() {
 
 ModelMetrics::ModelMetrics(Registry& registry, const std::string& model, const std::string& backend) {
   const Labels labels = {{"model", model}, {"backend", backend}};
-  prompt_tokens = registry.GetCounter("inferflux_prompt_tokens_total", "Tokens taken in as prompts.", labels);
-  generated_tokens = registry.GetCounter("inferflux_generated_tokens_total", "Tokens generated.", labels);
+  prompt_tokens = registry.GetCounter("inferflux_model_prompt_tokens_total", "Tokens taken in as prompts.", labels);
+  generated_tokens = registry.GetCounter("inferflux_model_completion_tokens_total", "Tokens generated.", labels);
   time_to_first =
       registry.GetHistogram("inferflux_time_to_first_token_seconds",
                             "Time from a request's submission to its first token.", LatencyBuckets(), labels);

@@ -15,8 +15,8 @@ struct ModelMetrics {
   ModelMetrics() = default;  // counts nothing
   ModelMetrics(Registry& registry, const std::string& model, const std::string& backend);
 
-  Counter prompt_tokens;     // inferflux_prompt_tokens_total
-  Counter generated_tokens;  // inferflux_generated_tokens_total
+  Counter prompt_tokens;     // inferflux_model_prompt_tokens_total
+  Counter generated_tokens;  // inferflux_model_completion_tokens_total
   Histogram time_to_first;   // inferflux_time_to_first_token_seconds: from submission to the first token
   Histogram inter_token;     // inferflux_inter_token_latency_seconds: between two tokens of one sequence
   Gauge queue_depth;         // inferflux_queue_depth: requests that wait for admission

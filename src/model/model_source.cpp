@@ -64,6 +64,7 @@ Result<compute::HostMatrix> ModelSource::Matrix(std::string_view name, int64_t r
     return Fail(ErrorCode::kDataLoss, "{}: tensor '{}' is [{}, {}], but the metadata makes it [{}, {}]", path_, name,
                 found.rows, found.cols, rows, cols);
   }
+  taken_weights_ += rows * cols;
   if (it->second.make == nullptr) return found;
   auto made = it->second.make();
   if (!made) return Forward(made, path_);
@@ -79,6 +80,7 @@ Result<compute::HostMatrix> ModelSource::Expert(std::string_view name, int32_t e
   const size_t bytes = all->data.size() / static_cast<size_t>(experts);
   all->data = all->data.subspan(static_cast<size_t>(expert) * bytes, bytes);
   all->rows = rows;
+  taken_weights_ -= (experts - 1) * rows * all->cols;  // the others are asked for apart
   return all;
 }
 

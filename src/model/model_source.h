@@ -1,6 +1,8 @@
 // A model on disk: its metadata under GGUF's keys and its tensors under GGUF's names, whatever format holds them.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -55,6 +57,8 @@ class ModelSource {
   std::vector<std::string> UnusedTensors(const std::set<std::string, std::less<>>& used) const;
 
   int64_t parameters() const;
+  // Weights that were asked for so far: how far a load has come. Any thread.
+  int64_t taken_weights() const { return taken_weights_; }
   std::string commonest_type() const;  // of the matrices, by number of weights: "BF16", "Q4_K", ...
 
  private:
@@ -63,6 +67,7 @@ class ModelSource {
   formats::GgufMetadata metadata_;
   std::map<std::string, Tensor, std::less<>> tensors_;
   std::shared_ptr<const void> owner_;
+  mutable std::atomic<int64_t> taken_weights_{0};
 };
 
 }  // namespace inferflux::model

@@ -68,6 +68,8 @@ ModelInfo Describe(const model::ModelSource& source, const engine::EngineInfo& e
           .parameters = source.parameters(),
           .context = engine.context,
           .vocab_size = engine.vocab_size,
+          .kv_dtype = engine.kv_dtype,
+          .kv_tokens = engine.kv_tokens,
           .created = std::chrono::duration_cast<std::chrono::seconds>(now).count()};
 }
 
@@ -107,6 +109,7 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
                            .outcome = "skipped",
                            .reason = candidate.reason};
     if (candidate.engine != nullptr) {
+      if (request.progress) request.progress->Try(attempt.backend, attempt.provider, *source);
       auto loop = StartLoop(
           candidate.engine->make,
           {.source = *source, .context = request.context, .kv_dtype = request.kv_dtype, .kv_bytes = request.kv_bytes},
@@ -122,6 +125,8 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
         exposure.attempts.push_back(std::move(attempt));
         const engine::EngineInfo& engine = loop->engine_info();
         served->info = Describe(**source, engine);
+        served->capabilities.chat = served->chat_template != nullptr;
+        served->capabilities.batch_invariant = engine.batch_invariant;
         for (const std::string& line : engine.plan) log::Debug("{}: {}", request.id, line);
         log::Info(
             "{} is ready on {} ({}) after {:.2f} s: {}, {} weights, {} parameters, context {}, {} tokens of {} KV",

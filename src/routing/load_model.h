@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "metrics/registry.h"
 #include "routing/backend_factory.h"
+#include "routing/load_progress.h"
 #include "routing/served_model.h"
 
 namespace inferflux::routing {
@@ -24,6 +25,7 @@ struct LoadRequest {
   int64_t kv_bytes = 0;                    // KV budget; 0: from the memory that is free
   int32_t max_batch_tokens = 0;            // of one step; 0: the scheduler's default
   int32_t max_queued = 0;                  // requests that may wait; 0: the scheduler's default
+  std::shared_ptr<LoadProgress> progress;  // written to where it is given
   metrics::Registry* metrics = nullptr;    // lent; must outlive the model. Null: nothing is counted
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "routing/capabilities.h"
 #include "scheduler/scheduler.h"
 #include "text/chat_template/chat_template.h"
 #include "text/tokenizer/tokenizer.h"
@@ -36,12 +37,15 @@ struct ModelInfo {
   int64_t parameters = 0;
   int32_t context = 0;  // tokens, prompt and output together
   int32_t vocab_size = 0;
+  std::string kv_dtype;
+  int64_t kv_tokens = 0;  // tokens that the whole KV budget holds
   int64_t created = 0;  // seconds since 1970, when it was loaded
 };
 
 struct ServedModel {
   std::string id;
   ModelInfo info;
+  Capabilities capabilities;
   BackendExposure exposure;
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const text::ChatTemplate>

@@ -31,6 +31,9 @@ class Scheduler {
   // stopping.
   virtual Result<std::shared_ptr<TokenStream>> Submit(GenerationRequest request) = 0;
 
+  // Ends every request with kCancelled, unloads the engine and ends the thread. Any thread, any number of times.
+  virtual void Stop() = 0;
+
   // Any thread. A snapshot of the last step.
   virtual SchedulerStats stats() const = 0;
 };

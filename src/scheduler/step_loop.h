@@ -47,8 +47,7 @@ class StepLoop final : public Scheduler {
   Result<std::shared_ptr<TokenStream>> Submit(GenerationRequest request) override;
   SchedulerStats stats() const override;
 
-  // Ends every request with kCancelled, unloads the engine and ends the thread. Any thread, any number of times.
-  void Stop();
+  void Stop() override;
 
  private:
   enum class State { kLoading, kServing, kFailed, kStopping };

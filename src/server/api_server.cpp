@@ -21,11 +21,12 @@ void CountAnswer(metrics::Registry& metrics, std::string_view route, int status)
 
 class ApiServer::Impl {
  public:
-  Impl(ApiKeys keys, const routing::ModelRegistry& models, metrics::Registry& metrics)
-      : services{.models = models, .metrics = metrics, .keys = std::move(keys)} {}
+  Impl(ApiKeys keys, routing::ModelManager& manager, metrics::Registry& metrics)
+      : services{.models = manager.registry(), .manager = manager, .metrics = metrics, .keys = std::move(keys)} {}
   ~Impl() {
     server.reset();  // its coroutines use the services
     services.preparation.join();
+    services.administration.join();
   }
 
   Services services;
@@ -36,8 +37,8 @@ ApiServer::ApiServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ApiServer::~ApiServer() = default;
 
 Result<std::unique_ptr<ApiServer>> ApiServer::Start(net::ServerOptions net, ApiKeys keys,
-                                                    const routing::ModelRegistry& models, metrics::Registry& metrics) {
-  auto impl = std::make_unique<Impl>(std::move(keys), models, metrics);
+                                                    routing::ModelManager& manager, metrics::Registry& metrics) {
+  auto impl = std::make_unique<Impl>(std::move(keys), manager, metrics);
   net.error_response = [](int status, std::string_view message) { return ErrorResponse(FromStatus(status, message)); };
   net.on_answered = [&metrics](std::string_view, std::string_view route, int status) {
     CountAnswer(metrics, route, status);

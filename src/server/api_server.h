@@ -8,17 +8,17 @@
 #include "base/result.h"
 #include "metrics/registry.h"
 #include "net/server_options.h"
-#include "routing/model_registry.h"
+#include "routing/model_manager.h"
 #include "server/api_keys.h"
 
 namespace inferflux::server {
 
 class ApiServer {
  public:
-  // Binds and answers at once: models may be added to `models` later, and until SetReady /readyz says 503. What is
+  // Binds and answers at once: models may be loaded by `manager` later, and until SetReady /readyz says 503. What is
   // lent here must outlive the server. `net` is taken but for its hooks, which are the server's own.
   static Result<std::unique_ptr<ApiServer>> Start(net::ServerOptions net, ApiKeys keys,
-                                                  const routing::ModelRegistry& models, metrics::Registry& metrics);
+                                                  routing::ModelManager& manager, metrics::Registry& metrics);
   ~ApiServer();
 
   void SetReady();

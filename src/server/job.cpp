@@ -4,6 +4,7 @@
 
 #include "server/chat_format.h"
 #include "server/completion_format.h"
+#include "server/find_model.h"
 #include "server/json_body.h"
 #include "server/prompt.h"
 
@@ -12,11 +13,12 @@ namespace {
 
 using Requests = std::vector<scheduler::GenerationRequest>;
 
-ApiResult<std::shared_ptr<const routing::ServedModel>> FindModel(const Services& services, const std::string& id) {
-  auto model = services.models.Find(id);
-  if (model) return std::move(*model);
-  if (!services.ready) return tl::make_unexpected(FromStatus(503, "the models are still being loaded; see /readyz"));
-  return tl::make_unexpected(ApiError{404, model.error().message, "invalid_request_error", "model", "model_not_found"});
+// What every generation asks of its model, and what this one does.
+std::vector<routing::Feature> Needs(routing::Feature endpoint, const GenerationFields& fields, bool logprobs) {
+  std::vector<routing::Feature> out = {endpoint};
+  if (logprobs) out.push_back(routing::Feature::kLogprobs);
+  if (fields.stream) out.push_back(routing::Feature::kStreaming);
+  return out;
 }
 
 Result<int32_t> RoomFor(const routing::ServedModel& model, size_t prompt_tokens) {
@@ -66,7 +68,7 @@ ApiResult<Job> PrepareChat(const Services& services, const net::Request& request
   if (!body) return Forward(body);
   auto chat = ParseChatRequest(*body);
   if (!chat) return Forward(chat);
-  auto model = FindModel(services, chat->model);
+  auto model = FindModel(services, chat->model, Needs(routing::Feature::kChat, *chat, chat->logprobs));
   if (!model) return Forward(model);
 
   Job out = MakeJob(*chat, std::move(*model), "messages");
@@ -86,7 +88,8 @@ ApiResult<Job> PrepareCompletion(const Services& services, const net::Request& r
   if (!body) return Forward(body);
   auto completion = ParseCompletionRequest(*body);
   if (!completion) return Forward(completion);
-  auto model = FindModel(services, completion->model);
+  auto model = FindModel(services, completion->model,
+                         Needs(routing::Feature::kCompletions, *completion, completion->logprobs.has_value()));
   if (!model) return Forward(model);
 
   Job out = MakeJob(*completion, std::move(*model), "prompt");

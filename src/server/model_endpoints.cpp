@@ -27,31 +27,49 @@ json::object DescribeExposure(const routing::BackendExposure& exposure) {
   return out;
 }
 
-// OpenAI's own fields, and ours in one object of their own.
-json::object Describe(const routing::ServedModel& model) {
-  json::object ours;
-  ours["format"] = model.info.format;
-  ours["architecture"] = model.info.architecture;
-  ours["quantization"] = model.info.quantization;
-  ours["parameters"] = model.info.parameters;
-  ours["context"] = model.info.context;
-  ours["vocab_size"] = model.info.vocab_size;
-  ours["chat"] = model.chat_template != nullptr;
-  ours["backend_exposure"] = DescribeExposure(model.exposure);
+json::object DescribeCapabilities(const routing::Capabilities& capabilities) {
+  return {{"completions", capabilities.completions},
+          {"chat", capabilities.chat},
+          {"embeddings", capabilities.embeddings},
+          {"logprobs", capabilities.logprobs},
+          {"streaming", capabilities.streaming},
+          {"supports_speculative_decoding", capabilities.speculative_decoding},
+          {"supports_kv_prefix_copy", capabilities.kv_prefix_copy},
+          {"supports_structured_output", false},
+          {"supports_multimodal", false},
+          {"unified_batch", capabilities.unified_batch},
+          {"graph_capture", false},
+          {"batch_invariant", capabilities.batch_invariant}};
+}
+
+}  // namespace
+
+json::object DescribeServed(const routing::ServedModel& model) {
+  json::object details;
+  details["architecture"] = model.info.architecture;
+  details["quantization"] = model.info.quantization;
+  details["parameters"] = model.info.parameters;
+  details["context"] = model.info.context;
+  details["vocab_size"] = model.info.vocab_size;
+  details["kv_dtype"] = model.info.kv_dtype;
+  details["kv_tokens"] = model.info.kv_tokens;
   json::object out;
   out["id"] = model.id;
   out["object"] = "model";
   out["created"] = model.info.created;
   out["owned_by"] = "inferflux";
-  out["inferflux"] = std::move(ours);
+  out["ready"] = true;  // it is in the registry
+  out["path"] = model.info.path;
+  out["format"] = model.info.format;
+  out["capabilities"] = DescribeCapabilities(model.capabilities);
+  out["details"] = std::move(details);
+  out["backend_exposure"] = DescribeExposure(model.exposure);
   return out;
 }
 
-}  // namespace
-
 net::Response ListModels(Services& services, const net::Request&) {
   json::array data;
-  for (const auto& model : services.models.List()) data.push_back(Describe(*model));
+  for (const auto& model : services.models.List()) data.push_back(DescribeServed(*model));
   json::object out;
   out["object"] = "list";
   out["data"] = std::move(data);
@@ -61,7 +79,7 @@ net::Response ListModels(Services& services, const net::Request&) {
 net::Response DescribeModel(Services& services, const net::Request& request) {
   const auto model = services.models.Find(request.parameters.at("id"));
   if (!model) return ErrorResponse({404, model.error().message, "invalid_request_error", "model", "model_not_found"});
-  return net::Response(200, "application/json", json::serialize(Describe(**model)));
+  return net::Response(200, "application/json", json::serialize(DescribeServed(**model)));
 }
 
 }  // namespace inferflux::server

@@ -5,18 +5,22 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "metrics/registry.h"
+#include "routing/model_manager.h"
 #include "routing/model_registry.h"
 #include "server/api_keys.h"
 
 namespace inferflux::server {
 
 struct Services {
-  const routing::ModelRegistry& models;
+  routing::ModelRegistry& models;
+  routing::ModelManager& manager;
   metrics::Registry& metrics;
   ApiKeys keys;
   std::atomic<bool> ready{false};  // every configured model is loaded and warm
   // Parses, renders and tokenises, so that a huge prompt holds up no socket.
   boost::asio::thread_pool preparation{2};
+  // Loads and unloads models, one at a time, for as long as that takes.
+  boost::asio::thread_pool administration{1};
 };
 
 }  // namespace inferflux::server

@@ -47,7 +47,7 @@ def test_answers_are_the_gguf_files_bit_for_bit(served, server):
 def test_the_model_is_named_after_the_directory(served, directory):
     models = openai.OpenAI(base_url=served.url + "/v1", api_key="none").models.list().data
     assert [m.id for m in models] == [directory.name], "its dots are no suffix"
-    assert requests.get(served.url + "/v1/models").json()["data"][0]["inferflux"]["format"] == "huggingface"
+    assert requests.get(served.url + "/v1/models").json()["data"][0]["format"] == "huggingface"
 
 
 @pytest.mark.parametrize("template_in", ["chat_template.jinja", "list"])

@@ -28,12 +28,12 @@ def read_until(sock, end: bytes) -> bytes:
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_client_that_leaves_frees_its_sequence(server, stream):
-    generated = server.metric("inferflux_generated_tokens_total")
+    generated = server.metric("inferflux_model_completion_tokens_total")
     with server.connect() as sock:
         sock.sendall(request_bytes({**LONG, "stream": stream, "n": 2}))
         assert eventually(lambda: server.metric("inferflux_running_sequences") >= 2)
     assert eventually(lambda: server.metric("inferflux_running_sequences") == 0, seconds=3)
-    assert server.metric("inferflux_generated_tokens_total") - generated < 3000, "it did not run to its end unseen"
+    assert server.metric("inferflux_model_completion_tokens_total") - generated < 3000, "it did not run to its end unseen"
     assert eventually(lambda: server.metric("inferflux_requests_total", outcome="cancelled") >= 1)
 
 

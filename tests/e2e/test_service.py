@@ -9,7 +9,7 @@ import time
 import openai
 import pytest
 import requests
-from server_process import MODEL, ServerProcess, clean_environment, eventually, program
+from server_process import MODEL, ROOT, ServerProcess, clean_environment, eventually, program
 
 
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess:
@@ -20,7 +20,7 @@ def run(*words: str, **environment: str) -> subprocess.CompletedProcess:
 def test_models(client, model_id):
     model = client.models.retrieve(model_id)
     assert model.object == "model" and model.id == MODEL.stem
-    exposure = model.model_extra["inferflux"]["backend_exposure"]
+    exposure = model.model_extra["backend_exposure"]
     assert exposure["exposed_backend"] == "cpu" and exposure["fallback"] is False
     with pytest.raises(openai.NotFoundError):
         client.models.retrieve("no-such-model")
@@ -34,7 +34,7 @@ def test_health_and_version(server):
 
 def test_metrics_count_what_was_served(server, client, model_id):
     labels = {"model": model_id, "backend": "cpu"}
-    names = ("inferflux_prompt_tokens_total", "inferflux_generated_tokens_total",
+    names = ("inferflux_model_prompt_tokens_total", "inferflux_model_completion_tokens_total",
              "inferflux_time_to_first_token_seconds_count", "inferflux_inter_token_latency_seconds_count")
     before = [server.metric(name, **labels) for name in names]
     answer = client.completions.create(model=model_id, prompt="Once", max_tokens=8, extra_body={"ignore_eos": True})
@@ -77,7 +77,7 @@ def test_it_stops_while_a_stream_outlasts_the_grace():
 
 def test_keys_are_asked_for_and_never_logged(tmp_path):
     keys = tmp_path / "keys"
-    keys.write_text(hashlib.sha256(b"sk-right").hexdigest() + "  a comment\n")
+    keys.write_text(hashlib.sha256(b"sk-right").hexdigest() + "  # a comment\n")
     with ServerProcess("--server-api-keys-file", str(keys)) as server:
         for key, status in (("sk-wrong", 401), ("sk-right", 200)):
             response = requests.get(server.url + "/v1/models", headers={"Authorization": f"Bearer {key}"}, timeout=5)
@@ -118,7 +118,7 @@ def test_two_models_are_served_by_their_ids(tmp_path):
     with ServerProcess("--config", str(config), model=None) as server:
         client = openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0)
         assert [m.id for m in client.models.list()] == ["one", "two/b"]
-        assert client.models.retrieve("two/b").model_extra["inferflux"]["context"] == 256
+        assert client.models.retrieve("two/b").model_extra["details"]["context"] == 256
         for asked, served in (("one", "one"), ("two/b", "two/b"), ("default", "two/b")):
             assert client.completions.create(model=asked, prompt="Hi", max_tokens=1).model == served
 
@@ -126,3 +126,13 @@ def test_two_models_are_served_by_their_ids(tmp_path):
 def test_backends_are_listed():
     shown = run("--backends").stdout
     assert any(line.split()[:3] == ["cpu", "native", "yes"] for line in shown.splitlines()), shown
+
+
+def test_the_settings_file_that_ships_names_every_key_with_its_default():
+    file = ROOT / "config" / "server.yaml"
+    keys = lambda text: {line.partition("  # ")[0] for line in text.splitlines() if line}
+    shown = run("--config", str(file), "--print-config")
+    assert shown.returncode == 0, shown.stderr
+    assert keys(shown.stdout) == keys(run("--print-config").stdout)
+    unset = [line for line in shown.stdout.splitlines() if str(file) not in line]
+    assert not unset, f"not in the file: {unset}"

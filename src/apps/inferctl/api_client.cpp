@@ -29,6 +29,15 @@ tl::unexpected<Error> FromResponse(const net::ClientResponse& response) {
   return Fail(code, "the server answered with status {} and no message", response.status);
 }
 
+Result<json::value> ReadJson(const Result<net::ClientResponse>& response, const std::string& target) {
+  if (!response) return tl::make_unexpected(response.error());
+  if (response->status != 200) return FromResponse(*response);
+  boost::system::error_code error;
+  json::value out = json::parse(response->body, error);
+  if (error) return Fail(ErrorCode::kDataLoss, "{} answered something that is not JSON; is it InferFlux?", target);
+  return out;
+}
+
 std::vector<net::Header> Headers(const std::string& api_key) {
   if (api_key.empty()) return {};
   return {{"Authorization", "Bearer " + api_key}};
@@ -49,14 +58,14 @@ Result<net::ClientResponse> ApiClient::GetRaw(const std::string& target) {
   return http_.Send({.target = target, .headers = Headers(api_key_)});
 }
 
-Result<json::value> ApiClient::Get(const std::string& target) {
-  auto response = GetRaw(target);
-  if (!response) return Forward(response);
-  if (response->status != 200) return FromResponse(*response);
-  boost::system::error_code error;
-  json::value out = json::parse(response->body, error);
-  if (error) return Fail(ErrorCode::kDataLoss, "{} answered something that is not JSON; is it InferFlux?", target);
-  return out;
+Result<json::value> ApiClient::Get(const std::string& target) { return ReadJson(GetRaw(target), target); }
+
+Result<json::value> ApiClient::Change(const std::string& method, const std::string& target, json::object body) {
+  return ReadJson(http_.Send({.method = method,
+                              .target = target,
+                              .headers = Headers(api_key_),
+                              .body = body.empty() ? std::string() : json::serialize(body)}),
+                  target);
 }
 
 Status ApiClient::Stream(const std::string& target, json::object body,

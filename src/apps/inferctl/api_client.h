@@ -21,6 +21,8 @@ class ApiClient {
 
   // The response's JSON; an error of the API becomes an Error with its message.
   Result<boost::json::value> Get(const std::string& target);
+  // Sends `body` by another method, such as PUT and DELETE; an empty one is not sent.
+  Result<boost::json::value> Change(const std::string& method, const std::string& target, boost::json::object body);
   // The plain answer, whatever its status.
   Result<net::ClientResponse> GetRaw(const std::string& target);
   // Posts `body` with "stream": true and hands out each chunk. kCancelled where should_stop said so. An error chunk, or

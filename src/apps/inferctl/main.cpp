@@ -46,7 +46,7 @@ int Main(int argc, const char* const* argv) {
   bool print_config = false;
   app.add_flag("--print-config", print_config, "print every setting, its value and where it came from, and end");
   config::AddFlags(app, config::kClient, flags);
-  std::map<std::string, Run> commands = {{"chat", AddChat(app)},         {"complete", AddComplete(app)},
+  std::map<std::string, Run> commands = {{"admin", AddAdmin(app)},       {"chat", AddChat(app)},         {"complete", AddComplete(app)},
                                          {"models", AddModels(app)},     {"status", AddStatus(app)},
                                          {"tokenize", AddTokenize(app)}, {"template", AddTemplate(app)}};
   try {

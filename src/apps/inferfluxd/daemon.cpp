@@ -1,6 +1,7 @@
 #include "apps/inferfluxd/daemon.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 
 #include <atomic>
@@ -17,7 +18,7 @@
 #include "base/thread_pool.h"
 #include "metrics/registry.h"
 #include "routing/built_in_engines.h"
-#include "routing/load_model.h"
+#include "routing/model_manager.h"
 #include "routing/model_registry.h"
 #include "server/api_server.h"
 
@@ -44,32 +45,31 @@ net::ServerOptions NetOptions(const Settings& settings) {
   return out;
 }
 
-std::vector<std::string> SplitWords(const std::string& text) {
-  std::vector<std::string> out(1);
-  for (const char c : text) {
-    if (c == ',') {
-      out.emplace_back();
-    } else if (c != ' ') {
-      out.back() += c;
-    }
-  }
-  return out;
+// A single "auto" walks the configured priority; the exposure shows the user's own word all the same.
+void SetBackend(const Settings& settings, std::vector<std::string> words, routing::LoadRequest& out) {
+  out.requested_backend = fmt::format("{}", fmt::join(words, ","));
+  out.backends = words == std::vector<std::string>{"auto"} ? settings.Words("runtime.backend_priority") : std::move(words);
 }
 
-routing::LoadRequest MakeLoadRequest(const Settings& settings, const config::ModelSetting& model,
-                                     metrics::Registry& metrics) {
+// What every model is loaded with, unless its own settings or an admin call say otherwise.
+routing::LoadRequest LoadDefaults(const Settings& settings) {
   routing::LoadRequest out;
-  out.id = model.id;
-  out.path = model.path;
-  out.requested_backend = settings.Text("runtime.backend");
-  out.backends = SplitWords(out.requested_backend);
-  out.context = model.context;
+  SetBackend(settings, settings.Words("runtime.backend"), out);
   out.kv_dtype = settings.Text("runtime.kv_dtype");
   out.kv_bytes = settings.Bytes("runtime.kv_budget");
   out.max_batch_tokens = static_cast<int32_t>(settings.Integer("runtime.max_batch_tokens"));
   out.max_queued = static_cast<int32_t>(settings.Integer("runtime.max_queue"));
-  out.metrics = &metrics;
   return out;
+}
+
+routing::LoadRequest MakeLoadRequest(const Settings& settings, routing::LoadRequest defaults,
+                                     const config::ModelSetting& model) {
+  defaults.id = model.id;
+  defaults.path = model.path;
+  if (model.context > 0) defaults.context = model.context;
+  if (!model.kv_dtype.empty()) defaults.kv_dtype = model.kv_dtype;
+  if (!model.backend.empty()) SetBackend(settings, config::SplitWords(model.backend), defaults);
+  return defaults;
 }
 
 Result<std::vector<config::ModelSetting>> ModelsToServe(const Settings& settings) {
@@ -82,14 +82,12 @@ Result<std::vector<config::ModelSetting>> ModelsToServe(const Settings& settings
   return std::vector{model};
 }
 
-Status LoadModels(const Settings& settings, const routing::BackendFactory& factory, metrics::Registry& metrics,
-                  routing::ModelRegistry& registry) {
+Status LoadModels(const Settings& settings, routing::ModelManager& manager) {
   auto models = ModelsToServe(settings);
   if (!models) return Forward(models);
   for (const config::ModelSetting& model : *models) {
-    auto loaded = routing::LoadModel(factory, MakeLoadRequest(settings, model, metrics));
+    auto loaded = manager.Load(MakeLoadRequest(settings, manager.defaults(), model), model.is_default);
     if (!loaded) return Forward(loaded, "model '" + model.id + "'");
-    if (Status added = registry.Add(std::move(*loaded), model.is_default); !added) return added;
   }
   return {};
 }
@@ -113,19 +111,28 @@ Status WritePortFile(const std::string& path, const std::string& url) {
   return {};
 }
 
-void WarnOfOpenDoor(const Settings& settings) {
+// Without keys the server is for this machine alone.
+Status CheckDoor(const Settings& settings) {
   boost::system::error_code no_address;
   const auto address = boost::asio::ip::make_address(settings.Text("server.host"), no_address);
-  if (!no_address && !address.is_loopback() && settings.Text("server.api_keys_file").empty()) {
-    log::Warning(
-        "listening on {} without API keys: everyone who reaches this machine can use it (server.api_keys_file)",
-        settings.Text("server.host"));
-  }
+  if (no_address || address.is_loopback() || !settings.Text("server.api_keys_file").empty()) return {};
+  return Fail(ErrorCode::kInvalidArgument,
+              "server.host {} lets other machines in, and there are no API keys: set server.api_keys_file (or "
+              "INFERFLUX_API_KEYS_FILE), or listen on 127.0.0.1",
+              settings.Text("server.host"));
 }
 
 routing::ExposurePolicy Policy(const Settings& settings) {
   return {.prefer_native = settings.Switch("runtime.backend_exposure.prefer_native"),
           .allow_llama_fallback = settings.Switch("runtime.backend_exposure.allow_llama_fallback")};
+}
+
+routing::RoutingPolicy RoutingPolicy(const Settings& settings) {
+  return {.allow_default_fallback = settings.Switch("runtime.capability_routing.allow_default_fallback"),
+          .require_ready_backend = settings.Switch("runtime.capability_routing.require_ready_backend"),
+          .fallback_scope = settings.Text("runtime.capability_routing.fallback_scope") == "any_compatible"
+                                ? routing::FallbackScope::kAnyCompatible
+                                : routing::FallbackScope::kSamePathOnly};
 }
 
 Result<server::ApiKeys> LoadKeys(const Settings& settings) {
@@ -136,6 +143,7 @@ Result<server::ApiKeys> LoadKeys(const Settings& settings) {
 // Serves until a signal comes or the models cannot be loaded.
 Status Serve(const DaemonOptions& options) {
   const Settings& settings = options.settings;
+  if (Status closed = CheckDoor(settings); !closed) return closed;
   auto keys = LoadKeys(settings);
   if (!keys) return Forward(keys);
   const auto threads = static_cast<int>(settings.Integer("runtime.threads"));
@@ -143,17 +151,18 @@ Status Serve(const DaemonOptions& options) {
   metrics::Registry metrics;
   const routing::BackendFactory factory(routing::BuiltInEngines(pool), Policy(settings));
   routing::ModelRegistry registry;
-  auto server = server::ApiServer::Start(NetOptions(settings), std::move(*keys), registry, metrics);
+  routing::ModelManager manager(factory, registry, metrics, LoadDefaults(settings));
+  manager.SetPolicy(RoutingPolicy(settings));
+  auto server = server::ApiServer::Start(NetOptions(settings), std::move(*keys), manager, metrics);
   if (!server) return Forward(server);
   const std::string url = UrlOf(settings.Text("server.host"), (*server)->port());
   log::Info("listening on {}", url);
-  WarnOfOpenDoor(settings);
   if (Status written = WritePortFile(options.port_file, url); !written) return written;
 
   Status loaded;
   std::atomic<bool> loading{true};
   std::thread loader([&] {
-    loaded = LoadModels(settings, factory, metrics, registry);
+    loaded = LoadModels(settings, manager);
     loading = false;
     if (loaded) {
       (*server)->SetReady();
@@ -165,7 +174,7 @@ Status Serve(const DaemonOptions& options) {
   RestoreStopSignals();
   log::Info("stopping");
   (*server)->Stop(std::chrono::seconds(settings.Integer("server.grace_seconds")));
-  if (loading) std::quick_exit(0);  // a load cannot be called off, and nothing that it does outlives the process
+  if (loading || !manager.Loading().empty()) std::quick_exit(0);  // a load cannot be called off, and nothing that it does outlives the process
   loader.join();
   return loaded;
 }

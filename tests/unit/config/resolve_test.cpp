@@ -54,6 +54,31 @@ TEST_F(ResolveTest, EveryDefaultIsValid) {
   EXPECT_TRUE(settings->models().empty());
 }
 
+TEST_F(ResolveTest, BackendsAreWordsOrAList) {
+  WriteFile("runtime: {backend_priority: [cuda, cpu]}\nmodels:\n- {path: a.gguf, backend: [mlx, cpu], kv_dtype: fp32}\n");
+  auto settings = Resolve(flags_, environment_);
+  ASSERT_TRUE(settings.has_value()) << settings.error().message;
+  EXPECT_EQ(settings->Words("runtime.backend_priority"), (std::vector<std::string>{"cuda", "cpu"}));
+  EXPECT_EQ(settings->models()[0].backend, "mlx,cpu");
+  EXPECT_EQ(settings->models()[0].kv_dtype, "fp32");
+  environment_ = {{"INFERFLUX_BACKEND_PRIORITY", "vulkan, cpu"}};
+  settings = Resolve(flags_, environment_);
+  ASSERT_TRUE(settings.has_value()) << settings.error().message;
+  EXPECT_EQ(settings->Words("runtime.backend_priority"), (std::vector<std::string>{"vulkan", "cpu"}));
+}
+
+TEST_F(ResolveTest, TheShortVariablesSetTheirKeys) {
+  environment_ = {{"INFERFLUX_BACKEND_PREFER_NATIVE", "false"}, {"INFERFLUX_MODELS", "a=/m/x.gguf,/m/y.gguf"}};
+  const auto settings = Resolve(flags_, environment_);
+  ASSERT_TRUE(settings.has_value()) << settings.error().message;
+  EXPECT_FALSE(settings->Switch("runtime.backend_exposure.prefer_native"));
+  ASSERT_EQ(settings->models().size(), 2u);
+  EXPECT_EQ(settings->models()[0].id, "a");
+  EXPECT_EQ(settings->models()[1].id, "y");
+  environment_["INFERFLUX_RUNTIME_BACKEND_EXPOSURE_PREFER_NATIVE"] = "true";
+  EXPECT_THAT(ErrorOf(), HasSubstr("INFERFLUX_BACKEND_PREFER_NATIVE")) << "two that disagree are not guessed between";
+}
+
 TEST_F(ResolveTest, FlagBeatsEnvironmentBeatsFileBeatsDefault) {
   WriteFile("server: {port: 1, io_threads: 3, host: 0.0.0.0}\n");
   environment_ = {{"INFERFLUX_SERVER_PORT", "2"}, {"INFERFLUX_SERVER_IO_THREADS", "4"}};

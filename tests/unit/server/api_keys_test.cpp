@@ -32,10 +32,10 @@ TEST_F(ApiKeysTest, HashesAreSha256) {
 }
 
 TEST_F(ApiKeysTest, AKnownKeyPassesAndTellsTenantsApart) {
-  const auto keys = Load("# keys\n" + Hex("sk-one") + "  alice\n\n" + Hex("sk-two") + "\n");
+  const auto keys = Load("# keys\n" + Hex("sk-one") + "  # alice\n\n" + Hex("sk-two") + "\n");
   ASSERT_TRUE(keys.has_value()) << keys.error().message;
-  const auto one = keys->Check("Bearer sk-one");
-  const auto two = keys->Check("bearer sk-two");
+  const auto one = keys->Check("Bearer sk-one", Scope::kGenerate);
+  const auto two = keys->Check("bearer sk-two", Scope::kRead);
   ASSERT_TRUE(one.has_value());
   ASSERT_TRUE(two.has_value());
   EXPECT_NE(one->account, two->account);
@@ -46,7 +46,7 @@ TEST_F(ApiKeysTest, EverythingElseIs401AndNeverRepeatsTheKey) {
   const auto keys = Load(Hex("sk-one"));
   ASSERT_TRUE(keys.has_value());
   for (const char* bad : {"", "Bearer", "Bearer ", "Bearer sk-On", "Basic sk-one", "sk-one", "Bearer  sk-one"}) {
-    const auto caller = keys->Check(bad);
+    const auto caller = keys->Check(bad, Scope::kRead);
     ASSERT_FALSE(caller.has_value()) << bad;
     EXPECT_EQ(caller.error().status, 401);
     EXPECT_EQ(caller.error().code, "invalid_api_key");
@@ -54,7 +54,24 @@ TEST_F(ApiKeysTest, EverythingElseIs401AndNeverRepeatsTheKey) {
   }
 }
 
-TEST_F(ApiKeysTest, WithoutKeysEveryoneIsLetIn) { EXPECT_TRUE(ApiKeys().Check("").has_value()); }
+TEST_F(ApiKeysTest, WithoutKeysEveryoneIsLetIn) { EXPECT_TRUE(ApiKeys().Check("", Scope::kAdmin).has_value()); }
+
+TEST_F(ApiKeysTest, AKeyHasTheScopesThatItsLineNames) {
+  const auto keys = Load(Hex("usual") + "  -\n" + Hex("reader") + " read # a dashboard\n" + Hex("owner") + " read,generate,admin\n");
+  ASSERT_TRUE(keys.has_value()) << keys.error().message;
+  EXPECT_TRUE(keys->Check("Bearer usual", Scope::kGenerate).has_value());
+  EXPECT_TRUE(keys->Check("Bearer owner", Scope::kAdmin).has_value());
+  EXPECT_TRUE(keys->Check("Bearer reader", Scope::kRead).has_value());
+  for (const auto& [key, scope] : {std::pair("usual", Scope::kAdmin), std::pair("reader", Scope::kGenerate)}) {
+    const auto refused = keys->Check(std::string("Bearer ") + key, scope);
+    ASSERT_FALSE(refused.has_value()) << key;
+    EXPECT_EQ(refused.error().status, 403);
+    EXPECT_EQ(refused.error().code, "insufficient_scope");
+  }
+  const auto unknown = Load(Hex("a") + " write\n");
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_THAT(unknown.error().message, HasSubstr("'write'"));
+}
 
 TEST_F(ApiKeysTest, BrokenFilesAreErrorsThatNameTheLine) {
   const auto plain = Load(Hex("a") + "\nsk-plain-text-key\n");

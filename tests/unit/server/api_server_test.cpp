@@ -183,7 +183,9 @@ TEST(ApiServerTest, HealthModelsVersionAndMetrics) {
 TEST(ApiServerTest, BeforeTheModelsAreLoadedItLivesButIsNotReady) {
   routing::ModelRegistry models;
   metrics::Registry metrics;
-  const auto server = server::ApiServer::Start({}, {}, models, metrics);
+  const routing::BackendFactory factory({}, {});
+  routing::ModelManager manager(factory, models, metrics, {});
+  const auto server = server::ApiServer::Start({}, {}, manager, metrics);
   ASSERT_TRUE(server.has_value());
   const net::Client client(net::ServerAddress{"127.0.0.1", (*server)->port(), ""});
   EXPECT_EQ(client.Send({.target = "/livez"})->status, 200);

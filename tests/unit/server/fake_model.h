@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "net/client.h"
-#include "routing/model_registry.h"
+#include "routing/model_manager.h"
 #include "server/api_server.h"
 #include "text/tokenizer/byte_alphabet.h"
 #include "text/tokenizer/utf8.h"
@@ -75,6 +75,7 @@ class FakeScheduler final : public scheduler::Scheduler {
     threads_.emplace_back([this, stream, request = std::move(request)] { script_(request, *stream); });
     return stream;
   }
+  void Stop() override {}
   scheduler::SchedulerStats stats() const override { return {}; }
 
   std::vector<GenerationRequest> requests() const {
@@ -109,7 +110,7 @@ class FakeServer {
     model->chat_template = std::make_shared<const text::ChatTemplate>(std::move(*compiled));
     model->scheduler = scheduler;
     EXPECT_TRUE(models.Add(model).has_value());
-    auto started = server::ApiServer::Start({}, std::move(keys), models, metrics);
+    auto started = server::ApiServer::Start({}, std::move(keys), manager, metrics);
     EXPECT_TRUE(started.has_value()) << (started ? "" : started.error().message);
     server = std::move(*started);
     server->SetReady();
@@ -126,6 +127,8 @@ class FakeServer {
   std::shared_ptr<FakeScheduler> scheduler;
   routing::ModelRegistry models;
   metrics::Registry metrics;
+  routing::BackendFactory factory{{}, {}};  // no engines: nothing more can be loaded
+  routing::ModelManager manager{factory, models, metrics, {}};
   std::unique_ptr<server::ApiServer> server;
 
  private:

@@ -1,0 +1,60 @@
+#include "apps/inferctl/model_table.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <string>
+#include <string_view>
+
+#include "apps/inferctl/command.h"
+
+namespace inferflux::apps {
+namespace json = boost::json;
+namespace {
+
+const json::value* Member(const json::value& object, std::string_view name) {
+  return object.is_object() ? object.get_object().if_contains(name) : nullptr;
+}
+
+// The member along `path` as text; "-" where there is none, as on other servers of the same API.
+template <class... Names>
+std::string Show(const json::value& object, Names... path) {
+  const json::value* value = &object;
+  for (const std::string_view name : {std::string_view(path)...}) {
+    if (value != nullptr) value = Member(*value, name);
+  }
+  if (value == nullptr) return "-";
+  if (value->is_string()) return value->get_string().empty() ? "-" : std::string(value->get_string());
+  if (value->is_int64()) return std::to_string(value->get_int64());
+  if (value->is_bool()) return value->get_bool() ? "yes" : "no";
+  return "-";
+}
+
+std::string State(const json::value& model) {
+  const json::value* progress = Member(model, "progress");
+  if (progress == nullptr || !progress->is_double()) return Show(model, "ready");
+  return fmt::format("{:.0f}%", 100 * progress->get_double());
+}
+
+}  // namespace
+
+int PrintModelTable(const json::value& list) {
+  const json::value* data = Member(list, "data");
+  if (data == nullptr || !data->is_array()) return Complain("the server's list of models has an unknown form");
+  constexpr const char* kRow = "{:24} {:9} {:10} {:10} {:9} {:6} {:10} {:8} {:>8}\n";
+  fmt::print(fmt::runtime(kRow), "ID", "EXPOSED", "REQUESTED", "PROVIDER", "FALLBACK", "READY", "FAMILY", "WEIGHTS",
+             "CONTEXT");
+  for (const json::value& model : data->get_array()) {
+    const bool loading = Member(model, "progress") != nullptr;
+    fmt::print(fmt::runtime(kRow), Show(model, "id"),
+               loading ? Show(model, "backend") : Show(model, "backend_exposure", "exposed_backend"),
+               loading ? Show(model, "requested_backend") : Show(model, "backend_exposure", "requested_backend"),
+               loading ? Show(model, "provider") : Show(model, "backend_exposure", "provider"),
+               Show(model, "backend_exposure", "fallback"), State(model), Show(model, "details", "architecture"),
+               Show(model, "details", "quantization"), Show(model, "details", "context"));
+  }
+  return kOk;
+}
+
+}  // namespace inferflux::apps

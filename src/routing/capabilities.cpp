@@ -1,0 +1,37 @@
+#include "routing/capabilities.h"
+
+namespace inferflux::routing {
+
+std::string_view FeatureName(Feature feature) {
+  switch (feature) {
+    case Feature::kCompletions:
+      return "completions";
+    case Feature::kChat:
+      return "chat";
+    case Feature::kEmbeddings:
+      return "embeddings";
+    case Feature::kLogprobs:
+      return "logprobs";
+    case Feature::kStreaming:
+      break;
+  }
+  return "streaming";
+}
+
+bool Capabilities::Has(Feature feature) const {
+  switch (feature) {
+    case Feature::kCompletions:
+      return completions;
+    case Feature::kChat:
+      return chat;
+    case Feature::kEmbeddings:
+      return embeddings;
+    case Feature::kLogprobs:
+      return logprobs;
+    case Feature::kStreaming:
+      break;
+  }
+  return streaming;
+}
+
+}  // namespace inferflux::routing

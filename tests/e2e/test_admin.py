@@ -1,0 +1,132 @@
+"""Loading, unloading and choosing models while the server runs, by HTTP and by inferctl."""
+
+import hashlib
+import json
+import subprocess
+import threading
+
+import openai
+import pytest
+import requests
+from server_process import MODEL, ServerProcess, clean_environment, eventually, program
+
+
+@pytest.fixture(scope="module")
+def server():
+    with ServerProcess() as running:
+        yield running
+
+
+def admin(server, method, path, body=None, **headers):
+    return requests.request(method, server.url + "/v1/admin/" + path, json=body, headers=headers, timeout=60)
+
+
+def ask(server, model):
+    client = openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0)
+    return client.completions.create(model=model, prompt="Once", max_tokens=4, extra_body={"ignore_eos": True}).model
+
+
+def inferctl(server, *words):
+    return subprocess.run([program("inferctl"), *words, "--url", server.url], capture_output=True, text=True, timeout=60,
+                          env=clean_environment())
+
+
+def test_a_model_is_loaded_made_the_default_and_unloaded(server):
+    loaded = admin(server, "POST", "models", {"path": str(MODEL), "id": "second", "context": 256})
+    assert loaded.status_code == 200, loaded.text
+    assert loaded.json()["state"] == "ready" and loaded.json()["details"]["context"] == 256
+    assert loaded.json()["backend_exposure"]["exposed_backend"] == "cpu"
+    assert ask(server, "second") == "second" and ask(server, "default") == MODEL.stem
+    assert admin(server, "PUT", "models/default", {"id": "second"}).json() == {"default": "second"}
+    assert ask(server, "default") == "second"
+    assert admin(server, "DELETE", "models/second").json() == {"id": "second", "deleted": True}
+    assert ask(server, "default") == MODEL.stem
+    with pytest.raises(openai.NotFoundError):
+        ask(server, "second")
+    events = {event: server.metric("inferflux_model_load_events_total", model="second", event=event) for event in ("loaded", "unloaded")}
+    assert events == {"loaded": 1, "unloaded": 1}
+    assert server.metric("inferflux_backend_exposures_total", requested_backend="auto", exposed_backend="cpu", fallback="false") >= 2
+
+
+def test_a_load_tells_its_progress_and_ends_with_the_model(server):
+    with requests.post(server.url + "/v1/admin/models", json={"path": str(MODEL), "id": "told", "stream": True}, stream=True,
+                       timeout=60) as response:
+        assert response.headers["Content-Type"].startswith("text/event-stream")
+        events = [line[6:] for line in response.iter_lines(decode_unicode=True) if line.startswith("data: ")]
+    assert events[-1] == "[DONE]"
+    told = [json.loads(event) for event in events[:-1]]
+    assert told[-1]["id"] == "told" and told[-1]["state"] == "ready"
+    assert all(0 <= event["progress"] <= 1 for event in told[:-1])
+    assert admin(server, "DELETE", "models/told").status_code == 200
+
+
+def test_an_unload_waits_for_what_runs(server):
+    admin(server, "POST", "models", {"path": str(MODEL), "id": "busy"})
+    result = {}
+
+    def generate():
+        result["answer"] = requests.post(server.url + "/v1/completions", timeout=60, json={
+            "model": "busy", "prompt": "Hi", "max_tokens": 1500, "ignore_eos": True}).json()
+
+    thread = threading.Thread(target=generate)
+    thread.start()
+    assert eventually(lambda: server.metric("inferflux_running_sequences", model="busy") == 1)
+    assert admin(server, "DELETE", "models/busy").status_code == 200
+    thread.join()
+    assert result["answer"]["usage"]["completion_tokens"] == 1500
+
+
+@pytest.mark.parametrize("body, status, named", [
+    ({}, 400, "path"), ({"path": "/none.gguf"}, 404, "/none.gguf"), ({"path": "x", "colour": 1}, 400, "colour"),
+    ({"path": str(MODEL), "backend": "abacus"}, 400, "abacus"), ({"path": str(MODEL), "id": MODEL.stem}, 400, MODEL.stem),
+    ({"path": str(MODEL), "id": "default"}, 400, "default"), ({"path": str(MODEL), "id": "a", "backend": "cuda"}, 400, "cuda")])
+def test_a_bad_load_is_one_clear_error(server, body, status, named):
+    response = admin(server, "POST", "models", body)
+    assert response.status_code == status, response.text
+    assert named in response.json()["error"]["message"]
+    assert [m["id"] for m in admin(server, "GET", "models").json()["data"]] == [MODEL.stem]
+
+
+def test_what_is_not_there_is_404(server):
+    assert admin(server, "DELETE", "models/none").status_code == 404
+    assert admin(server, "PUT", "models/default", {"id": "none"}).status_code == 404
+
+
+def test_cache_and_pools_describe_each_model(server):
+    cache = admin(server, "GET", "cache").json()["data"][0]
+    assert cache["model"] == MODEL.stem and cache["kv_dtype"] == "fp16" and cache["blocks_free"] > 0
+    pool = admin(server, "GET", "pools").json()["data"][0]
+    assert pool["provider"] == "native" and pool["queued"] == 0
+
+
+def test_web_pages_may_not_administer(server):
+    assert admin(server, "GET", "models", Origin="https://example.com").status_code == 403
+
+
+def test_admin_needs_its_scope(tmp_path):
+    keys = tmp_path / "keys"
+    keys.write_text("".join(f"{hashlib.sha256(k.encode()).hexdigest()} {scopes}\n" for k, scopes in (("user", ""), ("owner", "admin"))))
+    with ServerProcess(environment={"INFERFLUX_API_KEYS_FILE": str(keys)}) as server:
+        for key, status in (("user", 403), ("owner", 200)):
+            assert admin(server, "GET", "models", Authorization=f"Bearer {key}").status_code == status
+        generate = {"url": server.url + "/v1/completions", "json": {"prompt": "Hi", "max_tokens": 1}, "timeout": 10}
+        assert requests.post(**generate, headers={"Authorization": "Bearer owner"}).status_code == 403
+        assert requests.post(**generate, headers={"Authorization": "Bearer user"}).status_code == 200
+
+
+def test_without_keys_it_does_not_open_the_door():
+    result = subprocess.run([program("inferfluxd"), "--host", "0.0.0.0", "--port", "0"], capture_output=True, text=True, timeout=60,
+                            env=clean_environment())
+    assert result.returncode == 1 and "server.api_keys_file" in result.stderr
+
+
+def test_inferctl_administers(server):
+    loaded = inferctl(server, "admin", "load", str(MODEL), "--id", "by-hand", "--context", "128")
+    assert loaded.returncode == 0 and "by-hand" in loaded.stdout, loaded.stderr
+    for header in ("EXPOSED", "REQUESTED", "PROVIDER", "FALLBACK", "READY"):
+        assert header in inferctl(server, "models").stdout
+    assert json.loads(inferctl(server, "admin", "default", "by-hand").stdout) == {"default": "by-hand"}
+    assert json.loads(inferctl(server, "admin", "cache").stdout)["data"][1]["model"] == "by-hand"
+    assert json.loads(inferctl(server, "admin", "unload", "by-hand").stdout)["deleted"] is True
+    refused = inferctl(server, "admin", "load", "/none.gguf")
+    assert refused.returncode == 1 and "/none.gguf" in refused.stderr
