@@ -7,6 +7,7 @@ random prompt and the tokens that transformers decodes greedily after it), `prom
 configured for (0: its own), and `logits` of every position, in float32. Seeded: the same versions write the same files.
 """
 import argparse
+import json
 import pathlib
 import zlib
 
@@ -14,6 +15,7 @@ import gguf
 import numpy as np
 import torch
 import transformers as hf
+from safetensors.torch import load_file, save_file
 
 import golden_gguf
 from golden_gguf import ARCH
@@ -84,7 +86,7 @@ FAMILIES = {
 
 
 # Also saved as Hugging Face directories, NAME-hf: one for each thing that a checkpoint holds otherwise than a GGUF file.
-DIRECTORIES = "llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2"
+DIRECTORIES = "llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2", "gpt_oss"
 
 
 def randomise(model, architecture):
@@ -108,6 +110,26 @@ def as_mxfp4(weight):
     return torch.from_numpy(gguf.quants.dequantize(gguf.quants.quantize(rows, kind), kind)).swapaxes(-1, -2)
 
 
+def pack_experts(directory):
+    """The experts as published checkpoints hold them: [experts, outputs, inputs / 32, 16] of two neighbouring inputs a byte,
+    the first in the low half, and an exponent a block."""
+    path = directory / "model.safetensors"
+    tensors = {}
+    for key, value in load_file(path).items():
+        if not key.endswith(("gate_up_proj", "down_proj")):
+            tensors[key] = value
+            continue
+        rows = np.ascontiguousarray(value.swapaxes(-1, -2).numpy())
+        blocks = gguf.quants.quantize(rows, gguf.GGMLQuantizationType.MXFP4).reshape(*rows.shape[:-1], -1, 17)
+        halves = np.concatenate([blocks[..., 1:] & 15, blocks[..., 1:] >> 4], axis=-1)  # GGUF: input i below input i + 16
+        tensors[key + "_blocks"] = torch.from_numpy(halves[..., 0::2] | halves[..., 1::2] << 4)
+        tensors[key + "_scales"] = torch.from_numpy(np.ascontiguousarray(blocks[..., 0]))
+    save_file(tensors, path)
+    config = json.loads((directory / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "mxfp4"}
+    (directory / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+
+
 def decode(model, prompt):
     tokens = list(prompt)
     for _ in range(DECODED):
@@ -123,6 +145,8 @@ def make(out, name, directories, architecture, config_class, parameters, context
     golden_gguf.write(out / f"{name}.gguf", architecture, config, model)
     if name in directories:
         model.save_pretrained(out / f"{name}-hf")
+        if architecture == ARCH.GPT_OSS:
+            pack_experts(out / f"{name}-hf")
         (out / f"{name}-hf" / "generation_config.json").unlink(missing_ok=True)
     tokens, logits = decode(model, torch.randint(0, VOCAB, (PROMPT,)).tolist())
     golden = gguf.GGUFWriter(out / f"{name}.golden.gguf", "golden")

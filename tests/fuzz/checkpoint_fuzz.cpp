@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "formats/checkpoint/fused_experts.h"
 #include "formats/checkpoint/grouped_ints.h"
 #include "formats/checkpoint/scaled_fp8.h"
 
@@ -31,6 +32,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (find("weight") != nullptr && find("scales") != nullptr) {
     const auto fp8 = ScaledFp8::Open(*find("weight"), *find("scales"), {data[1], data[2]});
     if (fp8) (void)fp8->Read();
+  }
+  const RowsInTurn rows{.first = data[3] % 2u, .step = 1 + data[3] % 2u};
+  if (find("blocks") != nullptr && find("exponents") != nullptr) {
+    const auto expert = Mxfp4Expert::Open(*find("blocks"), *find("exponents"), data[1], rows);
+    if (expert) (void)expert->Read();
+  }
+  if (find("biases") != nullptr) {
+    const auto biases = ExpertBiases::Open(*find("biases"), rows);
+    if (biases) (void)biases->Read();
   }
   return 0;
 }

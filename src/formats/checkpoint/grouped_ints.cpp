@@ -31,11 +31,17 @@ uint32_t Unpack(const std::byte* words, int64_t first_word, int64_t index, const
   return (word >> (format.bits * place)) & ((1u << format.bits) - 1);
 }
 
-void Put(BlockQ4_0& block, int i, int value) {  // `value` is from -8 to 7
-  const auto nibble = static_cast<uint8_t>(value + 8);
-  block.qs[i % 16] = static_cast<uint8_t>(block.qs[i % 16] | (i < 16 ? nibble : nibble << 4));
+// q - zero of a block, from -8 to 7 and from -128 to 127.
+void Fill(BlockQ4_0& block, const uint8_t (&q)[kSmallBlock], int32_t zero) {
+  const auto shift = static_cast<uint8_t>(8 - zero);
+  for (int i = 0; i < 16; ++i) {
+    const auto low = static_cast<uint8_t>(q[i] + shift), high = static_cast<uint8_t>(q[i + 16] + shift);
+    block.qs[i] = static_cast<uint8_t>(low | high << 4);
+  }
 }
-void Put(BlockQ8_0& block, int i, int value) { block.qs[i] = static_cast<int8_t>(value); }
+void Fill(BlockQ8_0& block, const uint8_t (&q)[kSmallBlock], int32_t zero) {
+  for (int i = 0; i < kSmallBlock; ++i) block.qs[i] = static_cast<int8_t>(q[i] - zero);
+}
 
 }  // namespace
 
@@ -122,11 +128,20 @@ Status GroupedInts::ChooseType(int64_t group_size) {
   return {};
 }
 
-uint32_t GroupedInts::Quant(int64_t input, int64_t output) const {
-  if (format_.packing == Packing::kAwq) return Unpack(qweight_, input * (outputs_ / 8), output, format_);
-  const int64_t in_word = 32 / format_.bits;
-  const uint32_t word = WordAt(qweight_, input / in_word * outputs_ + output);
-  return (word >> (format_.bits * (input % in_word))) & ((1u << format_.bits) - 1);
+void GroupedInts::UnpackRun(int64_t first, int64_t count, int64_t output, Run& out) const {
+  const uint32_t bits = format_.bits, mask = (1u << bits) - 1;
+  if (format_.packing == Packing::kAwq) {
+    const int64_t row = outputs_ / 8, word = first * row + output / 8;
+    const uint32_t shift = bits * static_cast<uint32_t>(kAwqPlace[output % 8]);
+    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<uint8_t>(WordAt(qweight_, word + i * row) >> shift & mask);
+    return;
+  }
+  const int64_t in_word = 32 / bits;
+  int64_t word = first / in_word * outputs_ + output;
+  for (int64_t i = 0; i < count; i += in_word, word += outputs_) {
+    uint32_t rest = WordAt(qweight_, word);
+    for (int64_t j = 0; j < in_word; ++j, rest >>= bits) out[i + j] = static_cast<uint8_t>(rest & mask);
+  }
 }
 
 int32_t GroupedInts::Zero(int64_t group, int64_t output) const {
@@ -137,25 +152,35 @@ int32_t GroupedInts::Zero(int64_t group, int64_t output) const {
 
 template <class Block>
 void GroupedInts::ReadBlocks(const std::vector<float>& scales, std::byte* out) const {
+  static_assert(kRun == kSmallBlock);
   auto* blocks = reinterpret_cast<Block*>(out);
-  const int64_t row_blocks = inputs_ / kSmallBlock;
+  const int64_t row_blocks = inputs_ / kRun;
   for (int64_t b = 0; b < row_blocks; ++b) {
-    const int32_t group = group_of_[static_cast<size_t>(b * kSmallBlock)];
+    const int32_t group = group_of_[static_cast<size_t>(b * kRun)];
     for (int64_t o = 0; o < outputs_; ++o) {
+      Run q;
+      UnpackRun(b * kRun, kRun, o, q);
       Block& block = blocks[o * row_blocks + b];
       block.d = ToFp16(scales[static_cast<size_t>(group * outputs_ + o)]);
-      const int32_t zero = Zero(group, o);
-      for (int i = 0; i < kSmallBlock; ++i) Put(block, i, static_cast<int32_t>(Quant(b * kSmallBlock + i, o)) - zero);
+      Fill(block, q, Zero(group, o));
     }
   }
 }
 
 void GroupedInts::ReadFloats(const std::vector<float>& scales, float* out) const {
-  for (int64_t i = 0; i < inputs_; ++i) {
-    const int32_t group = group_of_[static_cast<size_t>(i)];
+  std::vector<int32_t> zeros(scales.size());
+  for (int64_t g = 0; g < groups_; ++g) {
+    for (int64_t o = 0; o < outputs_; ++o) zeros[static_cast<size_t>(g * outputs_ + o)] = Zero(g, o);
+  }
+  for (int64_t first = 0; first < inputs_; first += kRun) {
+    const int64_t count = std::min<int64_t>(kRun, inputs_ - first);
     for (int64_t o = 0; o < outputs_; ++o) {
-      const int32_t value = static_cast<int32_t>(Quant(i, o)) - Zero(group, o);
-      out[o * inputs_ + i] = scales[static_cast<size_t>(group * outputs_ + o)] * static_cast<float>(value);
+      Run q;
+      UnpackRun(first, count, o, q);
+      for (int64_t i = 0; i < count; ++i) {
+        const auto at = static_cast<size_t>(group_of_[static_cast<size_t>(first + i)] * outputs_ + o);
+        out[o * inputs_ + first + i] = scales[at] * static_cast<float>(q[i] - zeros[at]);
+      }
     }
   }
 }

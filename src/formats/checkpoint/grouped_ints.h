@@ -52,7 +52,11 @@ class GroupedInts {
   Status ReadGroups(const SafetensorsTensor* group_of, int64_t group_size);
   Status ChooseType(int64_t group_size);
 
-  uint32_t Quant(int64_t input, int64_t output) const;
+  static constexpr int kRun = 32;  // inputs that are unpacked at once
+  using Run = uint8_t[kRun];
+
+  // q of `count` inputs from `first`, a multiple of kRun.
+  void UnpackRun(int64_t first, int64_t count, int64_t output, Run& out) const;
   int32_t Zero(int64_t group, int64_t output) const;
   template <class Block>
   void ReadBlocks(const std::vector<float>& scales, std::byte* out) const;

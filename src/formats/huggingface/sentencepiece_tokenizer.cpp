@@ -65,7 +65,9 @@ void AddPiece(const SentencePieceModel::Piece& piece, HfTokenizer& tokenizer) {
 
 Status AddTokens(AddedTokens added, HfTokenizer& tokenizer) {
   const size_t limit = 4 * (tokenizer.tokens.size() + added.size()) + 65536;
-  for (auto& [id, token] : added) {
+  for (auto& entry : added) {
+    const TokenId id = entry.first;
+    HfAddedToken& token = entry.second;
     if (id < 0 || static_cast<size_t>(id) >= limit) {
       return Fail(ErrorCode::kDataLoss, "{}: the added token '{}' has id {}, which is not between 0 and {}",
                   tokenizer.root.source(), Printable(token.content), id, limit - 1);

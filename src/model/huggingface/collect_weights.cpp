@@ -1,6 +1,7 @@
 // Which tensors of a checkpoint belong together, by its quantisation.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -25,6 +26,8 @@ class Collector {
     for (const SafetensorsTensor* tensor : model_.tensors()) {
       if (tensor->name.ends_with(kPacked)) {
         if (auto added = AddGroupedInts(*tensor); !added) return Forward(added);
+      } else if (tensor->name.ends_with(kBlocks)) {
+        if (auto added = AddExperts(*tensor); !added) return Forward(added);
       } else if (tensor->dtype == SafetensorsDtype::kF8E4m3 || tensor->dtype == SafetensorsDtype::kF8E5m2) {
         if (auto added = AddFp8(*tensor); !added) return Forward(added);
       }
@@ -32,7 +35,7 @@ class Collector {
     std::vector<std::shared_ptr<const StoredWeight>> weights;
     for (const SafetensorsTensor* tensor : model_.tensors()) {
       if (const auto it = made_.find(tensor); it != made_.end()) {
-        weights.push_back(std::move(it->second));
+        std::move(it->second.begin(), it->second.end(), std::back_inserter(weights));
       } else if (!taken_.contains(tensor)) {
         if (!Traits(tensor->dtype).type) {
           return Fail(ErrorCode::kUnsupported, "tensor '{}' holds {}, which no GGUF file can", tensor->name,
@@ -46,6 +49,12 @@ class Collector {
 
  private:
   static constexpr std::string_view kPacked = ".qweight";
+  static constexpr std::string_view kBlocks = "_proj_blocks";
+
+  template <class Packed>
+  void Add(const SafetensorsTensor& tensor, std::string name, Packed packed, uint64_t bytes) {
+    made_[&tensor].push_back(std::make_shared<const StoredWeight>(std::move(name), std::move(packed), bytes));
+  }
 
   // The tensor beside `tensor`, whose name is `base` and `suffix`; taken, so that it is no weight of its own.
   const SafetensorsTensor* Take(const std::string& base, std::string_view suffix) {
@@ -84,7 +93,7 @@ class Collector {
     auto ints = formats::GroupedInts::Open(tensors, *format);
     if (!ints) return Forward(ints);
     const uint64_t bytes = qweight.data.size() + tensors.qzeros->data.size() + tensors.scales->data.size();
-    made_.emplace(&qweight, std::make_shared<const StoredWeight>(base + ".weight", std::move(*ints), bytes));
+    Add(qweight, base + ".weight", std::move(*ints), bytes);
     return {};
   }
 
@@ -111,13 +120,50 @@ class Collector {
     auto fp8 = formats::ScaledFp8::Open(weight, *scales, block);
     if (!fp8) return Forward(fp8);
     const uint64_t bytes = weight.data.size() + scales->data.size();
-    made_.emplace(&weight, std::make_shared<const StoredWeight>(weight.name, std::move(*fp8), bytes));
+    Add(weight, weight.name, std::move(*fp8), bytes);
+    return {};
+  }
+
+  // All experts of "...mlp.experts.gate_up_proj_blocks" or "...down_proj_blocks", with their biases.
+  Status AddExperts(const SafetensorsTensor& blocks) {
+    const std::string base = blocks.name.substr(0, blocks.name.size() - std::string_view("_blocks").size());
+    const SafetensorsTensor* scales = Take(base, "_scales");
+    const SafetensorsTensor* biases = Take(base, "_bias");
+    if (scales == nullptr) return Lacks(blocks, base, "_scales");
+    struct Projection {
+      const char* name;
+      formats::RowsInTurn rows;
+    };
+    constexpr std::string_view kFused = "gate_up_proj";
+    const bool fused = base.ends_with(kFused);
+    const std::vector<Projection> projections =
+        fused ? std::vector<Projection>{{"gate_proj", {0, 2}}, {"up_proj", {1, 2}}}
+              : std::vector<Projection>{{"down_proj", {0, 1}}};
+    const std::string prefix = base.substr(0, base.rfind('.') + 1);
+    const uint64_t experts = blocks.shape.empty() ? 0 : blocks.shape[0];
+    if (experts != config_.experts.value_or(0)) {
+      return Fail(ErrorCode::kDataLoss, "tensor '{}' has {} experts, but {} has {}", blocks.name, experts,
+                  config_.raw.source(), config_.experts.value_or(0));
+    }
+    for (const auto& [name, rows] : projections) {
+      for (uint64_t e = 0; e < experts; ++e) {
+        auto expert = formats::Mxfp4Expert::Open(blocks, *scales, e, rows);
+        if (!expert) return Forward(expert);
+        const uint64_t bytes = (blocks.data.size() + scales->data.size()) / experts / projections.size();
+        Add(blocks, fmt::format("{}{}.{}.weight", prefix, e, name), std::move(*expert), bytes);
+      }
+      if (biases == nullptr) continue;
+      auto of_all = formats::ExpertBiases::Open(*biases, rows);
+      if (!of_all) return Forward(of_all);
+      const uint64_t bytes = biases->data.size() / projections.size();
+      Add(blocks, fmt::format("{}{}.bias", prefix, name), std::move(*of_all), bytes);
+    }
     return {};
   }
 
   const HfConfig& config_;
   const formats::SafetensorsModel& model_;
-  std::unordered_map<const SafetensorsTensor*, std::shared_ptr<const StoredWeight>> made_;
+  std::unordered_map<const SafetensorsTensor*, std::vector<std::shared_ptr<const StoredWeight>>> made_;
   std::unordered_set<const SafetensorsTensor*> taken_;
 };
 

@@ -37,6 +37,7 @@ constexpr std::array kFamilies = {
     HfFamily{.model_type = "olmo3", .architecture = "olmo2", .norms_after = true},
     HfFamily{.model_type = "smollm3", .architecture = "smollm3", .interleaved = true},
     HfFamily{.model_type = "starcoder2", .architecture = "starcoder2", .activation = kTanhGelu},
+    HfFamily{.model_type = "gpt_oss", .architecture = "gpt-oss", .norms_after = true},
     HfFamily{.model_type = "gpt2", .architecture = "gpt2", .activation = "gelu_new", .inputs_first = true},
 };
 
@@ -64,9 +65,9 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
   if (method == "compressed-tensors") {
     return quantization.format == "float-quantized" ? Status() : refuse("format", quantization.format, "float-quantized");
   }
-  if (method == "fp8" || method == "fbgemm_fp8") return {};
-  return Fail(ErrorCode::kUnsupported, "{}: a checkpoint quantised by '{}' cannot be read; gptq, awq, fp8, fbgemm_fp8 and "
-              "compressed-tensors can; use the model's original weights, or a GGUF file of it", source, method);
+  if (method == "fp8" || method == "fbgemm_fp8" || method == "mxfp4") return {};
+  return Fail(ErrorCode::kUnsupported, "{}: a checkpoint quantised by '{}' cannot be read; gptq, awq, fp8, fbgemm_fp8, "
+              "mxfp4 and compressed-tensors can; use the model's original weights, or a GGUF file of it", source, method);
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ Status WriteRopeScaling(const HfConfig& config, const HfRopeScaling& rope, Keys&
     keys.Size("rope.scaling.original_context_length", original);
     // The directory's own context counts, not its factor, where it says both (as Phi-3's makers do).
     const double stretch = original > 0 ? context / original : factor;
-    const double magnitude = stretch > 1.0 ? std::sqrt(1.0 + std::log(stretch) / std::log(double{original})) : 1.0;
+    const double magnitude = stretch > 1.0 ? std::sqrt(1.0 + std::log(stretch) / std::log(static_cast<double>(original))) : 1.0;
     keys.Number("rope.scaling.attn_factor", rope.attention_factor.value_or(magnitude));
   } else if (rope.type != "llama3") {  // whose factors are a tensor
     return Fail(ErrorCode::kUnsupported, "{}: RoPE scaling '{}' is not supported; supported are linear, dynamic, yarn, "
@@ -141,6 +141,18 @@ Status CheckUnrotatedLayers(const HfConfig& config) {
     if (((**rotated)[i] != 0) != ((i + 1) % 4 != 0)) {
       return Fail(ErrorCode::kUnsupported, "{}: no_rope_layers[{}] is {}; only every fourth layer can be without RoPE",
                   config.raw.source(), i, (**rotated)[i]);
+    }
+  }
+  return {};
+}
+
+// The clamp of gpt-oss' gates is part of the activation, not of GGUF's metadata.
+Status CheckClamp(const HfConfig& config) {
+  for (const auto& [key, known] : {std::pair{"swiglu_limit", 7.0}, std::pair{"swiglu_alpha", 1.702}}) {
+    const auto value = config.raw.GetOr<double>(key, known);
+    if (!value) return tl::make_unexpected(value.error());
+    if (*value != known) {
+      return Fail(ErrorCode::kUnsupported, "{}: {} is {}; only {} is supported", config.raw.source(), key, *value, known);
     }
   }
   return {};
@@ -166,6 +178,7 @@ Status WriteHfMetadata(const HfConfig& config, const HfFamily& family, formats::
   if (config.rope_scaling) {
     if (auto done = WriteRopeScaling(config, *config.rope_scaling, keys); !done) return done;
   }
+  if (auto done = CheckClamp(config); !done) return done;
   return CheckUnrotatedLayers(config);
 }
 

@@ -11,30 +11,19 @@ StoredWeight::StoredWeight(std::string name, const formats::SafetensorsTensor& t
       stored_bytes_(tensor.data.size()),
       data_(&tensor) {}
 
-StoredWeight::StoredWeight(std::string name, formats::GroupedInts ints, uint64_t stored_bytes)
-    : name_(std::move(name)),
-      shape_{static_cast<uint64_t>(ints.outputs()), static_cast<uint64_t>(ints.inputs())},
-      type_(ints.type()),
-      stored_bytes_(stored_bytes),
-      data_(std::move(ints)) {}
-
-StoredWeight::StoredWeight(std::string name, formats::ScaledFp8 fp8, uint64_t stored_bytes)
-    : name_(std::move(name)),
-      shape_{static_cast<uint64_t>(fp8.outputs()), static_cast<uint64_t>(fp8.inputs())},
-      type_(fp8.type()),
-      stored_bytes_(stored_bytes),
-      data_(std::move(fp8)) {}
-
 std::span<const std::byte> StoredWeight::mapped() const {
   const auto* tensor = std::get_if<const formats::SafetensorsTensor*>(&data_);
   return tensor != nullptr ? (*tensor)->data : std::span<const std::byte>();
 }
 
 std::vector<std::byte> StoredWeight::Read() const {
-  if (const auto* ints = std::get_if<formats::GroupedInts>(&data_)) return ints->Read();
-  if (const auto* fp8 = std::get_if<formats::ScaledFp8>(&data_)) return fp8->Read();
-  const auto bytes = mapped();
-  return {bytes.begin(), bytes.end()};
+  if (const auto bytes = mapped(); !bytes.empty()) return {bytes.begin(), bytes.end()};
+  return std::visit(
+      [](const auto& packed) -> std::vector<std::byte> {
+        if constexpr (requires { packed.Read(); }) return packed.Read();
+        return {};  // a tensor without elements
+      },
+      data_);
 }
 
 }  // namespace inferflux::model

@@ -6,10 +6,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/result.h"
+#include "formats/checkpoint/fused_experts.h"
 #include "formats/checkpoint/grouped_ints.h"
 #include "formats/checkpoint/scaled_fp8.h"
 #include "formats/huggingface/hf_config.h"
@@ -22,8 +24,14 @@ class StoredWeight {
  public:
   // `name`: what the weight would be called were it not quantised, "model.layers.0.mlp.up_proj.weight".
   StoredWeight(std::string name, const formats::SafetensorsTensor& tensor);
-  StoredWeight(std::string name, formats::GroupedInts ints, uint64_t stored_bytes);
-  StoredWeight(std::string name, formats::ScaledFp8 fp8, uint64_t stored_bytes);
+  // One that is made of `packed`, a reader of formats/checkpoint.
+  template <class Packed>
+  StoredWeight(std::string name, Packed packed, uint64_t stored_bytes)
+      : name_(std::move(name)),
+        shape_{static_cast<uint64_t>(packed.outputs()), static_cast<uint64_t>(packed.inputs())},
+        type_(packed.type()),
+        stored_bytes_(stored_bytes),
+        data_(std::move(packed)) {}
 
   const std::string& name() const { return name_; }
   const std::vector<uint64_t>& shape() const { return shape_; }  // slowest-varying first: {outputs, inputs}
@@ -39,7 +47,9 @@ class StoredWeight {
   std::vector<uint64_t> shape_;
   formats::TensorType type_ = formats::TensorType::kF32;
   uint64_t stored_bytes_ = 0;
-  std::variant<const formats::SafetensorsTensor*, formats::GroupedInts, formats::ScaledFp8> data_;
+  std::variant<const formats::SafetensorsTensor*, formats::GroupedInts, formats::ScaledFp8, formats::Mxfp4Expert,
+               formats::ExpertBiases>
+      data_;
 };
 
 // All weights of a checkpoint, in the order of its files. Errors: a quantised weight that lacks one of its tensors, or whose

@@ -48,7 +48,12 @@ constexpr NameRule kLayerNames[] = {
     {"mlp.c_fc", "ffn_up"},
     {"mlp.down_proj", "ffn_down"},
     {"mlp.c_proj", "ffn_down"},
+    {"self_attn.sinks", "attn_sinks"},
     {"mlp.gate", "ffn_gate_inp"},
+    {"mlp.router", "ffn_gate_inp"},
+    {"mlp.experts.gate_proj", "ffn_gate_exps"},
+    {"mlp.experts.up_proj", "ffn_up_exps"},
+    {"mlp.experts.down_proj", "ffn_down_exps"},
     {"block_sparse_moe.gate", "ffn_gate_inp"},
     {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
     {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
@@ -61,8 +66,8 @@ constexpr NameRule kExpertNames[] = {
     {"w1", "ffn_gate_exps"},        {"w3", "ffn_up_exps"},      {"w2", "ffn_down_exps"},
 };
 
-// What checkpoints of some years hold besides weights: masks and frequencies, which are computed.
-constexpr std::string_view kIgnored[] = {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq"};
+// What checkpoints hold besides weights: masks and frequencies, which are computed, and scales of a KV cache in 8-bit floats.
+constexpr std::string_view kIgnored[] = {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq", ".k_scale", ".v_scale"};
 
 std::optional<std::string_view> Lookup(std::span<const NameRule> rules, std::string_view name) {
   for (const NameRule& rule : rules) {
@@ -95,9 +100,9 @@ struct Place {
 
 std::optional<Place> PlaceOf(const HfFamily& family, std::string_view name) {
   TakePrefix(name, "model.") || TakePrefix(name, "transformer.");
-  const size_t dot = name.rfind('.');
+  const size_t dot = name.ends_with(".sinks") ? name.size() : name.rfind('.');  // which are called no weight
   if (dot == std::string_view::npos) return std::nullopt;
-  const std::string_view kind = name.substr(dot);
+  const std::string_view kind = dot == name.size() ? ".weight" : name.substr(dot);
   std::string_view rest = name.substr(0, dot);
   if (!TakePrefix(rest, "layers.") && !TakePrefix(rest, "h.")) {
     const auto stem = Lookup(kModelNames, rest);

@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "formats/checkpoint/fused_experts.h"
 #include "formats/checkpoint/grouped_ints.h"
 #include "formats/checkpoint/scaled_fp8.h"
 #include "formats/quant/dequantize.h"
@@ -143,6 +145,32 @@ TEST(Fp8, ScalesOfAnotherShapeAreNamed) {
   const auto fp8 = ScaledFp8::Open(*Weights().FindTensor("fp8_block.weight"),
                                    *Weights().FindTensor("fp8_block.weight_scale_inv"), {8, 32});
   EXPECT_THAT(fp8.error().message, AllOf(HasSubstr("weight_scale_inv"), HasSubstr("[3, 2]"), HasSubstr("fp8_block.weight")));
+}
+
+TEST(FusedExperts, RowsComeInTurns) {
+  std::vector<uint8_t> blocks(2 * 4 * 16), exponents(2 * 4);
+  for (size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<uint8_t>(7 * i);
+  for (size_t i = 0; i < exponents.size(); ++i) exponents[i] = static_cast<uint8_t>(120 + i);
+  const SafetensorsTensor of_blocks{"b", SafetensorsDtype::kU8, {2, 4, 1, 16}, std::as_bytes(std::span(blocks))};
+  const SafetensorsTensor of_exponents{"e", SafetensorsDtype::kU8, {2, 4, 1}, std::as_bytes(std::span(exponents))};
+  const auto up = Mxfp4Expert::Open(of_blocks, of_exponents, 1, {.first = 1, .step = 2});
+  ASSERT_TRUE(up) << up.error().message;
+  ASSERT_EQ(up->outputs(), 2);
+  const auto values = Floats(up->type(), up->Read(), 2, 32);
+  // OCP's table; a byte holds two neighbours, the first in its low half.
+  constexpr float kFp4[16] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6};
+  for (size_t r = 0; r < 2; ++r) {
+    const size_t row = 4 + 1 + 2 * r;  // of expert 1: rows 1 and 3
+    for (size_t i = 0; i < 32; ++i) {
+      const float wanted = std::ldexp(kFp4[blocks[16 * row + i / 2] >> (i % 2 * 4) & 15], exponents[row] - 127);
+      EXPECT_EQ(values[32 * r + i], wanted) << r << " " << i;
+    }
+  }
+  EXPECT_THAT(Mxfp4Expert::Open(of_blocks, of_blocks, 0, {}).error().message, HasSubstr("'b'"));
+  EXPECT_THAT(Mxfp4Expert::Open(of_blocks, of_exponents, 2, {}).error().message, HasSubstr("expert 2"));
+  const SafetensorsTensor odd{"odd", SafetensorsDtype::kU8, {2, 3, 1, 16}, of_blocks.data.first(96)};
+  const SafetensorsTensor of_odd{"x", SafetensorsDtype::kU8, {2, 3, 1}, of_exponents.data.first(6)};
+  EXPECT_THAT(Mxfp4Expert::Open(odd, of_odd, 0, {0, 2}).error().message, HasSubstr("'odd' has 3 rows"));
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST_P(GoldenDirectory, ReferenceEqualsTransformers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, GoldenDirectory,
-                         ::testing::Values("llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2"),
+                         ::testing::Values("llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2", "gpt_oss"),
                          [](const auto& info) { return std::string(info.param); });
 
 // Quantised checkpoints, against transformers with the weights that their formulas make (tools/checkpoint_golden.py).

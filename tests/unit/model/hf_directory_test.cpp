@@ -88,6 +88,12 @@ TEST(HfDirectory, QuantisedWeightsThatLackATensorAreNamed) {
               AllOf(HasSubstr("up_proj.weight'"), HasSubstr("up_proj.weight_scale")));
 }
 
+TEST(HfDirectory, FusedExpertsThatContradictTheConfigurationAreNamed) {
+  EXPECT_THAT(Refusal("gpt_oss", R"("num_local_experts": 4)", R"("num_local_experts": 8)"),
+              AllOf(HasSubstr("_proj_blocks"), HasSubstr("4 experts"), HasSubstr("has 8")));
+  EXPECT_THAT(Refusal("gpt_oss", R"("swiglu_limit": 7.0)", R"("swiglu_limit": 5.0)"), HasSubstr("swiglu_limit is 5"));
+}
+
 TEST(HfDirectory, MissingExpertsAreNamed) {
   EXPECT_THAT(Refusal("qwen2_moe", R"("num_experts": 4)", R"("num_experts": 5)"),
               AllOf(HasSubstr("expert 4 of 'blk."), HasSubstr("is missing")));
