@@ -5,7 +5,6 @@ usage: sentencepiece_golden.py [OUT_DIR] [--strings N]
 Needs sentencepiece and tokenizers (PyPI). `*-model` hold tokenizer.model as `sentencepiece` trains it, and its ids; `*-json`
 hold tokenizer.json of the same pieces, and the ids of Hugging Face's `tokenizers`. Seeded. The character map is a small one of
 our own; unassigned characters, control bytes and U+2581 are left out, since the white space of the two libraries differs there.
-`tokenizers` puts no space in front of text that begins with one, where sentencepiece does: such text is left out of the former.
 """
 import argparse
 import io
@@ -114,8 +113,7 @@ def main():
         if name == "unigram_bytes":
             continue
         tokenizer = unigram_json(model) if name == "unigram" else bpe_json(model)
-        plain = [text for text in strings if not text.startswith((" ", "\t", "\u00a0", "\u3000"))]
-        write(args.out / f"{name}-json", processor.get_piece_size(), plain,
+        write(args.out / f"{name}-json", processor.get_piece_size(), strings,
               lambda text: tokenizer.encode(text, add_special_tokens=False).ids, tokenizer_json=compact(tokenizer))
     (args.out / "rules.tsv").unlink()
 

@@ -33,7 +33,9 @@ std::string SentencePieceText::Normalize(std::string_view run, bool first) const
   std::string text = charsmap_.Apply(run);
   if (remove_extra_whitespaces_) text = Squeeze(text);
   if (text.empty()) return text;
-  const bool prefixed = prefix_ == SpacePrefix::kEveryRun || (prefix_ == SpacePrefix::kFirstRun && first);
+  const bool has_space = text.starts_with(' ') || text.starts_with(kSpaceMarkUtf8);
+  const bool prefixed =
+      prefix_ == SpacePrefix::kEveryRun || (prefix_ == SpacePrefix::kFirstRun && first && !has_space);
   if (prefixed) text.insert(text.begin(), ' ');
   return ReplaceAll(text, " ", kSpaceMarkUtf8);
 }

@@ -21,6 +21,8 @@ enum class TokenKind : uint8_t {
 };
 
 // When a SentencePiece tokeniser puts a space in front of a run of text (a run ends where a whole token is matched).
+// kFirstRun, as Hugging Face's Metaspace has it, leaves a run alone that begins with one; kEveryRun, SentencePiece's own
+// way, does not.
 enum class SpacePrefix : uint8_t { kNever, kFirstRun, kEveryRun };
 
 struct VocabSpec {
