@@ -27,10 +27,10 @@ void PutWord(Row& row, int lane, uint32_t word) {
 
 constexpr uint32_t kLowNibbles = 0x0f0f0f0f;
 
-// Block `block` of one output, whose group g is the low four bits of groups[g]'s bytes.
-void PutNibbles(Nibbles& q, int lane, int block, const uint32_t (&groups)[8]) {
+// A block of one output, whose group g is the low four bits of groups[g]'s bytes.
+void PutNibbles(Nibbles& q, int lane, const uint32_t (&groups)[8]) {
   for (int i = 0; i < 4; ++i) {
-    PutWord(q[4 * block + i], lane, (groups[i] & kLowNibbles) | (groups[i + 4] & kLowNibbles) << 4);
+    PutWord(q[i], lane, (groups[i] & kLowNibbles) | (groups[i + 4] & kLowNibbles) << 4);
   }
 }
 
@@ -56,31 +56,37 @@ void Put(ChunkQ8_0& chunk, int lane, int block, const BlockQ8_0& from) {
 
 // The file's nibbles lie as ours do: element i below element i + 16.
 void Put(ChunkQ4_0& chunk, int lane, int block, const BlockQ4_0& from) {
-  for (int i = 0; i < 4; ++i) PutWord(chunk.q[4 * block + i], lane, Word(from.qs, i));
+  for (int i = 0; i < 4; ++i) PutWord(chunk.q[block][i], lane, Word(from.qs, i));
   chunk.d[block][lane] = from.d;
 }
 
-// The low nibbles of Q4_K and Q5_K: 32 bytes hold two blocks of 32, the first in their low halves.
+// The low nibbles of block b of Q4_K and Q5_K: 32 bytes hold two blocks of 32, the first in their low halves.
+template <class Block>
+void PutLow(Nibbles& q, int lane, int b, const Block& from) {
+  uint32_t groups[8];
+  for (int g = 0; g < 8; ++g) groups[g] = Word(from.qs + 32 * (b / 2), g) >> (b % 2 == 0 ? 0 : 4);
+  PutNibbles(q, lane, groups);
+}
+
 template <class Chunk, class Block>
-void PutWithMinimums(Chunk& chunk, int lane, const Block& from) {
-  for (int b = 0; b < kBlocks; ++b) {
-    uint32_t groups[8];
-    for (int g = 0; g < 8; ++g) groups[g] = Word(from.qs + 32 * (b / 2), g) >> (b % 2 == 0 ? 0 : 4);
-    PutNibbles(chunk.q, lane, b, groups);
-  }
+void PutScalesAndMinimums(Chunk& chunk, int lane, const Block& from) {
   PutScales(chunk.scales, lane, from.scales);
   chunk.d[lane] = from.d;
   chunk.negative_dmin[lane] = Negative(from.dmin);
 }
 
-void Put(ChunkQ4K& chunk, int lane, int, const BlockQ4_K& from) { PutWithMinimums(chunk, lane, from); }
+void Put(ChunkQ4K& chunk, int lane, int, const BlockQ4_K& from) {
+  PutScalesAndMinimums(chunk, lane, from);
+  for (int b = 0; b < kBlocks; ++b) PutLow(chunk.q[b], lane, b, from);
+}
 
 void Put(ChunkQ5K& chunk, int lane, int, const BlockQ5_K& from) {
-  PutWithMinimums(chunk, lane, from);
+  PutScalesAndMinimums(chunk, lane, from);
   for (int b = 0; b < kBlocks; ++b) {
+    PutLow(chunk.blocks[b].q, lane, b, from);
     uint32_t bits = 0;
     for (int g = 0; g < 8; ++g) bits |= ((Word(from.qh, g) >> b) & 0x01010101) << g;
-    PutWord(chunk.high[b], lane, bits);
+    PutWord(chunk.blocks[b].high, lane, bits);
   }
 }
 
@@ -92,13 +98,13 @@ void Put(ChunkQ6K& chunk, int lane, int, const BlockQ6_K& from) {
     const int run = b % 4;
     uint32_t groups[8];
     for (int g = 0; g < 8; ++g) groups[g] = Word(from.ql + 64 * half + 32 * (run % 2), g) >> (run < 2 ? 0 : 4);
-    PutNibbles(chunk.q, lane, b, groups);
+    PutNibbles(chunk.blocks[b].q, lane, groups);
     for (int quarter = 0; quarter < 2; ++quarter) {
       uint32_t bits = 0;
       for (int i = 0; i < 4; ++i) {
         bits |= ((Word(from.qh + 32 * half, 4 * quarter + i) >> (2 * run)) & 0x03030303) << (2 * i);
       }
-      PutWord(chunk.high[2 * b + quarter], lane, bits);
+      PutWord(chunk.blocks[b].high[quarter], lane, bits);
     }
   }
   for (int s = 0; s < kChunk / 16; ++s) chunk.scales[s][lane] = from.scales[s];

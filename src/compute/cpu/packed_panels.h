@@ -2,8 +2,9 @@
 //
 // A panel is 16 outputs. Its inputs come in groups of four: 64 bytes hold four consecutive inputs of each of the 16
 // outputs, output by output, which is what a VNNI dot product takes and what an AMX tile row is. A chunk is 256 inputs
-// of a panel with everything that belongs to them, scales included, so a product reads one forward stream. Outputs live
-// in lanes: the order in which a sum over the inputs is formed depends on nothing but the number of inputs.
+// of a panel with everything that belongs to them, in the order in which a product needs it, scales first: the machine
+// prefetches a stream that it sees go forwards line by line, and nothing else. Outputs live in lanes: the order in
+// which a sum over the inputs is formed depends on nothing but the number of inputs.
 //
 // Chunks are whole even where the inputs end within one; the rest is zero.
 #pragma once
@@ -23,17 +24,17 @@ inline constexpr int kGroupBytes = kPanel * kGroup;
 
 enum class PanelFormat { kF32, kF16, kBf16, kQ8_0, kQ4_0, kQ4K, kQ5K, kQ6K };
 
-// Four bits: block b holds its groups 0 to 3 in the low nibbles of q[4b] to q[4b + 3], groups 4 to 7 in the high ones.
-using Nibbles = uint8_t[kChunk / kGroup / 2][kGroupBytes];
+// Four bits of a block: groups 0 to 3 in the low nibbles, 4 to 7 in the high ones.
+using Nibbles = uint8_t[4][kGroupBytes];
 
 struct alignas(64) ChunkQ8_0 {
-  int8_t q[kChunk / kGroup][kGroupBytes];
   Fp16 d[kBlocks][kPanel];
+  int8_t q[kChunk / kGroup][kGroupBytes];
 };
 
 struct alignas(64) ChunkQ4_0 {  // value = d * (q - 8)
-  Nibbles q;
   Fp16 d[kBlocks][kPanel];
+  Nibbles q[kBlocks];
 };
 
 // The 6-bit scales and minimums of the eight blocks. Scale i = 16 * block + output; minimum
@@ -44,25 +45,29 @@ struct ScalesK {
 };
 
 struct alignas(64) ChunkQ4K {  // value = d * scale * q + negative_dmin * minimum
-  Nibbles q;
   ScalesK scales;
   Fp16 d[kPanel];
   Fp16 negative_dmin[kPanel];
+  Nibbles q[kBlocks];
 };
 
 struct alignas(64) ChunkQ5K {
-  Nibbles q;
-  uint8_t high[kBlocks][kGroupBytes];  // bit g: the fifth bit of the block's group g
   ScalesK scales;
   Fp16 d[kPanel];
   Fp16 negative_dmin[kPanel];
+  struct {
+    uint8_t high[kGroupBytes];  // bit g: the fifth bit of group g
+    Nibbles q;
+  } blocks[kBlocks];
 };
 
 struct alignas(64) ChunkQ6K {  // value = d * scale * (q - 32); a scale for each 16 inputs
-  Nibbles q;
-  uint8_t high[2 * kBlocks][kGroupBytes];  // high[2b + h]: bits 5 and 6 of the block's groups 4h to 4h + 3, from below
   int8_t scales[kChunk / 16][kPanel];
-  Fp16 d[kPanel];
+  alignas(64) Fp16 d[kPanel];
+  struct alignas(64) {
+    uint8_t high[2][kGroupBytes];  // high[h]: bits 5 and 6 of groups 4h to 4h + 3, from below
+    Nibbles q;
+  } blocks[kBlocks];
 };
 
 // 256 activations of one row as int8. Two flavours use the same record:

@@ -10,8 +10,8 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-inline Bytes NibbleGroup(const Nibbles& q, int block, int g) {
-  return g < 4 ? Bits<0>(LoadBytes(q[4 * block + g]), 15) : Bits<4>(LoadBytes(q[4 * block + g - 4]), 15);
+inline Bytes NibbleGroup(const Nibbles& q, int g) {
+  return g < 4 ? Bits<0>(LoadBytes(q[g]), 15) : Bits<4>(LoadBytes(q[g - 4]), 15);
 }
 
 // Bits [shift, shift + width) of each byte; shift is a constant once the caller's loop is unrolled.
@@ -48,7 +48,7 @@ struct PackedQ8_0 {
 struct PackedQ4_0 {
   static constexpr bool kSigned = false;
   const ChunkQ4_0& chunk;
-  Bytes Group(int block, int g) const { return NibbleGroup(chunk.q, block, g); }
+  Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
   Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
 };
 
@@ -102,13 +102,13 @@ struct PackedWithMinimums {
 
 struct PackedQ4K : PackedWithMinimums<ChunkQ4K> {
   using PackedWithMinimums::PackedWithMinimums;
-  Bytes Group(int block, int g) const { return NibbleGroup(chunk.q, block, g); }
+  Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
 };
 
 struct PackedQ5K : PackedWithMinimums<ChunkQ5K> {
   using PackedWithMinimums::PackedWithMinimums;
   Bytes Group(int block, int g) const {
-    return Or(NibbleGroup(chunk.q, block, g), Up<4>(BitsFrom(LoadBytes(chunk.high[block]), g, 1)));
+    return Or(NibbleGroup(chunk.blocks[block].q, g), Up<4>(BitsFrom(LoadBytes(chunk.blocks[block].high), g, 1)));
   }
 };
 
@@ -118,8 +118,8 @@ struct PackedQ6K {
   const ChunkQ6K& chunk;
   explicit PackedQ6K(const ChunkQ6K& from) : chunk(from) {}
   Bytes Group(int block, int g) const {
-    return Or(NibbleGroup(chunk.q, block, g),
-              Up<4>(BitsFrom(LoadBytes(chunk.high[2 * block + g / 4]), 2 * (g % 4), 3)));
+    return Or(NibbleGroup(chunk.blocks[block].q, g),
+              Up<4>(BitsFrom(LoadBytes(chunk.blocks[block].high[g / 4]), 2 * (g % 4), 3)));
   }
   Ints Scale(int sub) const { return WidenSigned(chunk.scales[sub]); }
   Floats D() const { return LoadFloats(chunk.d); }
