@@ -5,25 +5,14 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
-#include "base/cpu_features.h"
 #include "compute/compare.h"
 #include "compute/cpu/cpu_backend.h"
 #include "compute/random_data.h"
 #include "compute/reference/reference_backend.h"
+#include "support/cpu_isas.h"
 
 namespace inferflux::compute::testing {
-
-inline std::vector<CpuIsa> RunnableIsas() {
-  const CpuFeatures& features = DetectCpuFeatures();
-  std::vector<CpuIsa> out{CpuIsa::kScalar};
-  if (features.avx2) out.push_back(CpuIsa::kAvx2);
-  if (features.avx512_vnni) out.push_back(CpuIsa::kAvx512Vnni);
-  if (features.amx_int8 && features.amx_bf16) out.push_back(CpuIsa::kAmx);
-  if (features.neon_dotprod) out.push_back(CpuIsa::kNeon);
-  return out;
-}
 
 class CpuTest : public ::testing::TestWithParam<CpuIsa> {
  protected:
@@ -43,6 +32,6 @@ inline std::string IsaTestName(const ::testing::TestParamInfo<CpuIsa>& info) {
 
 }  // namespace inferflux::compute::testing
 
-#define INFERFLUX_CPU_TESTS(suite)                                                                         \
-  INSTANTIATE_TEST_SUITE_P(Isa, suite, ::testing::ValuesIn(::inferflux::compute::testing::RunnableIsas()), \
+#define INFERFLUX_CPU_TESTS(suite)                                                                \
+  INSTANTIATE_TEST_SUITE_P(Isa, suite, ::testing::ValuesIn(::inferflux::testing::RunnableIsas()), \
                            ::inferflux::compute::testing::IsaTestName)

@@ -1,9 +1,9 @@
 // Every family's logits against transformers', position by position: a prompt in one step, then one token a step.
-#include "base/cpu_features.h"
 #include "base/thread_pool.h"
 #include "compute/cpu/cpu_backend.h"
 #include "compute/reference/reference_backend.h"
 #include "model/expect_golden.h"
+#include "support/cpu_isas.h"
 
 namespace inferflux::model {
 
@@ -24,12 +24,13 @@ TEST_P(GoldenLogits, ReferenceEqualsTransformers) {
   testing::ExpectGolden<compute::Reference>(context, model(), golden(), kBound);
 }
 
-TEST_P(GoldenLogits, CpuEqualsTransformers) {
+TEST_P(GoldenLogits, CpuEqualsTransformersOnEveryInstructionSet) {
   ThreadPool pool(2);
-  const auto isa = SelectCpuIsa();
-  ASSERT_TRUE(isa) << isa.error().message;
-  compute::Cpu::Context context(pool, *isa);
-  testing::ExpectGolden<compute::Cpu>(context, model(), golden(), kBound);
+  for (const CpuIsa isa : inferflux::testing::RunnableIsas()) {
+    SCOPED_TRACE(CpuIsaName(isa));
+    compute::Cpu::Context context(pool, isa);
+    testing::ExpectGolden<compute::Cpu>(context, model(), golden(), kBound);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, GoldenLogits,

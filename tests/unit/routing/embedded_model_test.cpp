@@ -2,6 +2,7 @@
 // makes of the same file (tools/golden_tiny.py).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <cmath>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include "formats/gguf/gguf_file.h"
 #include "model/vocab_from_gguf.h"
 #include "routing/built_in_engines.h"
+#include "support/cpu_isas.h"
 #include "text/chat_template/chat_template.h"
 #include "text/tokenizer/tokenizer.h"
 
@@ -26,15 +28,22 @@ namespace json = boost::json;
 const std::string kRoot = INFERFLUX_SOURCE_DIR;
 constexpr double kBound = 1e-4;  // |a - b| / |b| at every position
 
+// A backend, and the instruction set that is forced on it.
+struct Setting {
+  Target target;
+  CpuIsa isa;
+};
+
 struct Engine {
   ThreadPool pool{2};
   std::unique_ptr<engine::InferenceBackend> backend;
 };
 
-std::unique_ptr<Engine> Load(Target target, const std::shared_ptr<const model::ModelSource>& source) {
+std::unique_ptr<Engine> Load(const Setting& setting, const std::shared_ptr<const model::ModelSource>& source) {
+  const testing::ForcedIsa forced(setting.isa);
   auto out = std::make_unique<Engine>();
   for (const EngineEntry& entry : BuiltInEngines(out->pool)) {
-    if (entry.target != target || entry.provider != Provider::kNative) continue;
+    if (entry.target != setting.target || entry.provider != Provider::kNative) continue;
     auto made = entry.make({.source = source, .kv_dtype = "fp32", .kv_bytes = 64 << 20});
     EXPECT_TRUE(made) << made.error().message;
     if (made) out->backend = std::move(*made);
@@ -42,7 +51,7 @@ std::unique_ptr<Engine> Load(Target target, const std::shared_ptr<const model::M
   return out;
 }
 
-class EmbeddedModel : public ::testing::TestWithParam<Target> {
+class EmbeddedModel : public ::testing::TestWithParam<Setting> {
  protected:
   static void SetUpTestSuite() {
     auto opened = model::ModelSource::Open(kRoot + "/models/tiny/inferflux-tiny.gguf");
@@ -162,8 +171,18 @@ TEST_P(EmbeddedModel, LogitsEqualTransformers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, EmbeddedModel, ::testing::Values(Target::kReference, Target::kCpu),
-                         [](const auto& info) { return std::string(Traits(info.param).name); });
+std::vector<Setting> Settings() {
+  std::vector<Setting> out{{Target::kReference, CpuIsa::kScalar}};
+  for (const CpuIsa isa : testing::RunnableIsas()) out.push_back({Target::kCpu, isa});
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, EmbeddedModel, ::testing::ValuesIn(Settings()), [](const auto& info) {
+  std::string name(Traits(info.param.target).name);
+  if (info.param.target == Target::kCpu) name += "_" + std::string(CpuIsaName(info.param.isa));
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
 
 }  // namespace
 }  // namespace inferflux::routing
