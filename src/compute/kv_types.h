@@ -1,8 +1,12 @@
 // Element types of a KV store, as types: a runner is ModelRunner<B, KvFp16>, and a pair that no kernel serves does not
-// compile. `kBytes` counts one element; scales come on top (one float a token and head, for K and for V).
+// compile. `kBytes` counts one element; where a type is kScaled a float for each token and head comes on top, for K and
+// for V.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
 
 #include "base/half.h"
 
@@ -26,5 +30,43 @@ struct KvBf16 {
   static constexpr int kBytes = 2;
   static constexpr bool kScaled = false;
 };
+// A token's values in one head become round(x * 127 / max|x|).
+struct KvInt8 {
+  using Storage = int8_t;
+  static constexpr const char* kName = "int8";
+  static constexpr int kBytes = 1;
+  static constexpr bool kScaled = true;
+};
+struct KvFp8 {
+  using Storage = Fp8;
+  static constexpr const char* kName = "fp8";
+  static constexpr int kBytes = 1;
+  static constexpr bool kScaled = false;
+};
+
+// The same by what is stored: kernels know no more than that.
+template <class Storage>
+inline constexpr bool kStoredWithScales = std::is_same_v<Storage, KvInt8::Storage>;
+
+// f(KvFp32{}), f(KvFp16{}), ...
+template <class F>
+void ForEachKvType(const F& f) {
+  std::apply([&](auto... type) { (f(type), ...); }, std::tuple<KvFp32, KvFp16, KvBf16, KvInt8, KvFp8>());
+}
+
+// Bytes of one token's keys, or values, in one head.
+template <class E>
+constexpr int64_t KvHeadBytes(int32_t head_dim) {
+  return int64_t{head_dim} * E::kBytes + (E::kScaled ? int64_t{sizeof(float)} : 0);
+}
+
+// The same by name; 0 where there is no such type.
+inline int64_t KvHeadBytes(std::string_view name, int32_t head_dim) {
+  int64_t bytes = 0;
+  ForEachKvType([&]<class E>(E) {
+    if (name == E::kName) bytes = KvHeadBytes<E>(head_dim);
+  });
+  return bytes;
+}
 
 }  // namespace inferflux::compute

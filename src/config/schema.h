@@ -58,7 +58,7 @@ inline constexpr Key kSchema[] = {
     {"runtime.capability_routing.fallback_scope", Type::kText, "same_path_only", "to which models it may go", "", 0, 0,
      "same_path_only|any_compatible"},
     {"runtime.threads", Type::kInteger, "0", "compute threads; 0: one a usable core", "threads", 0, 1024},
-    {"runtime.kv_dtype", Type::kText, "fp16", "type of cached keys and values", "", 0, 0, "fp32|fp16|bf16"},
+    {"runtime.kv_dtype", Type::kText, "fp16", "type of cached keys and values", "", 0, 0, "fp32|fp16|bf16|int8|fp8"},
     {"runtime.kv_budget", Type::kBytes, "0", "memory for keys and values a model; 0: from what is free", "", 0,
      int64_t{1} << 44},
     {"runtime.max_queue", Type::kInteger, "1024", "requests that may wait for a model", "", 1, 1 << 20},

@@ -7,5 +7,7 @@ namespace inferflux::model {
 template class ModelRunner<compute::Reference, compute::KvFp32>;
 template class ModelRunner<compute::Reference, compute::KvFp16>;
 template class ModelRunner<compute::Reference, compute::KvBf16>;
+template class ModelRunner<compute::Reference, compute::KvInt8>;
+template class ModelRunner<compute::Reference, compute::KvFp8>;
 
 }  // namespace inferflux::model

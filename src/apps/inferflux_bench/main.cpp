@@ -8,13 +8,12 @@
 #include <numeric>
 #include <optional>
 
-#include "apps/inferflux_bench/profiled_cpu.h"
+#include "apps/inferflux_bench/profiled_engine.h"
 #include "apps/inferflux_bench/report.h"
 #include "apps/inferflux_bench/synthetic_model.h"
 #include "apps/inferflux_bench/workload.h"
 #include "base/usable_cores.h"
 #include "engine/native/create_cpu_engine.h"
-#include "engine/native/native_engine.h"
 #include "formats/gguf/gguf_file.h"
 #include "model/families/family.h"
 
@@ -78,8 +77,7 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   if (!file) return tl::make_unexpected(file.error());
 
   const auto tests = TestsOf(options);
-  const int element_bytes = options.kv == "fp32" ? 4 : 2;
-  const WorkModel work = DescribeWork(**file, *config, element_bytes);
+  const WorkModel work = DescribeWork(**file, *config, compute::KvHeadBytes(options.kv, config->head_dim));
   const int most = *std::max_element(options.batches.begin(), options.batches.end());
   engine::EngineOptions engine_options{.context = std::min(LongestSequence(tests), config->context),
                                        .kv_dtype = options.kv};
@@ -89,9 +87,7 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
 
   ThreadPool pool(options.threads > 0 ? options.threads : UsableCores());
   Profile profile;
-  auto engine = options.profile ? engine::CreateNativeEngine<ProfiledCpu>(
-                                      std::make_unique<ProfiledCpu::Context>(pool, *isa, profile), std::move(*config),
-                                      *source, engine_options)
+  auto engine = options.profile ? CreateProfiledEngine(pool, profile, std::move(*config), *source, engine_options)
                                 : engine::CreateCpuEngine(pool, std::move(*config), *source, engine_options);
   if (!engine) return Forward(engine);
   auto meter = CeilingMeter::Create(pool, compute::cpu::KernelsFor(*isa));
@@ -169,7 +165,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--kv", options.kv, "KV element type")
-      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16", "int8", "fp8"}))
       ->capture_default_str();
   app.add_flag("--profile", options.profile, "print where each test's time goes, operation by operation");
   app.add_option("-o,--output", options.output, "how to print")

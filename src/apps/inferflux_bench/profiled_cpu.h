@@ -89,11 +89,12 @@ struct ProfiledCpu : compute::Cpu {
   template <class E>
   static Buffer AttendWithSinks(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
                                 const compute::AttentionParams& params, View sinks) {
-    const ProfileTimer timer(context.profile, "attend", AttentionWork(batch, params, E::kBytes));
+    const ProfileTimer timer(context.profile, "attend",
+                             AttentionWork(batch, params, compute::KvHeadBytes<E>(params.head_dim)));
     return Cpu::AttendWithSinks<E>(context, q, cache, layer, batch, params, sinks);
   }
 
-  static OperationWork AttentionWork(const Batch& batch, const compute::AttentionParams& params, int element_bytes) {
+  static OperationWork AttentionWork(const Batch& batch, const compute::AttentionParams& params, int64_t head_bytes) {
     OperationWork work;
     for (int32_t s = 0; s < batch.sequences(); ++s) {
       int64_t seen = 0;
@@ -102,7 +103,7 @@ struct ProfiledCpu : compute::Cpu {
         if (params.window > 0) seen = std::min<int64_t>(seen, params.window);
         work.float_operations += 4.0 * params.heads * params.head_dim * static_cast<double>(seen);
       }
-      work.bytes += 2.0 * params.kv_heads * params.head_dim * element_bytes * static_cast<double>(seen);
+      work.bytes += 2.0 * params.kv_heads * static_cast<double>(head_bytes * seen);
     }
     return work;
   }

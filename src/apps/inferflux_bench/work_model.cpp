@@ -4,7 +4,7 @@
 
 namespace inferflux::apps {
 
-WorkModel DescribeWork(const formats::GgufFile& file, const model::ModelConfig& config, int kv_element_bytes) {
+WorkModel DescribeWork(const formats::GgufFile& file, const model::ModelConfig& config, int64_t kv_head_bytes) {
   WorkModel out;
   const bool tied = file.FindTensor("output.weight") == nullptr;
   double int8_weights = 0.0;
@@ -28,7 +28,7 @@ WorkModel DescribeWork(const formats::GgufFile& file, const model::ModelConfig& 
     }
   }
   out.int8 = int8_weights > weights / 2;
-  out.kv_bytes = 2.0 * config.layers * config.kv_heads * config.head_dim * kv_element_bytes;
+  out.kv_bytes = 2.0 * config.layers * config.kv_heads * static_cast<double>(kv_head_bytes);
   out.attention_operations = 4.0 * config.layers * config.heads * config.head_dim;
   return out;
 }

@@ -20,7 +20,8 @@ struct WorkModel {
   bool int8 = false;                  // weights are multiplied by the int8 unit
 };
 
-WorkModel DescribeWork(const formats::GgufFile& file, const model::ModelConfig& config, int kv_element_bytes);
+// `kv_head_bytes`: of one token's keys, or values, in one head.
+WorkModel DescribeWork(const formats::GgufFile& file, const model::ModelConfig& config, int64_t kv_head_bytes);
 
 // A step of `sequences` sequences, `tokens` new tokens each, the first of them at `position`.
 struct StepShape {

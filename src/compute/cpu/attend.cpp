@@ -23,6 +23,8 @@ struct Tile {
 auto SpanKernelOf(const cpu::Kernels& kernels, float) { return kernels.span_fp32; }
 auto SpanKernelOf(const cpu::Kernels& kernels, Fp16) { return kernels.span_fp16; }
 auto SpanKernelOf(const cpu::Kernels& kernels, Bf16) { return kernels.span_bf16; }
+auto SpanKernelOf(const cpu::Kernels& kernels, int8_t) { return kernels.span_int8; }
+auto SpanKernelOf(const cpu::Kernels& kernels, Fp8) { return kernels.span_fp8; }
 
 template <class T>
 class Attention {
@@ -217,5 +219,9 @@ template host::Buffer Cpu::AttendWithSinks<KvFp16>(Context&, View, const KvCache
                                                    const AttentionParams&, View);
 template host::Buffer Cpu::AttendWithSinks<KvBf16>(Context&, View, const KvCache<KvBf16>&, int32_t, const Batch&,
                                                    const AttentionParams&, View);
+template host::Buffer Cpu::AttendWithSinks<KvInt8>(Context&, View, const KvCache<KvInt8>&, int32_t, const Batch&,
+                                                   const AttentionParams&, View);
+template host::Buffer Cpu::AttendWithSinks<KvFp8>(Context&, View, const KvCache<KvFp8>&, int32_t, const Batch&,
+                                                  const AttentionParams&, View);
 
 }  // namespace inferflux::compute

@@ -45,6 +45,14 @@ inline constexpr int kTaskQueries = 64;
 
 inline constexpr int64_t PaddedHead(int64_t head_dim) { return (head_dim + kLanes - 1) / kLanes * kLanes; }
 
+// Elements of the keys, or values, of one head and block before what follows them.
+inline constexpr int64_t KeyElements(int64_t block_size, int64_t head_dim) {
+  return (block_size + kLanes - 1) / kLanes * kLanes * head_dim;
+}
+inline constexpr int64_t ValueElements(int64_t block_size, int64_t head_dim) {
+  return block_size * PaddedHead(head_dim);
+}
+
 // What some queries saw: sum(exp(score - highest) * value), its total weight, and the highest score. total = 0:
 // nothing.
 struct AttentionSums {
@@ -61,7 +69,7 @@ struct AttentionTask {
   const int32_t* first = nullptr;  // [queries]: each sees the positions [first, last]
   const int32_t* last = nullptr;
   // By block of the sequence: keys as [block_size / 16 rounded up][head_dim][16 positions], values as
-  // [block_size][PaddedHead(head_dim)].
+  // [block_size][PaddedHead(head_dim)]. Where T is kStoredWithScales, a float for each position follows.
   const T* const* keys = nullptr;
   const T* const* values = nullptr;
   int block_size = 0;  // divides kSpan, or is a multiple of it
@@ -89,6 +97,8 @@ struct Kernels {
   SpanKernel<float> span_fp32 = nullptr;
   SpanKernel<Fp16> span_fp16 = nullptr;
   SpanKernel<Bf16> span_bf16 = nullptr;
+  SpanKernel<int8_t> span_int8 = nullptr;
+  SpanKernel<Fp8> span_fp8 = nullptr;
   // into = into + from, for `queries` queries of `padded_head` values.
   void (*merge)(int queries, int64_t padded_head, const AttentionSums& from, const AttentionSums& into) = nullptr;
 

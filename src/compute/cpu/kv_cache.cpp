@@ -52,9 +52,15 @@ void Cpu::Append(Context& context, KvCache<E>& cache, int32_t layer, View k, Vie
         T* values = cache.values(layer, block, h) + inside * width;
         const float* key = k.row(r) + h * head_dim;
         const float* value = v.row(r) + h * head_dim;
+        const float key_scale = host::KvScale<T>(key, head_dim);
+        const float value_scale = host::KvScale<T>(value, head_dim);
         for (int32_t d = 0; d < head_dim; ++d) {
-          keys[d * cpu::kLanes] = host::KvElement<T>(key[d]);
-          values[d] = host::KvElement<T>(value[d]);
+          keys[d * cpu::kLanes] = host::KvElement<T>(key[d] / key_scale);
+          values[d] = host::KvElement<T>(value[d] / value_scale);
+        }
+        if constexpr (E::kScaled) {
+          cache.key_scales(layer, block, h)[inside] = key_scale;
+          cache.value_scales(layer, block, h)[inside] = value_scale;
         }
       }
     });
@@ -80,5 +86,11 @@ template void Cpu::Append<KvBf16>(Context&, KvCache<KvBf16>&, int32_t, View, Vie
 template void Cpu::CopyBlock<KvFp32>(Context&, KvCache<KvFp32>&, int32_t, int32_t);
 template void Cpu::CopyBlock<KvFp16>(Context&, KvCache<KvFp16>&, int32_t, int32_t);
 template void Cpu::CopyBlock<KvBf16>(Context&, KvCache<KvBf16>&, int32_t, int32_t);
+template Result<Cpu::KvCache<KvInt8>> Cpu::CreateKvCache<KvInt8>(Context&, const KvShape&);
+template void Cpu::Append<KvInt8>(Context&, KvCache<KvInt8>&, int32_t, View, View, const Batch&);
+template void Cpu::CopyBlock<KvInt8>(Context&, KvCache<KvInt8>&, int32_t, int32_t);
+template Result<Cpu::KvCache<KvFp8>> Cpu::CreateKvCache<KvFp8>(Context&, const KvShape&);
+template void Cpu::Append<KvFp8>(Context&, KvCache<KvFp8>&, int32_t, View, View, const Batch&);
+template void Cpu::CopyBlock<KvFp8>(Context&, KvCache<KvFp8>&, int32_t, int32_t);
 
 }  // namespace inferflux::compute

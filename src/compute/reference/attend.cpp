@@ -35,7 +35,7 @@ host::Buffer Reference::AttendWithSinks(Context& context, View q, const KvCache<
           const auto* key = store.keys.data() + slots[i] * width + head;
           double score = 0.0;
           for (int32_t d = 0; d < params.head_dim; ++d) score += double{query[d]} * ToFloat(key[d]);
-          score *= params.scale;
+          score *= double{params.scale} * store.key_scales[static_cast<size_t>(slots[i] * params.kv_heads + h / group)];
           if (params.softcap > 0.0f) score = params.softcap * std::tanh(score / params.softcap);
           weights[i] = score;
           highest = std::max(highest, score);
@@ -45,7 +45,8 @@ host::Buffer Reference::AttendWithSinks(Context& context, View q, const KvCache<
         for (int32_t d = 0; d < params.head_dim; ++d) {
           double sum = 0.0;
           for (size_t i = 0; i < slots.size(); ++i) {
-            sum += weights[i] * ToFloat(store.values[static_cast<size_t>(slots[i] * width + head + d)]);
+            sum += weights[i] * ToFloat(store.values[static_cast<size_t>(slots[i] * width + head + d)]) *
+                   store.value_scales[static_cast<size_t>(slots[i] * params.kv_heads + h / group)];
           }
           out.row(r)[int64_t{h} * params.head_dim + d] = static_cast<float>(sum / total);
         }
@@ -60,6 +61,10 @@ template host::Buffer Reference::AttendWithSinks(Context&, View, const KvCache<K
 template host::Buffer Reference::AttendWithSinks(Context&, View, const KvCache<KvFp16>&, int32_t, const Batch&,
                                                  const AttentionParams&, View);
 template host::Buffer Reference::AttendWithSinks(Context&, View, const KvCache<KvBf16>&, int32_t, const Batch&,
+                                                 const AttentionParams&, View);
+template host::Buffer Reference::AttendWithSinks(Context&, View, const KvCache<KvInt8>&, int32_t, const Batch&,
+                                                 const AttentionParams&, View);
+template host::Buffer Reference::AttendWithSinks(Context&, View, const KvCache<KvFp8>&, int32_t, const Batch&,
                                                  const AttentionParams&, View);
 
 }  // namespace inferflux::compute

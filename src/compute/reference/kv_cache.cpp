@@ -15,19 +15,30 @@ Result<Reference::KvCache<E>> Reference::CreateKvCache(Context&, const KvShape& 
   for (auto& layer : cache.layers) {
     layer.keys.resize(elements);
     layer.values.resize(elements);
+    layer.key_scales.resize(elements / shape.head_dim, 1.0f);
+    layer.value_scales.resize(elements / shape.head_dim, 1.0f);
   }
   return cache;
 }
 
 template <class E>
 void Reference::Append(Context&, KvCache<E>& cache, int32_t layer, View k, View v, const Batch& batch) {
+  using T = typename E::Storage;
+  const int32_t dim = cache.shape.head_dim;
   auto& store = cache.layers[layer];
   for (int32_t s = 0; s < batch.sequences(); ++s) {
     for (int32_t r = batch.query_starts[s]; r < batch.query_starts[s + 1]; ++r) {
-      const int64_t at = host::SlotOf(batch, s, batch.positions[r]) * k.cols;
-      for (int64_t c = 0; c < k.cols; ++c) {
-        store.keys[at + c] = host::KvElement<typename E::Storage>(k.row(r)[c]);
-        store.values[at + c] = host::KvElement<typename E::Storage>(v.row(r)[c]);
+      const int64_t slot = host::SlotOf(batch, s, batch.positions[r]);
+      for (int32_t h = 0; h < cache.shape.kv_heads; ++h) {
+        const float* key = k.row(r) + int64_t{h} * dim;
+        const float* value = v.row(r) + int64_t{h} * dim;
+        const int64_t head = slot * cache.shape.kv_heads + h;
+        store.key_scales[head] = host::KvScale<T>(key, dim);
+        store.value_scales[head] = host::KvScale<T>(value, dim);
+        for (int32_t d = 0; d < dim; ++d) {
+          store.keys[head * dim + d] = host::KvElement<T>(key[d] / store.key_scales[head]);
+          store.values[head * dim + d] = host::KvElement<T>(value[d] / store.value_scales[head]);
+        }
       }
     }
   }
@@ -35,10 +46,15 @@ void Reference::Append(Context&, KvCache<E>& cache, int32_t layer, View k, View 
 
 template <class E>
 void Reference::CopyBlock(Context&, KvCache<E>& cache, int32_t from, int32_t to) {
-  const int64_t block = int64_t{cache.shape.block_size} * cache.shape.kv_heads * cache.shape.head_dim;
+  const int64_t heads = int64_t{cache.shape.block_size} * cache.shape.kv_heads;
+  const auto copy = [&](auto& of, int64_t count) {
+    std::copy_n(of.data() + from * count, count, of.data() + to * count);
+  };
   for (auto& layer : cache.layers) {
-    std::copy_n(layer.keys.data() + from * block, block, layer.keys.data() + to * block);
-    std::copy_n(layer.values.data() + from * block, block, layer.values.data() + to * block);
+    copy(layer.keys, heads * cache.shape.head_dim);
+    copy(layer.values, heads * cache.shape.head_dim);
+    copy(layer.key_scales, heads);
+    copy(layer.value_scales, heads);
   }
 }
 
@@ -51,5 +67,11 @@ template void Reference::Append(Context&, KvCache<KvBf16>&, int32_t, View, View,
 template void Reference::CopyBlock(Context&, KvCache<KvFp32>&, int32_t, int32_t);
 template void Reference::CopyBlock(Context&, KvCache<KvFp16>&, int32_t, int32_t);
 template void Reference::CopyBlock(Context&, KvCache<KvBf16>&, int32_t, int32_t);
+template Result<Reference::KvCache<KvInt8>> Reference::CreateKvCache(Context&, const KvShape&);
+template void Reference::Append(Context&, KvCache<KvInt8>&, int32_t, View, View, const Batch&);
+template void Reference::CopyBlock(Context&, KvCache<KvInt8>&, int32_t, int32_t);
+template Result<Reference::KvCache<KvFp8>> Reference::CreateKvCache(Context&, const KvShape&);
+template void Reference::Append(Context&, KvCache<KvFp8>&, int32_t, View, View, const Batch&);
+template void Reference::CopyBlock(Context&, KvCache<KvFp8>&, int32_t, int32_t);
 
 }  // namespace inferflux::compute

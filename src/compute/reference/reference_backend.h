@@ -1,5 +1,5 @@
-// The oracle: plain scalar code, one file an operation, no threads, no tricks. Every other backend is tested against it,
-// by operation and by whole model. Weights are dequantised to float at load; sums are kept in double.
+// The oracle: plain scalar code, one file an operation, no threads, no tricks. Every other backend is tested against
+// it, by operation and by whole model. Weights are dequantised to float at load; sums are kept in double.
 #pragma once
 
 #include <memory>
@@ -43,6 +43,7 @@ struct Reference {
     struct Layer {
       std::vector<typename E::Storage> keys;
       std::vector<typename E::Storage> values;
+      std::vector<float> key_scales, value_scales;  // a slot has kv_heads of them
     };
     KvShape shape;
     std::vector<Layer> layers;

@@ -11,7 +11,7 @@ struct EngineOptions {
   int32_t max_sequences = 128;    // live at once
   int32_t block_size = 32;        // tokens a KV block holds
   int64_t kv_bytes = 0;           // memory for KV; 0: a quarter of what is free, or less where less can be used
-  std::string kv_dtype = "fp16";  // fp32, fp16 or bf16
+  std::string kv_dtype = "fp16";  // fp32, fp16, bf16, int8 or fp8
 };
 
 }  // namespace inferflux::engine

@@ -25,7 +25,7 @@ class NativeEngine final : public InferenceBackend {
                                                           model::ModelConfig config,
                                                           std::shared_ptr<const model::ModelSource> source,
                                                           const EngineOptions& options) {
-    const auto budget = PlanKv(config, Kv::kBytes, options, AvailableMemory());
+    const auto budget = PlanKv(config, compute::KvHeadBytes<Kv>(config.head_dim), options, AvailableMemory());
     if (!budget) return tl::make_unexpected(budget.error());
     auto runner = model::ModelRunner<B, Kv>::Load(*context, std::move(config), std::move(source), budget->blocks,
                                                   options.block_size);
@@ -99,17 +99,14 @@ Result<std::unique_ptr<InferenceBackend>> CreateNativeEngine(std::unique_ptr<typ
                                                              const EngineOptions& options) {
   std::optional<Result<std::unique_ptr<InferenceBackend>>> engine;
   std::string known;
-  const auto try_type = [&]<class Kv>(Kv) {
+  compute::ForEachKvType([&]<class Kv>(Kv) {
     if constexpr (compute::PagedKv<B, Kv>) {
       known += (known.empty() ? "" : ", ") + std::string(Kv::kName);
       if (options.kv_dtype == Kv::kName) {
         engine = NativeEngine<B, Kv>::Create(std::move(context), std::move(config), std::move(source), options);
       }
     }
-  };
-  try_type(compute::KvFp32{});
-  try_type(compute::KvFp16{});
-  try_type(compute::KvBf16{});
+  });
   if (engine) return std::move(*engine);
   return Fail(ErrorCode::kInvalidArgument, "no KV type '{}' on backend {}: it has {}", options.kv_dtype, B::kName,
               known);

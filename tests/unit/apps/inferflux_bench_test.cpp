@@ -1,12 +1,11 @@
 #include <gtest/gtest.h>
 
-#include "apps/inferflux_bench/profiled_cpu.h"
+#include "apps/inferflux_bench/profiled_engine.h"
 #include "apps/inferflux_bench/report.h"
 #include "apps/inferflux_bench/synthetic_model.h"
 #include "apps/inferflux_bench/workload.h"
 #include "base/cpu_features.h"
 #include "engine/native/create_cpu_engine.h"
-#include "engine/native/native_engine.h"
 #include "model/families/family.h"
 
 namespace inferflux::apps {
@@ -86,9 +85,7 @@ TEST(InferfluxBenchTest, ProfilesAWholeStep) {
   auto config = model::ReadModelConfig(**source);
   ThreadPool pool(1);
   Profile profile;
-  auto engine =
-      engine::CreateNativeEngine<ProfiledCpu>(std::make_unique<ProfiledCpu::Context>(pool, *SelectCpuIsa(), profile),
-                                              *config, *source, {.context = 128, .kv_bytes = 8 << 20});
+  auto engine = CreateProfiledEngine(pool, profile, *config, *source, {.context = 128, .kv_bytes = 8 << 20});
   ASSERT_TRUE(engine) << engine.error().message;
   const auto seconds = Time(**engine, Workload{.prompt = 64}, 1, profile);
   ASSERT_TRUE(seconds) << seconds.error().message;

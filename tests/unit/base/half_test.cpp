@@ -38,5 +38,32 @@ TEST(Bf16, RoundsToNearestEven) {
   EXPECT_TRUE(std::isinf(ToFloat(ToBf16(std::numeric_limits<float>::infinity()))));
 }
 
+// The format's own table (arXiv:2209.05433, table 1).
+TEST(Fp8, HasTheValuesOfItsFormat) {
+  EXPECT_EQ(ToFloat(Fp8{0x38}), 1.0f);
+  EXPECT_EQ(ToFloat(Fp8{0x7e}), 448.0f);
+  EXPECT_EQ(ToFloat(Fp8{0x08}), 0x1p-6f);           // the least normal value
+  EXPECT_EQ(ToFloat(Fp8{0x07}), 0.875f * 0x1p-6f);  // the largest subnormal one
+  EXPECT_EQ(ToFloat(Fp8{0x81}), -0x1p-9f);
+  EXPECT_TRUE(std::isnan(ToFloat(Fp8{0x7f})) && std::isnan(ToFloat(Fp8{0xff})));
+  EXPECT_EQ(ToFp8(1e9f).bits, 0x7e);
+  EXPECT_EQ(ToFp8(-std::numeric_limits<float>::infinity()).bits, 0xfe);
+  EXPECT_TRUE(std::isnan(ToFloat(ToFp8(std::numeric_limits<float>::quiet_NaN()))));
+}
+
+TEST(Fp8, TakesTheNearestValueAndOfTwoTheEvenOne) {
+  for (uint32_t bits = 0; bits < 0x7e; ++bits) {
+    const float low = ToFloat(Fp8{static_cast<uint8_t>(bits)});
+    const float high = ToFloat(Fp8{static_cast<uint8_t>(bits + 1)});
+    const float middle = (low + high) / 2;
+    ASSERT_LT(low, high);
+    EXPECT_EQ(ToFp8(low).bits, bits);
+    EXPECT_EQ(ToFp8(middle).bits, bits + bits % 2);
+    EXPECT_EQ(ToFp8(std::nextafter(middle, low)).bits, bits);
+    EXPECT_EQ(ToFp8(std::nextafter(middle, high)).bits, bits + 1);
+    EXPECT_EQ(ToFp8(-high).bits, (bits + 1) | 0x80);
+  }
+}
+
 }  // namespace
 }  // namespace inferflux

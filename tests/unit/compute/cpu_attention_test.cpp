@@ -152,6 +152,9 @@ TEST_P(CpuAttentionTest, EqualsReferenceForEveryKvType) {
   EqualsReference<KvFp32>(shape, {1, 40, 300});
   EqualsReference<KvFp16>(shape, {1, 40, 300});
   EqualsReference<KvBf16>(shape, {1, 40, 300});
+  EqualsReference<KvInt8>(shape, {1, 40, 300});
+  EqualsReference<KvFp8>(shape, {1, 40, 300});
+  EqualsReference<KvInt8>({.heads = 3, .kv_heads = 1, .head_dim = 20, .block_size = 8}, {30});
 }
 
 TEST_P(CpuAttentionTest, EqualsReferenceForManyShapes) {
@@ -173,6 +176,8 @@ TEST_P(CpuAttentionTest, APositionDoesNotDependOnHowItsPromptWasCut) {
   IsInvariant<KvFp32>({.heads = 4, .kv_heads = 2, .head_dim = 64, .block_size = 16}, {1, 77, 600});
   IsInvariant<KvFp16>({.heads = 6, .kv_heads = 2, .head_dim = 32, .block_size = 32}, {300, 300, 300});
   IsInvariant<KvBf16>({.heads = 14, .kv_heads = 2, .head_dim = 64, .block_size = 16}, {280, 20});
+  IsInvariant<KvInt8>({.heads = 14, .kv_heads = 2, .head_dim = 64, .block_size = 32}, {280, 20});
+  IsInvariant<KvFp8>({.heads = 4, .kv_heads = 2, .head_dim = 40, .block_size = 8}, {280, 20});
   IsInvariant<KvFp16>({.heads = 4, .kv_heads = 1, .head_dim = 48, .block_size = 16, .window = 40}, {500});
   IsInvariant<KvFp32>({.heads = 2, .kv_heads = 2, .head_dim = 24, .block_size = 64, .softcap = 2.0f, .sinks = true},
                       {530});

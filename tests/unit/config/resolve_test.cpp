@@ -118,7 +118,7 @@ TEST_F(ResolveTest, ValuesOutOfRangeNameTheKeyTheOriginAndTheRange) {
         << bad;
   }
   environment_ = {{"INFERFLUX_RUNTIME_KV_DTYPE", "fp64"}};
-  EXPECT_THAT(ErrorOf(), HasSubstr("fp32|fp16|bf16"));
+  EXPECT_THAT(ErrorOf(), HasSubstr("fp32|fp16|bf16|int8|fp8"));
   environment_ = {{"INFERFLUX_RUNTIME_BACKEND_EXPOSURE_PREFER_NATIVE", "yes"}};
   EXPECT_THAT(ErrorOf(), HasSubstr("true or false"));
 }

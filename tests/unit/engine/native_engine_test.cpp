@@ -129,8 +129,10 @@ INSTANTIATE_TEST_SUITE_P(All, BitIdentity,
                                            Setting{"mistral.gguf", false, "fp16"},
                                            Setting{"mistral.gguf", false, "bf16"},
                                            Setting{"mistral.gguf", true, "fp32"}, Setting{"mistral.gguf", true, "fp16"},
-                                           Setting{"mistral.gguf", true, "bf16"}, Setting{"llama3.gguf", true, "fp16"},
-                                           Setting{"qwen3.gguf", true, "fp16"}));
+                                           Setting{"mistral.gguf", true, "bf16"},
+                                           Setting{"mistral.gguf", false, "int8"},
+                                           Setting{"mistral.gguf", true, "int8"}, Setting{"mistral.gguf", true, "fp8"},
+                                           Setting{"llama3.gguf", true, "fp16"}, Setting{"qwen3.gguf", true, "fp16"}));
 
 TEST(NativeEngine, ACachedPrefixGivesTheSameBitsAsComputingIt) {
   ThreadPool pool(2);
@@ -237,7 +239,7 @@ TEST(NativeEngine, AnUnknownKvTypeIsRefusedWithTheKnownOnes) {
   const auto source = *model::ModelSource::Open(path.string());
   const auto engine = CreateReferenceEngine(*model::ReadModelConfig(*source), source, {.kv_dtype = "int3"});
   ASSERT_FALSE(engine);
-  EXPECT_NE(engine.error().message.find("fp32, fp16, bf16"), std::string::npos) << engine.error().message;
+  EXPECT_NE(engine.error().message.find("fp32, fp16, bf16, int8, fp8"), std::string::npos) << engine.error().message;
 }
 
 TEST(Sampling, KeepsTheChecklist) {
@@ -248,15 +250,16 @@ TEST(Sampling, KeepsTheChecklist) {
 
 TEST(KvBudget, CountsWhatIsThereAndNamesWhatCannotBe) {
   const model::ModelConfig config{.layers = 2, .kv_heads = 2, .head_dim = 64, .context = 1000};
-  const int64_t block_bytes = 2 * 2 * 2 * 64 * 2 * 16;
+  const int64_t head_bytes = 64 * 2;
+  const int64_t block_bytes = 2 * 2 * 2 * head_bytes * 16;
   const EngineOptions options{.max_sequences = 4, .block_size = 16};
-  EXPECT_EQ(PlanKv(config, 2, options, block_bytes * 40)->blocks, 10) << "a quarter of what is free";
-  EXPECT_EQ(PlanKv(config, 2, options, block_bytes * 40)->context, 160) << "what one sequence can really have";
-  EXPECT_EQ(PlanKv(config, 2, options, int64_t{1} << 50)->blocks, 4 * 63 + 1) << "no more than can be used";
-  EXPECT_EQ(PlanKv(config, 2, options, int64_t{1} << 50)->context, 1000);
-  EXPECT_EQ(PlanKv(config, 2, options, 100).error().code, ErrorCode::kResourceExhausted);
+  EXPECT_EQ(PlanKv(config, head_bytes, options, block_bytes * 40)->blocks, 10) << "a quarter of what is free";
+  EXPECT_EQ(PlanKv(config, head_bytes, options, block_bytes * 40)->context, 160) << "what one sequence can really have";
+  EXPECT_EQ(PlanKv(config, head_bytes, options, int64_t{1} << 50)->blocks, 4 * 63 + 1) << "no more than can be used";
+  EXPECT_EQ(PlanKv(config, head_bytes, options, int64_t{1} << 50)->context, 1000);
+  EXPECT_EQ(PlanKv(config, head_bytes, options, 100).error().code, ErrorCode::kResourceExhausted);
   const auto refused = [&](EngineOptions wrong) {
-    const auto plan = PlanKv(config, 2, wrong, int64_t{1} << 40);
+    const auto plan = PlanKv(config, head_bytes, wrong, int64_t{1} << 40);
     return !plan && plan.error().code == ErrorCode::kInvalidArgument;
   };
   EXPECT_TRUE(refused({.context = 1001}));

@@ -94,7 +94,8 @@ TEST_P(WeightParity, CpuStaysWithinItsBound) {
 INSTANTIATE_TEST_SUITE_P(Types, WeightParity,
                          ::testing::Values(Case{"F32", "fp32", 1e-4}, Case{"BF16", "fp32", 1e-4},
                                            Case{"F16", "fp32", 1e-4}, Case{"F32", "fp16", 5e-3},
-                                           Case{"F32", "bf16", 3e-2}, Case{"Q8_0", "fp32", 0.15},
+                                           Case{"F32", "bf16", 3e-2}, Case{"F32", "int8", 3e-2},
+                                           Case{"F32", "fp8", 0.15}, Case{"Q8_0", "fp32", 0.15},
                                            Case{"Q4_0", "fp32", 0.15}, Case{"Q4_K_M", "fp32", 0.15},
                                            Case{"Q5_K_M", "fp32", 0.15}, Case{"Q6_K", "fp32", 0.15}),
                          [](const auto& info) { return fmt::format("{}_{}", info.param.weights, info.param.kv); });

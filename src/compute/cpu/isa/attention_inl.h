@@ -57,6 +57,8 @@ class Ahead {
   const char* end_ = nullptr;
 };
 
+inline const float* Scales(const void* elements) { return static_cast<const float*>(elements); }
+
 // scores[m][at] = q[m] . key, for whole groups of 16 positions around `range`. The first queries also fetch the values.
 template <int M, class T>
 inline void Scores(const AttentionTask<T>& task, int query, int span, Range range) {
@@ -75,12 +77,24 @@ inline void Scores(const AttentionTask<T>& task, int query, int span, Range rang
         ahead.Fetch(int64_t{N} * kDims * kLanes * static_cast<int64_t>(sizeof(T)));
         tile.Run(q + d, task.head_dim, keys + int64_t{d} * kLanes, kLanes, group, std::min(kDims, task.head_dim - d));
       }
+      if constexpr (kStoredWithScales<T>) {
+        tile.MultiplyColumns(Scales(task.keys[block] + KeyElements(task.block_size, task.head_dim)) + inside + n);
+      }
       tile.Store(task.scores + at + n, kScoreStride);
       keys += N * group;
     };
     int n = 0;
     for (; n + kLanes < count; n += 2 * kLanes) run.template operator()<2>(n);
     if (n < count) run.template operator()<1>(n);
+  });
+}
+
+// What values of these weights count for, where they are stored with scales.
+template <class T>
+inline void ScaleWeights(const AttentionTask<T>& task, int span, Range range, float* weights) {
+  ForBlocks(task, span, range, [&](int block, int inside, int at, int count) {
+    const float* scales = Scales(task.values[block] + ValueElements(task.block_size, task.head_dim)) + inside;
+    for (int i = 0; i < count; ++i) weights[at + i] *= scales[i];
   });
 }
 
@@ -168,7 +182,9 @@ inline void SpanTile(const AttentionTask<T>& task, int query, int span, const At
     out.highest[query + m] = -std::numeric_limits<float>::infinity();
     out.total[query + m] = 0.0f;
     if (seen[m].empty()) continue;
-    Softmax(task.scores + m * kScoreStride, seen[m], task.softcap, &out.highest[query + m], &out.total[query + m]);
+    float* scores = task.scores + m * kScoreStride;
+    Softmax(scores, seen[m], task.softcap, &out.highest[query + m], &out.total[query + m]);
+    if constexpr (kStoredWithScales<T>) ScaleWeights(task, span, seen[m], scores);
   }
   // Queries never touch a value that they do not see, not even with weight zero. Positions stay in order for each.
   const auto alone = [&](int m, Range range) {

@@ -28,6 +28,13 @@ struct FloatTile {
       for (int n = 0; n < N; ++n) sums[m][n] = ZeroFloats();
     }
   }
+  // sums[m][i] *= by[i], for each column i.
+  void MultiplyColumns(const float* by) {
+    for (int n = 0; n < N; ++n) {
+      const Floats factors = LoadFloats(by + n * 16);
+      for (int m = 0; m < M; ++m) sums[m][n] = Mul(sums[m][n], factors);
+    }
+  }
   // Step k reads a[m * a_stride + k] and the 16 elements at b[k * b_step + n * b_next], for each n.
   template <class T>
   void Run(const float* a, int64_t a_stride, const T* b, int64_t b_step, int64_t b_next, int64_t steps) {

@@ -29,6 +29,8 @@ constexpr Kernels MakeKernels(CpuIsa isa) {
   out.span_fp32 = AttendSpan<float>;
   out.span_fp16 = AttendSpan<Fp16>;
   out.span_bf16 = AttendSpan<Bf16>;
+  out.span_int8 = AttendSpan<int8_t>;
+  out.span_fp8 = AttendSpan<Fp8>;
   out.merge = MergeSums;
   out.int8_rounds = Int8Rounds;
   out.float_rounds = FloatRounds;

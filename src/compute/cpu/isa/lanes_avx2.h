@@ -116,6 +116,20 @@ inline Floats LoadFloats(const Bf16* p) {
   return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(Load128(p)), 16)),
           _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(Load128(p + 8)), 16))};
 }
+inline Floats LoadFloats(const int8_t* p) { return ToFloats(WidenSigned(p)); }
+inline __m256 FromFp8(__m256i wide) {
+  const __m256i magnitude = _mm256_and_si256(_mm256_slli_epi32(wide, 20), _mm256_set1_epi32(0x07f00000));
+  const __m256i none = _mm256_cmpeq_epi32(magnitude, _mm256_set1_epi32(0x07f00000));
+  const __m256 value = _mm256_mul_ps(_mm256_castsi256_ps(magnitude), _mm256_set1_ps(0x1p120f));  // subnormals too
+  const __m256i sign = _mm256_and_si256(wide, _mm256_set1_epi32(INT32_MIN));
+  const __m256i bits =
+      _mm256_or_si256(_mm256_castps_si256(value), _mm256_and_si256(none, _mm256_set1_epi32(0x7fc00000)));
+  return _mm256_castsi256_ps(_mm256_or_si256(bits, sign));
+}
+inline Floats LoadFloats(const Fp8* p) {
+  const Ints wide = WidenSigned(reinterpret_cast<const int8_t*>(p));
+  return {FromFp8(wide.a), FromFp8(wide.b)};
+}
 inline void StoreFloats(float* p, Floats v) {
   _mm256_storeu_ps(p, v.a);
   _mm256_storeu_ps(p + 8, v.b);

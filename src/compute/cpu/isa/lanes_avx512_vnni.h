@@ -88,6 +88,15 @@ inline Floats LoadFloats(const Bf16* p) {
   const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
+inline Floats LoadFloats(const int8_t* p) { return ToFloats(WidenSigned(p)); }
+inline Floats LoadFloats(const Fp8* p) {
+  const __m512i wide = WidenSigned(reinterpret_cast<const int8_t*>(p));
+  const __m512i magnitude = _mm512_and_si512(_mm512_slli_epi32(wide, 20), _mm512_set1_epi32(0x07f00000));
+  const __mmask16 none = _mm512_cmpeq_epi32_mask(magnitude, _mm512_set1_epi32(0x07f00000));
+  const __m512 value = Mul(_mm512_castsi512_ps(magnitude), SetFloats(0x1p120f));  // rebiases subnormals too
+  const __m512i bits = _mm512_mask_mov_epi32(_mm512_castps_si512(value), none, _mm512_set1_epi32(0x7fc00000));
+  return _mm512_castsi512_ps(_mm512_or_si512(bits, _mm512_and_si512(wide, _mm512_set1_epi32(INT32_MIN))));
+}
 inline void StoreFloats(float* p, Floats v) { _mm512_storeu_ps(p, v); }
 
 }  // namespace

@@ -124,6 +124,12 @@ inline Floats LoadFloats(const Fp16* p) {
 inline Floats LoadFloats(const Bf16* p) {
   return Fill<Floats>([=](size_t i) { return ToFloat(p[i]); });
 }
+inline Floats LoadFloats(const Fp8* p) {
+  return Fill<Floats>([=](size_t i) { return ToFloat(p[i]); });
+}
+inline Floats LoadFloats(const int8_t* p) {
+  return Fill<Floats>([=](size_t i) { return static_cast<float>(p[i]); });
+}
 inline void StoreFloats(float* p, const Floats& v) { std::memcpy(p, &v, sizeof v); }
 
 }  // namespace

@@ -1,0 +1,19 @@
+#include "apps/inferflux_bench/profiled_engine.h"
+
+#include "apps/inferflux_bench/profiled_cpu.h"
+#include "base/cpu_features.h"
+#include "engine/native/native_engine.h"
+
+namespace inferflux::apps {
+
+Result<std::unique_ptr<engine::InferenceBackend>> CreateProfiledEngine(ThreadPool& pool, Profile& profile,
+                                                                       model::ModelConfig config,
+                                                                       std::shared_ptr<const model::ModelSource> source,
+                                                                       const engine::EngineOptions& options) {
+  const auto isa = SelectCpuIsa();
+  if (!isa) return tl::make_unexpected(isa.error());
+  return engine::CreateNativeEngine<ProfiledCpu>(std::make_unique<ProfiledCpu::Context>(pool, *isa, profile),
+                                                 std::move(config), std::move(source), options);
+}
+
+}  // namespace inferflux::apps
