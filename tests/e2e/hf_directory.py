@@ -39,11 +39,24 @@ def write_safetensors(path: Path, tensors: dict[str, tuple[str, tuple[int, ...],
     path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in tensors.values()))
 
 
+def as_gptq(weight: np.ndarray, group: int = 32) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+    """Rounded to four bits around the middle, as GPTQ checkpoints pack them; [outputs, inputs]."""
+    outputs, inputs = weight.shape
+    groups = weight.reshape(outputs, inputs // group, group)
+    scales = (np.abs(groups).max(-1) / 7.5).astype(np.float16)
+    q = np.clip(np.rint(groups / np.maximum(scales[..., None].astype(np.float32), 1e-8)) + 8, 0, 15)
+    numbers = q.reshape(outputs, inputs).T.astype(np.uint32).reshape(inputs // 8, 8, outputs)
+    words = sum(numbers[:, i] << np.uint32(4 * i) for i in range(8))
+    zeros = np.full((inputs // group, outputs // 8), 0x77777777, np.uint32)  # 8, stored less 1
+    return {"qweight": ("I32", words.shape, words.tobytes()), "qzeros": ("I32", zeros.shape, zeros.tobytes()),
+            "scales": ("F16", scales.T.shape, np.ascontiguousarray(scales.T).tobytes())}
+
+
 def field(reader: gguf.GGUFReader, key: str):
     return reader.get_field(key).contents()
 
 
-def write_weights(reader: gguf.GGUFReader, out: Path) -> None:
+def write_weights(reader: gguf.GGUFReader, out: Path, quantised: bool) -> None:
     heads = {"attn_q": field(reader, "llama.attention.head_count"), "attn_k": field(reader, "llama.attention.head_count_kv")}
     tensors = {}
     for tensor in reader.tensors:
@@ -52,7 +65,12 @@ def write_weights(reader: gguf.GGUFReader, out: Path) -> None:
         stem = tensor.name.split(".")[-2]
         if stem in heads:
             data = half_apart(data, heads[stem])
-        tensors[name_of(tensor.name)] = (tensor.tensor_type.name, shape, np.ascontiguousarray(data).tobytes())
+        name = name_of(tensor.name)
+        tensors[name] = (tensor.tensor_type.name, shape, np.ascontiguousarray(data).tobytes())
+        if quantised and "_proj" in name:
+            _, _, stored = tensors.pop(name)
+            weight = (np.frombuffer(stored, np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(shape)  # BF16
+            tensors |= {name.removesuffix("weight") + part: value for part, value in as_gptq(weight).items()}
     names = sorted(tensors)
     files, places = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"], {}
     for number, file in enumerate(files):
@@ -78,7 +96,8 @@ def tokenizer_of(reader: gguf.GGUFReader) -> dict:
     }
 
 
-def write_directory(out: Path, template_in: str = "tokenizer_config.json", ends: tuple[int, ...] = (2, 0)) -> Path:
+def write_directory(out: Path, template_in: str = "tokenizer_config.json", ends: tuple[int, ...] = (2, 0),
+                    quantised: bool = False) -> Path:
     """`template_in`: where the chat template is: "tokenizer_config.json", "chat_template.jinja", or "list"."""
     out.mkdir(parents=True)
     reader = gguf.GGUFReader(MODEL)
@@ -108,7 +127,9 @@ def write_directory(out: Path, template_in: str = "tokenizer_config.json", ends:
         "tokenizer_config.json": tokenizer_config,
         "tokenizer.json": tokenizer_of(reader),
     }
+    if quantised:
+        files["config.json"]["quantization_config"] = {"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": True}
     for name, value in files.items():
         (out / name).write_text(json.dumps(value, ensure_ascii=False))
-    write_weights(reader, out)
+    write_weights(reader, out, quantised)
     return out
