@@ -12,7 +12,17 @@ namespace inferflux::config {
 namespace {
 
 constexpr int kMaxDepth = 8;
-const std::vector<std::string_view> kModelFields = {"id", "path", "default", "context", "backend", "kv_dtype"};
+const std::vector<std::string_view> kModelFields = {"id",      "path",     "default",   "context",
+                                                    "backend", "kv_dtype", "gpu_layers"};
+
+Result<int32_t> WholeNumber(const std::string& field, const std::string& text, const std::string& origin, int32_t least,
+                            int32_t most) {
+  int32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size() && number >= least && number <= most) return number;
+  return Fail(ErrorCode::kInvalidArgument, "{}: 'models.{}' must be a whole number from {} to {}", origin, field, least,
+              most);
+}
 
 class Reader {
  public:
@@ -69,7 +79,8 @@ class Reader {
   Result<std::string> JoinWords(const YAML::Node& list, const std::string& name) const {
     std::string out;
     for (const YAML::Node& word : list) {
-      if (!word.IsScalar()) return Fail(ErrorCode::kInvalidArgument, "{}: '{}' must be a list of words", At(word), name);
+      if (!word.IsScalar())
+        return Fail(ErrorCode::kInvalidArgument, "{}: '{}' must be a list of words", At(word), name);
       out += (out.empty() ? "" : ",") + word.Scalar();
     }
     return out;
@@ -123,12 +134,13 @@ class Reader {
     } else if (name == "default") {
       return Fail(ErrorCode::kInvalidArgument, "{}: 'models.default' must be true or false", origin);
     } else if (name == "context") {
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out.context);
-      const bool parsed = error == std::errc() && end == text.data() + text.size();
-      if (!parsed || out.context < 1 || out.context > kMaxContext) {
-        return Fail(ErrorCode::kInvalidArgument, "{}: 'models.context' must be a whole number from 1 to {}", origin,
-                    kMaxContext);
-      }
+      auto number = WholeNumber(name, text, origin, 1, kMaxContext);
+      if (!number) return Forward(number);
+      out.context = *number;
+    } else if (name == "gpu_layers") {
+      auto number = WholeNumber(name, text, origin, 0, kMaxGpuLayers);
+      if (!number) return Forward(number);
+      out.gpu_layers = *number;
     } else {
       return Fail(ErrorCode::kInvalidArgument, "{}: unknown key 'models.{}'{}", origin, name,
                   Suggestion(name, kModelFields));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ struct ModelSetting {
   int32_t context = 0;  // tokens a sequence may have; 0: the model's own
   std::string backend;   // words to try, comma-separated; empty: runtime.backend
   std::string kv_dtype;  // empty: runtime.kv_dtype
+  std::optional<int32_t> gpu_layers;  // unset: runtime.llama_cpp.gpu_layers
   std::string origin;    // where it was set, for messages
 };
 
@@ -24,6 +26,7 @@ struct ModelSetting {
 std::string ModelIdOf(const std::string& path);
 
 inline constexpr int32_t kMaxContext = 1 << 24;
+inline constexpr int32_t kMaxGpuLayers = 1 << 16;
 
 // From INFERFLUX_MODELS: several of the form of ParseModelSetting, comma-separated.
 Result<std::vector<ModelSetting>> ParseModelList(std::string_view text, const std::string& origin);

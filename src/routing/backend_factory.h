@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "engine/inference_backend.h"
 #include "model/model_source.h"
+#include "routing/llama_config.h"
 #include "routing/target.h"
 
 namespace inferflux::routing {
@@ -26,6 +27,7 @@ struct EngineRequest {
   int32_t context = 0;   // tokens a sequence may have; 0: the model's own
   std::string kv_dtype;  // empty: the engine's default
   int64_t kv_bytes = 0;  // KV budget; 0: from the memory that is free
+  LlamaBackendConfig llama;  // where llama.cpp runs it
 };
 
 // Makes an engine; called on the thread that will step it.

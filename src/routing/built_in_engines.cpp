@@ -1,8 +1,12 @@
 #include "routing/built_in_engines.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "engine/native/create_cpu_engine.h"
 #include "engine/native/create_reference_engine.h"
 #include "model/families/family.h"
+#include "routing/llama_engines.h"
 
 namespace inferflux::routing {
 namespace {
@@ -22,7 +26,7 @@ EngineMaker Native(Create create) {
 }  // namespace
 
 std::vector<EngineEntry> BuiltInEngines(ThreadPool& pool) {
-  return {
+  std::vector<EngineEntry> out = {
       {.target = Target::kCpu,
        .provider = Provider::kNative,
        .make = Native([&pool](auto config, auto source, const auto& options) {
@@ -34,6 +38,8 @@ std::vector<EngineEntry> BuiltInEngines(ThreadPool& pool) {
          return engine::CreateReferenceEngine(std::move(config), std::move(source), options);
        })},
   };
+  std::ranges::move(LlamaEngines(pool), std::back_inserter(out));
+  return out;
 }
 
 }  // namespace inferflux::routing

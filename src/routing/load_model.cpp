@@ -5,42 +5,11 @@
 
 #include "base/log.h"
 #include "metrics/model_metrics.h"
-#include "model/vocab_from_gguf.h"
+#include "routing/load_text.h"
 #include "scheduler/step_loop.h"
 
 namespace inferflux::routing {
 namespace {
-
-struct Text {
-  std::shared_ptr<const text::Tokenizer> tokenizer;
-  std::shared_ptr<const text::ChatTemplate> chat_template;
-};
-
-Result<Text> LoadText(const model::ModelSource& source) {
-  if (!source.metadata().Contains("tokenizer.ggml.model")) {
-    return Fail(ErrorCode::kNotFound, "{}: no vocabulary: a {}", source.path(),
-                source.format() == "gguf" ? "GGUF file of a model has one under tokenizer.ggml.*"
-                                          : "directory has it in tokenizer.json or tokenizer.model");
-  }
-  auto specs = model::VocabFromGguf(source.metadata());
-  if (!specs) return Forward(specs, source.path());
-  auto tokenizer = text::Tokenizer::Create(std::move(specs->vocab), std::move(specs->merges));
-  if (!tokenizer) return Forward(tokenizer, source.path());
-  Text out{std::move(*tokenizer), nullptr};
-  const compute::HostMatrix* embedding = source.Find("token_embd.weight");
-  if (embedding != nullptr && embedding->rows < out.tokenizer->size()) {
-    return Fail(ErrorCode::kDataLoss, "{}: tokenizer.ggml.tokens has {} tokens, but token_embd.weight only {} rows",
-                source.path(), out.tokenizer->size(), embedding->rows);
-  }
-
-  const auto code = source.metadata().GetOr<std::string>("tokenizer.chat_template", "");
-  if (!code) return tl::make_unexpected(code.error());
-  if (code->empty()) return out;
-  auto compiled = text::ChatTemplate::Compile(*code);
-  if (!compiled) return Forward(compiled, source.path() + ": its chat template");
-  out.chat_template = std::make_shared<const text::ChatTemplate>(std::move(*compiled));
-  return out;
-}
 
 std::shared_ptr<scheduler::StepLoop> StartLoop(const EngineMaker& make, EngineRequest engine_request,
                                                const LoadRequest& request,
@@ -112,7 +81,11 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
       if (request.progress) request.progress->Try(attempt.backend, attempt.provider, *source);
       auto loop = StartLoop(
           candidate.engine->make,
-          {.source = *source, .context = request.context, .kv_dtype = request.kv_dtype, .kv_bytes = request.kv_bytes},
+          {.source = *source,
+           .context = request.context,
+           .kv_dtype = request.kv_dtype,
+           .kv_bytes = request.kv_bytes,
+           .llama = request.llama},
           request, text->tokenizer);
       const Status ready = loop->ready().get();
       attempt.outcome = ready ? "loaded" : "failed";

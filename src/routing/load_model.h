@@ -23,6 +23,7 @@ struct LoadRequest {
   int32_t context = 0;                     // tokens a sequence may have; 0: the model's own
   std::string kv_dtype;                    // empty: the engine's default
   int64_t kv_bytes = 0;                    // KV budget; 0: from the memory that is free
+  LlamaBackendConfig llama;                // where llama.cpp runs it
   int32_t max_batch_tokens = 0;            // of one step; 0: the scheduler's default
   int32_t max_queued = 0;                  // requests that may wait; 0: the scheduler's default
   std::shared_ptr<LoadProgress> progress;  // written to where it is given

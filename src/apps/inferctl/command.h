@@ -31,6 +31,7 @@ Run AddAdmin(CLI::App& app);
 Run AddChat(CLI::App& app);
 Run AddComplete(CLI::App& app);
 Run AddModels(CLI::App& app);
+Run AddParity(CLI::App& app);
 Run AddStatus(CLI::App& app);
 Run AddTokenize(CLI::App& app);
 Run AddTemplate(CLI::App& app);

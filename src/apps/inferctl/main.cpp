@@ -48,7 +48,8 @@ int Main(int argc, const char* const* argv) {
   config::AddFlags(app, config::kClient, flags);
   std::map<std::string, Run> commands = {{"admin", AddAdmin(app)},       {"chat", AddChat(app)},         {"complete", AddComplete(app)},
                                          {"models", AddModels(app)},     {"status", AddStatus(app)},
-                                         {"tokenize", AddTokenize(app)}, {"template", AddTemplate(app)}};
+                                         {"tokenize", AddTokenize(app)}, {"template", AddTemplate(app)},
+                                         {"parity", AddParity(app)}};
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version

@@ -9,10 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <thread>
 #include <utility>
 
-#include "apps/inferfluxd/embedded_model.h"
+#include "apps/console/embedded_model.h"
 #include "apps/inferfluxd/stop_signals.h"
 #include "base/log.h"
 #include "base/thread_pool.h"
@@ -48,7 +49,22 @@ net::ServerOptions NetOptions(const Settings& settings) {
 // A single "auto" walks the configured priority; the exposure shows the user's own word all the same.
 void SetBackend(const Settings& settings, std::vector<std::string> words, routing::LoadRequest& out) {
   out.requested_backend = fmt::format("{}", fmt::join(words, ","));
-  out.backends = words == std::vector<std::string>{"auto"} ? settings.Words("runtime.backend_priority") : std::move(words);
+  out.backends =
+      words == std::vector<std::string>{"auto"} ? settings.Words("runtime.backend_priority") : std::move(words);
+}
+
+std::optional<int32_t> UnlessZero(int64_t number) {
+  return number == 0 ? std::nullopt : std::optional(static_cast<int32_t>(number));
+}
+
+routing::LlamaBackendConfig LlamaDefaults(const Settings& settings) {
+  routing::LlamaBackendConfig out{.batch = UnlessZero(settings.Integer("runtime.llama_cpp.batch")),
+                                  .micro_batch = UnlessZero(settings.Integer("runtime.llama_cpp.micro_batch"))};
+  const int64_t layers = settings.Integer("runtime.llama_cpp.gpu_layers");
+  if (layers >= 0) out.gpu_layers = static_cast<int32_t>(layers);
+  const std::string& flash = settings.Text("runtime.llama_cpp.flash_attention");
+  if (flash != "auto") out.flash_attention = flash == "on";
+  return out;
 }
 
 // What every model is loaded with, unless its own settings or an admin call say otherwise.
@@ -57,6 +73,7 @@ routing::LoadRequest LoadDefaults(const Settings& settings) {
   SetBackend(settings, settings.Words("runtime.backend"), out);
   out.kv_dtype = settings.Text("runtime.kv_dtype");
   out.kv_bytes = settings.Bytes("runtime.kv_budget");
+  out.llama = LlamaDefaults(settings);
   out.max_batch_tokens = static_cast<int32_t>(settings.Integer("runtime.max_batch_tokens"));
   out.max_queued = static_cast<int32_t>(settings.Integer("runtime.max_queue"));
   return out;
@@ -68,6 +85,7 @@ routing::LoadRequest MakeLoadRequest(const Settings& settings, routing::LoadRequ
   defaults.path = model.path;
   if (model.context > 0) defaults.context = model.context;
   if (!model.kv_dtype.empty()) defaults.kv_dtype = model.kv_dtype;
+  defaults.llama = routing::MergeBackendConfig({.gpu_layers = model.gpu_layers}, defaults.llama);
   if (!model.backend.empty()) SetBackend(settings, config::SplitWords(model.backend), defaults);
   return defaults;
 }
@@ -174,7 +192,8 @@ Status Serve(const DaemonOptions& options) {
   RestoreStopSignals();
   log::Info("stopping");
   (*server)->Stop(std::chrono::seconds(settings.Integer("server.grace_seconds")));
-  if (loading || !manager.Loading().empty()) std::quick_exit(0);  // a load cannot be called off, and nothing that it does outlives the process
+  if (loading || !manager.Loading().empty())
+    std::quick_exit(0);  // a load cannot be called off, and nothing that it does outlives the process
   loader.join();
   return loaded;
 }

@@ -1,4 +1,4 @@
-#include "apps/inferfluxd/embedded_model.h"
+#include "apps/console/embedded_model.h"
 
 #include <filesystem>
 #include <system_error>

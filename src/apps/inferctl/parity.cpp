@@ -1,0 +1,62 @@
+// inferctl parity: every engine of this build against the reference engine, on one model.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "apps/console/embedded_model.h"
+#include "apps/inferctl/command.h"
+#include "base/thread_pool.h"
+#include "base/usable_cores.h"
+#include "parity/run_parity.h"
+#include "routing/built_in_engines.h"
+
+namespace inferflux::apps {
+namespace {
+
+const char* Word(parity::Outcome outcome) {
+  if (outcome == parity::Outcome::kSame) return "same";
+  return outcome == parity::Outcome::kDifferent ? "DIFFERENT" : "refused";
+}
+
+int RunParityCommand(const std::string& named) {
+  std::string path = named;
+  if (path.empty()) {
+    auto embedded = FindEmbeddedModel();
+    if (!embedded) return Complain(embedded.error());
+    path = std::move(*embedded);
+  }
+  ThreadPool pool(UsableCores());
+  const auto engines = routing::BuiltInEngines(pool);
+  const auto model = parity::PrepareParity(engines, path);
+  if (!model) return Complain(model.error());
+  const auto& bounds = model->bounds;
+  fmt::print("{}: logits within {} of the reference's norm, log probabilities within {}, ties within {}\n", path,
+             bounds.logits, bounds.logprob, bounds.tie);
+  constexpr const char* kRow = "{:10} {:10} {:20} {:10} {}\n";
+  fmt::print(fmt::runtime(kRow), "BACKEND", "PROVIDER", "CHECK", "RESULT", "SEEN");
+  const auto rows = parity::RunParity(engines, *model, [&](const parity::ParityRow& row) {
+    fmt::print(fmt::runtime(kRow), row.backend, row.provider, row.check, Word(row.outcome), row.detail);
+    std::fflush(stdout);
+  });
+  for (const auto& engine : engines) {
+    if (engine.make) continue;
+    fmt::print(fmt::runtime(kRow), routing::Traits(engine.target).name, routing::ProviderName(engine.provider), "-",
+               "absent", engine.why_absent);
+  }
+  return parity::Passed(rows) ? kOk : kFailed;
+}
+
+}  // namespace
+
+Run AddParity(CLI::App& app) {
+  auto path = std::make_shared<std::string>();
+  CLI::App* parity = app.add_subcommand(
+      "parity", "compare every backend of this build with the reference; needs no server; exit code 1 on a difference");
+  parity->add_option("--model", *path, "GGUF file; the model that comes with InferFlux where none is named");
+  return [path](const CommandContext&) { return RunParityCommand(*path); };
+}
+
+}  // namespace inferflux::apps

@@ -1,0 +1,53 @@
+#include "engine/llama_cpp/llama_devices.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/llama_cpp/create_llama_engine.h"
+#include "engine/llama_cpp/llama_library.h"
+
+namespace inferflux::engine {
+namespace {
+
+// Our targets by the names under which the library registers its backends.
+struct Registered {
+  std::string_view registry;
+  std::string_view target;
+};
+constexpr std::array kRegistered = {
+    Registered{"CPU", "cpu"},   Registered{"CUDA", "cuda"}, Registered{"Vulkan", "vulkan"}, Registered{"ROCm", "rocm"},
+    Registered{"Metal", "mps"}, Registered{"MTL", "mps"},   Registered{"OpenCL", "opencl"},
+};
+
+std::string_view TargetOf(ggml_backend_dev_t device) {
+  const std::string_view registry = ggml_backend_reg_name(ggml_backend_dev_backend_reg(device));
+  const auto found = std::ranges::find(kRegistered, registry, &Registered::registry);
+  return found == kRegistered.end() ? "" : found->target;
+}
+
+}  // namespace
+
+std::vector<std::string> LlamaTargets() {
+  StartLlama();
+  std::vector<std::string> out;
+  for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
+    const std::string target(TargetOf(ggml_backend_dev_get(i)));
+    if (!target.empty() && std::ranges::find(out, target) == out.end()) out.push_back(target);
+  }
+  return out;
+}
+
+std::vector<ggml_backend_dev_t> LlamaDevices(std::string_view target) {
+  StartLlama();
+  std::vector<ggml_backend_dev_t> out;
+  for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
+    ggml_backend_dev_t device = ggml_backend_dev_get(i);
+    if (ggml_backend_dev_type(device) != GGML_BACKEND_DEVICE_TYPE_CPU && TargetOf(device) == target) {
+      out.push_back(device);
+    }
+  }
+  out.push_back(nullptr);
+  return out;
+}
+
+}  // namespace inferflux::engine

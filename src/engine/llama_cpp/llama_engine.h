@@ -1,0 +1,48 @@
+// One model on libllama, behind the same interface as our own engines: continuous batching through llama_batch,
+// prefixes shared through its unified cache, our own sampler on its logits.
+#pragma once
+
+#include <memory>
+
+#include "engine/inference_backend.h"
+#include "engine/llama_cpp/cell_ledger.h"
+#include "engine/llama_cpp/llama_decode.h"
+#include "engine/llama_cpp/llama_load.h"
+#include "engine/sampling/sampler.h"
+
+namespace inferflux::engine {
+
+class LlamaCppEngine final : public InferenceBackend {
+ public:
+  LlamaCppEngine(LoadedLlama loaded, const LlamaOptions& options);
+
+  const EngineInfo& info() const override { return info_; }
+  Result<PrefixMatch> Open(std::span<const TokenId> tokens, uint64_t salt) override;
+  Result<SequenceId> Fork(SequenceId sequence) override { return ledger_.Fork(sequence); }
+  Status Reserve(SequenceId sequence, int32_t tokens) override { return ledger_.Reserve(sequence, tokens); }
+  Status Truncate(SequenceId sequence, int32_t length) override { return ledger_.Truncate(sequence, length); }
+  Status Close(SequenceId sequence) override { return ledger_.Close(sequence); }
+  Result<int32_t> Length(SequenceId sequence) const override { return ledger_.WritableLength(sequence, 0); }
+  KvUsage usage() const override { return ledger_.usage(); }
+  Result<StepResult> ExecuteUnifiedBatch(const UnifiedBatch& batch) override;
+
+ private:
+  class Memory final : public SequenceMemory {
+   public:
+    explicit Memory(llama_context& context) : context_(context) {}
+    bool Cut(int32_t id, int32_t from) override;
+    void Copy(int32_t from, int32_t to, int32_t length) override;
+
+   private:
+    llama_context& context_;
+  };
+
+  LoadedLlama loaded_;  // outlives what stands below
+  Memory memory_;
+  CellLedger ledger_;
+  LlamaDecoder decoder_;
+  Sampler sampler_;
+  EngineInfo info_;
+};
+
+}  // namespace inferflux::engine

@@ -1,0 +1,133 @@
+#include "engine/llama_cpp/llama_load.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "engine/llama_cpp/llama_devices.h"
+#include "engine/native/kv_budget.h"
+
+namespace inferflux::engine {
+namespace {
+
+constexpr int32_t kUsefulSequences = 16;  // of full length: what KV is made for where nobody says how much
+constexpr int32_t kStates = 32;           // sequences of a recurrent model, which takes memory for each at once
+constexpr int32_t kMaxBatch = 1 << 16;
+
+struct KvType {
+  std::string_view name;
+  ggml_type type;
+  int32_t bytes;
+};
+constexpr std::array kKvTypes = {KvType{"fp32", GGML_TYPE_F32, 4}, KvType{"fp16", GGML_TYPE_F16, 2},
+                                 KvType{"bf16", GGML_TYPE_BF16, 2}};
+
+std::optional<int64_t> MetadataNumber(const llama_model& model, const std::string& key) {
+  std::array<char, 64> text{};
+  const int32_t length = llama_model_meta_val_str(&model, key.c_str(), text.data(), text.size());
+  int64_t number = 0;
+  if (length <= 0 || std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc()) return {};
+  return number;
+}
+
+// Bytes of KV a token, near enough for a budget: layers that keep less than the first are counted like it.
+int64_t TokenBytes(const llama_model& model, int32_t element_bytes) {
+  std::array<char, 64> architecture{};
+  llama_model_meta_val_str(&model, "general.architecture", architecture.data(), architecture.size());
+  const std::string prefix = std::string(architecture.data()) + ".attention.";
+  const int64_t head = llama_model_n_embd(&model) / std::max(1, llama_model_n_head(&model));
+  const int64_t key = MetadataNumber(model, prefix + "key_length").value_or(head);
+  const int64_t value = MetadataNumber(model, prefix + "value_length").value_or(head);
+  return std::max<int64_t>(
+      1, int64_t{llama_model_n_layer(&model)} * llama_model_n_head_kv(&model) * (key + value) * element_bytes);
+}
+
+Status CheckOptions(const LlamaOptions& options) {
+  const auto in_range = [](int32_t value, int32_t most) { return value >= 1 && value <= most; };
+  if (!in_range(options.batch, kMaxBatch) || !in_range(options.micro_batch, kMaxBatch)) {
+    return Fail(ErrorCode::kInvalidArgument, "batches of {} and {} tokens: they must be 1 to {}", options.batch,
+                options.micro_batch, kMaxBatch);
+  }
+  if (options.context < 0 || options.kv_bytes < 0 || options.gpu_layers < -1) {
+    return Fail(ErrorCode::kInvalidArgument, "a negative context ({}), KV budget ({}) or number of layers ({})",
+                options.context, options.kv_bytes, options.gpu_layers);
+  }
+  return {};
+}
+
+Result<LlamaModelPtr> LoadModelFile(const std::string& path, const LlamaOptions& options) {
+  auto devices = LlamaDevices(options.target);
+  llama_model_params params = llama_model_default_params();
+  params.devices = devices.data();
+  params.n_gpu_layers = devices.size() > 1 ? (options.gpu_layers < 0 ? 9999 : options.gpu_layers) : 0;
+  auto progress = options.on_progress;
+  if (progress) {
+    params.progress_callback = [](float part, void* callback) {
+      (*static_cast<std::function<void(float)>*>(callback))(part);
+      return true;
+    };
+    params.progress_callback_user_data = &progress;
+  }
+  const LlamaComplaints complaints;
+  LlamaModelPtr model(llama_model_load_from_file(path.c_str(), params));
+  if (!model) return Fail(ErrorCode::kUnsupported, "llama.cpp cannot load {}: {}", path, complaints.text());
+  if (!llama_model_has_decoder(model.get()) || llama_model_has_encoder(model.get())) {
+    return Fail(ErrorCode::kUnsupported, "{} is no decoder: the llama.cpp engine serves only those", path);
+  }
+  return model;
+}
+
+}  // namespace
+
+Result<LoadedLlama> LoadLlama(const std::string& path, const LlamaOptions& options) {
+  if (auto valid = CheckOptions(options); !valid) return Forward(valid);
+  const auto* kv = std::ranges::find(kKvTypes, options.kv_dtype, &KvType::name);
+  if (kv == kKvTypes.end()) {
+    return Fail(ErrorCode::kInvalidArgument, "no KV type '{}' on llama.cpp: it has fp32, fp16, bf16", options.kv_dtype);
+  }
+  auto model = LoadModelFile(path, options);
+  if (!model) return Forward(model);
+  const int32_t trained = llama_model_n_ctx_train(model->get());
+  if (options.context > trained) {
+    return Fail(ErrorCode::kInvalidArgument, "a context of {} tokens: this model was trained for {}", options.context,
+                trained);
+  }
+
+  LoadedLlama out;
+  out.partial_copies = !llama_model_is_recurrent(model->get()) && !llama_model_is_hybrid(model->get());
+  const auto library_ids = static_cast<int32_t>(std::min<size_t>(llama_max_parallel_sequences(), 1 << 16));
+  out.ids = out.partial_copies ? library_ids : std::min(library_ids, kStates);
+  out.sequence_context = options.context > 0 ? options.context : trained;
+  const int64_t budget = options.kv_bytes > 0 ? options.kv_bytes : AvailableMemory() / 4;
+  const int64_t cells =
+      std::min({budget / TokenBytes(**model, kv->bytes), int64_t{out.sequence_context} * kUsefulSequences,
+                int64_t{std::numeric_limits<int32_t>::max() / 2}});
+  if (cells < 1) return Fail(ErrorCode::kResourceExhausted, "{} bytes for KV do not hold one token", budget);
+  out.sequence_context = static_cast<int32_t>(std::min<int64_t>(out.sequence_context, cells));
+
+  llama_context_params params = llama_context_default_params();
+  params.n_ctx = static_cast<uint32_t>(cells);
+  params.n_batch = static_cast<uint32_t>(options.batch);
+  params.n_ubatch = static_cast<uint32_t>(std::min(options.batch, options.micro_batch));
+  params.n_seq_max = static_cast<uint32_t>(out.ids);
+  params.n_threads = params.n_threads_batch = options.threads;
+  params.type_k = params.type_v = kv->type;
+  params.flash_attn_type = options.flash_attention ? LLAMA_FLASH_ATTN_TYPE_AUTO : LLAMA_FLASH_ATTN_TYPE_DISABLED;
+  params.kv_unified = true;  // a prefix is shared between sequences: they must live in one stream
+  params.swa_full = true;    // a cut or a copy may need keys that a sliding window has left behind
+  params.no_perf = true;
+  const LlamaComplaints complaints;
+  out.context.reset(llama_init_from_model(model->get(), params));
+  if (!out.context) {
+    return Fail(ErrorCode::kResourceExhausted, "llama.cpp cannot make a context of {} tokens for {}: {}", cells, path,
+                complaints.text());
+  }
+  out.model = std::move(*model);
+  return out;
+}
+
+}  // namespace inferflux::engine

@@ -1,0 +1,33 @@
+#include "parity/check.h"
+
+#include <array>
+
+#include "parity/generation_checks.h"
+#include "parity/kv_checks.h"
+#include "parity/sampling_checks.h"
+
+namespace inferflux::parity {
+
+std::span<const EngineCheck> EngineChecks() {
+  static constexpr std::array kChecks = {
+      EngineCheck{"prefill", CheckPrefill},        EngineCheck{"chunked prefill", CheckChunks},
+      EngineCheck{"decode", CheckDecode},          EngineCheck{"unified batch", CheckUnifiedBatch},
+      EngineCheck{"prefix copy", CheckPrefixCopy}, EngineCheck{"fork", CheckFork},
+      EngineCheck{"truncate", CheckTruncate},      EngineCheck{"refused steps", CheckRefusals},
+      EngineCheck{"samplers", CheckSamplers},      EngineCheck{"logprobs", CheckLogprobs},
+      EngineCheck{"greedy text", CheckGreedy},
+  };
+  return kChecks;
+}
+
+std::span<const GenerationCheck> GenerationChecks() {
+  static constexpr std::array kChecks = {
+      GenerationCheck{"many at once", CheckCrowd},
+      GenerationCheck{"stop strings", CheckStops},
+      GenerationCheck{"length limit", CheckLength},
+      GenerationCheck{"cancellation", CheckCancellation},
+  };
+  return kChecks;
+}
+
+}  // namespace inferflux::parity

@@ -1,0 +1,45 @@
+// Small steps on an engine, for whoever compares engines.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/inference_backend.h"
+
+namespace inferflux::parity {
+
+// A sequence that closes itself.
+class OwnSequence {
+ public:
+  OwnSequence(engine::InferenceBackend& engine, engine::SequenceId id) : engine_(&engine), id_(id) {}
+  ~OwnSequence() { Close(); }
+  OwnSequence(OwnSequence&& other) noexcept : engine_(other.engine_), id_(other.id_) { other.engine_ = nullptr; }
+  OwnSequence& operator=(OwnSequence&&) = delete;
+
+  engine::SequenceId id() const { return id_; }
+  void Close() {
+    if (engine_ != nullptr) static_cast<void>(engine_->Close(id_));
+    engine_ = nullptr;
+  }
+
+ private:
+  engine::InferenceBackend* engine_;
+  engine::SequenceId id_;
+};
+
+// An empty sequence: what was computed before is not looked for.
+Result<OwnSequence> OpenEmpty(engine::InferenceBackend& engine, uint64_t salt = 0);
+
+// `tokens` at the sequence's end, with an output of this kind after each of them.
+engine::BatchItem ItemOf(engine::SequenceId sequence, std::span<const TokenId> tokens, int32_t first_position);
+
+// Reserves room for every item and runs the step.
+Result<engine::StepResult> RunStep(engine::InferenceBackend& engine, const std::vector<engine::BatchItem>& items);
+
+// Feeds `tokens` to the sequence's end, `chunk` at a time, and returns the logits after each.
+Result<std::vector<std::vector<float>>> Feed(engine::InferenceBackend& engine, engine::SequenceId sequence,
+                                             std::span<const TokenId> tokens, size_t chunk);
+
+}  // namespace inferflux::parity

@@ -1,0 +1,187 @@
+#include "parity/generation_checks.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "parity/compare.h"
+
+namespace inferflux::parity {
+namespace {
+
+using scheduler::FinishReason;
+using scheduler::GenerationRequest;
+
+constexpr auto kPatience = std::chrono::seconds(120);
+
+struct Received {
+  std::string text;
+  std::vector<TokenId> tokens;  // the end token left out
+  scheduler::Finish finish;
+};
+
+// Blocks the calling thread until events come.
+class Reader {
+ public:
+  explicit Reader(std::shared_ptr<scheduler::TokenStream> stream) : stream_(std::move(stream)) {
+    stream_->SetNotify([this] {
+      const std::lock_guard lock(mutex_);
+      news_ = true;
+      arrived_.notify_one();
+    });
+  }
+  ~Reader() { stream_->SetNotify({}); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  // False where nothing has come for too long.
+  bool TakeOne(Received& received) {
+    while (true) {
+      if (auto event = stream_->TryPop()) {
+        received.text += event->text;
+        for (const auto& token : event->tokens) received.tokens.push_back(token.chosen.id);
+        if (event->finish) {
+          received.finish = *event->finish;
+          done_ = true;
+        }
+        return true;
+      }
+      std::unique_lock lock(mutex_);
+      if (!arrived_.wait_for(lock, kPatience, [&] { return news_; })) return false;
+      news_ = false;
+    }
+  }
+  bool done() const { return done_; }
+  void Cancel() { stream_->Cancel(); }
+
+ private:
+  std::shared_ptr<scheduler::TokenStream> stream_;
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  bool news_ = false;
+  bool done_ = false;
+};
+
+GenerationRequest Greedy(const Answer& answer) {
+  return {.prompt = answer.prompt,
+          .sampling = {.temperature = 0.0f},
+          .max_tokens = static_cast<int32_t>(answer.tokens.size())};
+}
+
+Result<std::unique_ptr<Reader>> Start(const Generations& subject, GenerationRequest request) {
+  auto stream = subject.scheduler.Submit(std::move(request));
+  if (!stream) return Forward(stream);
+  return std::make_unique<Reader>(std::move(*stream));
+}
+
+Result<Received> ReadAll(Reader& reader) {
+  Received received;
+  while (!reader.done()) {
+    if (!reader.TakeOne(received)) return Fail(ErrorCode::kUnavailable, "a generation has come to a standstill");
+  }
+  if (received.finish.reason == FinishReason::kError) return tl::make_unexpected(received.finish.error);
+  return received;
+}
+
+Result<Received> Generate(const Generations& subject, GenerationRequest request) {
+  auto reader = Start(subject, std::move(request));
+  if (!reader) return Forward(reader);
+  return ReadAll(**reader);
+}
+
+}  // namespace
+
+// All prompts at the same time, twice each: the same text as alone, up to near ties.
+Finding CheckCrowd(const Generations& subject) {
+  std::vector<std::unique_ptr<Reader>> readers;
+  std::vector<const Answer*> answers;
+  for (int copy = 0; copy < 2; ++copy) {
+    for (const Answer& answer : subject.oracle.answers) {
+      auto request = Greedy(answer);
+      request.top_logprobs = 0;  // tokens one by one
+      auto reader = Start(subject, std::move(request));
+      if (!reader) return Forward(reader);
+      readers.push_back(std::move(*reader));
+      answers.push_back(&answer);
+    }
+  }
+  GreedyComparison comparison(subject.bounds.tie);
+  for (size_t i = 0; i < readers.size(); ++i) {
+    auto received = ReadAll(*readers[i]);
+    if (!received) return Forward(received);
+    Answer expected = *answers[i];
+    // The end token is obeyed, and not reported.
+    if (received->finish.reason == FinishReason::kStop && received->tokens.size() + 1 == expected.tokens.size()) {
+      received->tokens.push_back(expected.tokens.back());
+    }
+    comparison.Add(expected, received->tokens);
+  }
+  auto finding = comparison.finding();
+  if (!finding) return finding;
+  return fmt::format("{} requests, {}", readers.size(), *finding);
+}
+
+// The end of a text that was just generated, as a stop string of the next: it stops before it.
+Finding CheckStops(const Generations& subject) {
+  const auto whole = Generate(subject, Greedy(subject.oracle.answers[0]));
+  if (!whole) return tl::make_unexpected(whole.error());
+  if (whole->text.size() < 2) return Fail(ErrorCode::kInternal, "a text of {} bytes cannot be cut", whole->text.size());
+  size_t half = whole->text.size() / 2;
+  while (half > 0 && (static_cast<unsigned char>(whole->text[half]) & 0xC0) == 0x80) --half;  // between two characters
+  const std::string stop = whole->text.substr(half);
+  const std::string expected = whole->text.substr(0, whole->text.find(stop));
+  auto request = Greedy(subject.oracle.answers[0]);
+  request.stop = {stop};
+  const auto stopped = Generate(subject, std::move(request));
+  if (!stopped) return tl::make_unexpected(stopped.error());
+  if (stopped->text != expected || stopped->finish.reason != FinishReason::kStop) {
+    return Fail(ErrorCode::kInternal, "with the stop string '{}' the text was '{}', not '{}'", stop, stopped->text,
+                expected);
+  }
+  return fmt::format("{} of {} bytes", expected.size(), whole->text.size());
+}
+
+Finding CheckLength(const Generations& subject) {
+  constexpr int32_t kTokens = 9;
+  GenerationRequest request = Greedy(subject.oracle.answers[1]);
+  request.max_tokens = kTokens;
+  request.ignore_eos = true;
+  const auto received = Generate(subject, std::move(request));
+  if (!received) return tl::make_unexpected(received.error());
+  if (received->finish.reason != FinishReason::kLength || received->finish.usage.completion_tokens != kTokens) {
+    return Fail(ErrorCode::kInternal, "{} tokens were asked for, and {} came", kTokens,
+                received->finish.usage.completion_tokens);
+  }
+  return fmt::format("{} tokens, past the end token", kTokens);
+}
+
+// The client goes away in the midst: the sequence ends, and its room is free.
+Finding CheckCancellation(const Generations& subject) {
+  GenerationRequest request = Greedy(subject.oracle.answers[2]);
+  request.max_tokens = 64;
+  request.ignore_eos = true;
+  request.top_logprobs = 0;  // an event a token
+  auto reader = Start(subject, std::move(request));
+  if (!reader) return Forward(reader);
+  Received received;
+  if (!(*reader)->TakeOne(received)) return Fail(ErrorCode::kUnavailable, "no token came");
+  (*reader)->Cancel();
+  while (!(*reader)->done()) {
+    if (!(*reader)->TakeOne(received)) return Fail(ErrorCode::kUnavailable, "a cancelled generation does not end");
+  }
+  if (received.finish.reason != FinishReason::kCancelled) {
+    return Fail(ErrorCode::kInternal, "a cancelled generation ended for another reason");
+  }
+  // The last event is there before the step ends, which then publishes what is free.
+  if (auto after = Generate(subject, Greedy(subject.oracle.answers[0])); !after) return Forward(after);
+  const auto stats = subject.scheduler.stats();
+  if (stats.running > 1 || stats.queued != 0) {
+    return Fail(ErrorCode::kInternal, "{} sequences run on after all have ended", stats.running);
+  }
+  return fmt::format("after {} tokens", received.finish.usage.completion_tokens);
+}
+
+}  // namespace inferflux::parity

@@ -1,0 +1,32 @@
+// What the reference engine says, in float32 with a float32 KV: what everybody else is compared with.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/token_id.h"
+#include "engine/inference_backend.h"
+#include "routing/load_text.h"
+
+namespace inferflux::parity {
+
+using Logits = std::vector<float>;  // [vocab]
+
+struct Answer {
+  std::vector<TokenId> prompt;
+  std::vector<TokenId> tokens;  // chosen greedily; the end token included, where it came
+  std::vector<float> gaps;      // [token] between the best logit and the second
+};
+
+struct Oracle {
+  std::vector<TokenId> tokens;  // a text to be computed in many ways
+  std::vector<Logits> logits;   // [position] after each of them
+  std::vector<Answer> answers;
+};
+
+// Runs the prompts on `reference`.
+Result<Oracle> AskOracle(engine::InferenceBackend& reference, const routing::ModelText& text);
+
+}  // namespace inferflux::parity

@@ -1,0 +1,17 @@
+#include "routing/llama_engines.h"
+#include "routing/llama_targets.h"
+
+namespace inferflux::routing {
+
+std::vector<EngineEntry> LlamaEngines(const ThreadPool&) {
+  std::vector<EngineEntry> out;
+  for (const Target target : kLlamaTargets) {
+    out.push_back({.target = target,
+                   .provider = Provider::kLlamaCpp,
+                   .make = {},
+                   .why_absent = "this build has no llama.cpp (scripts/install-llama-cpp, then build again)"});
+  }
+  return out;
+}
+
+}  // namespace inferflux::routing

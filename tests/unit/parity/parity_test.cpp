@@ -1,0 +1,138 @@
+// The model that ships, on every engine of this build; and that the suite sees what it is there to see: engines that
+// are broken in one way each.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+
+#include "base/thread_pool.h"
+#include "parity/compare.h"
+#include "parity/run_parity.h"
+#include "routing/built_in_engines.h"
+
+namespace inferflux::parity {
+namespace {
+
+const std::string kModel = std::string(INFERFLUX_SOURCE_DIR) + "/models/tiny/inferflux-tiny.gguf";
+
+TEST(Parity, EveryEngineOfThisBuildGivesWhatTheReferenceGives) {
+  ThreadPool pool(2);
+  const auto engines = routing::BuiltInEngines(pool);
+  const auto model = PrepareParity(engines, kModel);
+  ASSERT_TRUE(model) << model.error().message;
+  const auto rows = RunParity(engines, *model, [](const ParityRow&) {});
+  size_t present = 0;
+  for (const auto& engine : engines) present += engine.make ? 1 : 0;
+  // load, engine checks, room, generation checks
+  EXPECT_EQ(rows.size(), present * (EngineChecks().size() + GenerationChecks().size() + 2));
+  for (const ParityRow& row : rows) {
+    EXPECT_TRUE(row.outcome == Outcome::kSame)
+        << row.backend << " (" << row.provider << "), " << row.check << ": " << row.detail;
+  }
+}
+
+// Passes everything on, but for what a test breaks.
+class BrokenEngine : public engine::InferenceBackend {
+ public:
+  struct Faults {
+    float noise = 0.0f;           // on every logit
+    bool keeps_the_tail = false;  // forgets to truncate, and says that it has
+    bool first_of_ties = false;   // samples the lowest id instead of the best
+    bool mixes_rows = false;      // gives the first sequence's logits to all
+  };
+
+  BrokenEngine(std::unique_ptr<engine::InferenceBackend> engine, const Faults& faults)
+      : engine_(std::move(engine)), faults_(faults) {}
+
+  const engine::EngineInfo& info() const override { return engine_->info(); }
+  Result<engine::PrefixMatch> Open(std::span<const TokenId> tokens, uint64_t salt) override {
+    return engine_->Open(tokens, salt);
+  }
+  Result<engine::SequenceId> Fork(engine::SequenceId id) override { return engine_->Fork(id); }
+  Status Reserve(engine::SequenceId id, int32_t tokens) override { return engine_->Reserve(id, tokens); }
+  Status Truncate(engine::SequenceId id, int32_t length) override {
+    if (faults_.keeps_the_tail && length > 0) return {};
+    return engine_->Truncate(id, length);
+  }
+  Status Close(engine::SequenceId id) override { return engine_->Close(id); }
+  Result<int32_t> Length(engine::SequenceId id) const override { return engine_->Length(id); }
+  engine::KvUsage usage() const override { return engine_->usage(); }
+
+  Result<engine::StepResult> ExecuteUnifiedBatch(const engine::UnifiedBatch& batch) override {
+    auto result = engine_->ExecuteUnifiedBatch(batch);
+    if (!result) return result;
+    for (auto& item : result->items) {
+      for (auto& output : item) {
+        float sign = faults_.noise;
+        for (float& logit : output.logits) logit += sign = -sign;
+        if (faults_.first_of_ties && output.logits.empty()) output.token = 0;
+      }
+    }
+    if (faults_.mixes_rows && result->items.size() > 1) result->items.back() = result->items.front();
+    return result;
+  }
+
+ private:
+  std::unique_ptr<engine::InferenceBackend> engine_;
+  Faults faults_;
+};
+
+struct Fault {
+  const char* name;
+  BrokenEngine::Faults faults;
+  const char* check;  // that has to see it
+};
+
+class Breakage : public ::testing::TestWithParam<Fault> {};
+
+TEST_P(Breakage, IsSeen) {
+  ThreadPool pool(1);
+  auto engines = routing::BuiltInEngines(pool);
+  static const auto model = PrepareParity(engines, kModel);
+  ASSERT_TRUE(model) << model.error().message;
+  // The first engine that is not the oracle itself, broken.
+  const auto subject =
+      std::ranges::find_if(engines, [](const auto& e) { return e.target != routing::Target::kReference && e.make; });
+  ASSERT_NE(subject, engines.end());
+  routing::EngineEntry broken = *subject;
+  broken.make = [make = subject->make](const routing::EngineRequest& request) {
+    auto engine = make(request);
+    return Result<std::unique_ptr<engine::InferenceBackend>>(
+        std::make_unique<BrokenEngine>(std::move(*engine), GetParam().faults));
+  };
+  const auto rows = RunParity(std::span(&broken, 1), *model, [](const ParityRow&) {});
+  EXPECT_FALSE(Passed(rows));
+  bool seen = false;
+  for (const ParityRow& row : rows) {
+    seen = seen || (row.check == GetParam().check && row.outcome == Outcome::kDifferent);
+  }
+  EXPECT_TRUE(seen) << GetParam().check;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Breakage,
+                         ::testing::Values(Fault{"Noise", {.noise = 0.2f}, "prefill"},
+                                           Fault{"Tail", {.keeps_the_tail = true}, "truncate"},
+                                           Fault{"Sampler", {.first_of_ties = true}, "samplers"},
+                                           Fault{"Rows", {.mixes_rows = true}, "unified batch"}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Parity, OnlyANearTieExcusesAnotherToken) {
+  const Answer expected{.prompt = {1}, .tokens = std::vector<TokenId>(100, 5), .gaps = std::vector<float>(100, 1.0f)};
+  Answer near = expected;
+  near.gaps[60] = 0.01f;
+  std::vector<TokenId> said = expected.tokens;
+  said[60] = 6;
+  GreedyComparison tie(0.1), difference(0.1);
+  tie.Add(near, said);
+  EXPECT_TRUE(tie.finding()) << tie.finding().error().message;
+  difference.Add(expected, said);
+  EXPECT_FALSE(difference.finding());
+  GreedyComparison many(0.1);
+  near.gaps[10] = 0.01f;
+  said[10] = 6;
+  many.Add(near, said);
+  EXPECT_FALSE(many.finding()) << "1 tie in 11 positions is more than 2%";
+}
+
+}  // namespace
+}  // namespace inferflux::parity
