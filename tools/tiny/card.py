@@ -38,16 +38,17 @@ tied embeddings, RoPE base {rope_base:.0f}, context {context} (trained on texts 
 Greedy answers of the shipped BF16 weights; phrasings that were never trained and, where the task has values, values that were never
 trained. {count} questions a task at most (fewer for the rare ones); a question is right or wrong by a fixed rule (`tools/tiny/data/judge.py`).
 Turns come as the data maker mixes them: alone and within conversations of up to ten turns, with and without a system prompt. The aim was
-95% a task; where a score is below, the training time was over first. `tool_call` needs the exact call: with the usual names of
-tools and arguments it mostly succeeds, an unusual name among the offered ones is often missed.
+95% a task; where a score is below, the training time was over first.
 
 {scores}
 
 ## How it was trained
-`tools/tiny/train.sh`, seed {seed}; Muon and AdamW, bf16 autocast on the CPU, about 3,000 tokens a step, learning rate level and then falling to zero over
-the last 40% of the time. The two-core machine was shared with compilers for the whole time, and the run was resumed from its checkpoint
-when the data's mix was improved, which was done with an eye on held-out scores a task (other questions, the same lists of phrasings).
-So a run of the same command today gives other weights than these; `tools/tiny/README.md` says how to repeat it.
+The steps of `tools/tiny/train.sh`, seed {seed}; Muon and AdamW, bf16 autocast on the CPU, learning rate level and then falling to zero. The
+two-core machine was shared with compilers for the whole time, and the model was trained in two parts: about 3,000 tokens a step until the
+rate was at zero, then, with wider phrasings and the data's mix weighed towards what it knew least, on from there with the rate at its peak again,
+about 6,000 tokens a step and the last 30% of the time for the fall. The mix was changed with an eye on held-out scores a task (other
+questions, the same lists of held-out phrasings). So one run of `train.sh` today gives other weights than these; `tools/tiny/README.md` says
+how to make them. The draft is of the first part alone.
 
 {training}
 """
