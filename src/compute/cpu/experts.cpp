@@ -1,26 +1,16 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 
 #include "compute/cpu/cpu_backend.h"
+#include "compute/host/experts.h"
 
 namespace inferflux::compute {
 
 Result<Cpu::Experts> Cpu::LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts) {
-  if (parts.empty()) return Fail(ErrorCode::kInvalidArgument, "a mixture of no experts");
-  Experts experts;
-  for (const auto& expert : parts) {
-    auto matrix = LoadMatrix(context, expert);
-    if (!matrix) return Forward(matrix);
-    experts.push_back(std::move(*matrix));
-  }
-  return experts;
+  return host::LoadExperts<Cpu>(context, parts);
 }
 
-std::string Cpu::DescribeExperts(const Experts& experts) {
-  return fmt::format("{} experts, each {}", experts.size(), Describe(experts.front()));
-}
+std::string Cpu::DescribeExperts(const Experts& experts) { return host::DescribeExperts<Cpu>(experts); }
 
 // Expert by expert: the lines that one was chosen for share a product, since a row's result does not depend on the
 // others.

@@ -1,23 +1,15 @@
 #include <algorithm>
 
 #include "compute/reference/reference_backend.h"
+#include "compute/host/experts.h"
 
 namespace inferflux::compute {
 
 Result<Reference::Experts> Reference::LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts) {
-  if (parts.empty()) return Fail(ErrorCode::kInvalidArgument, "a mixture of no experts");
-  Experts experts;
-  for (const auto& expert : parts) {
-    auto matrix = LoadMatrix(context, expert);
-    if (!matrix) return Forward(matrix);
-    experts.push_back(std::move(*matrix));
-  }
-  return experts;
+  return host::LoadExperts<Reference>(context, parts);
 }
 
-std::string Reference::DescribeExperts(const Experts& experts) {
-  return fmt::format("{} experts, each {}", experts.size(), Describe(experts.front()));
-}
+std::string Reference::DescribeExperts(const Experts& experts) { return host::DescribeExperts<Reference>(experts); }
 
 host::Buffer Reference::ExpertMatMul(Context& context, View x, const Experts& experts, const Routing& routing) {
   Buffer out = context.arena.Allocate(routing.lines(), experts.front().rows);
