@@ -86,7 +86,7 @@ TEST_P(WeightParity, CpuStaysWithinItsBound) {
     worst = std::max(worst, error);
     total += error;
   }
-  fmt::print("| {} | {} | {:.1e} | {:.1e} | {:.0e} |\n", GetParam().weights, GetParam().kv,
+  fmt::print("| {} | {} | {:.1e} | {:.1e} | {} |\n", GetParam().weights, GetParam().kv,
              total / static_cast<double>(actual.size()), worst, GetParam().bound);
   EXPECT_LT(worst, GetParam().bound);
 }
@@ -95,9 +95,9 @@ INSTANTIATE_TEST_SUITE_P(Types, WeightParity,
                          ::testing::Values(Case{"F32", "fp32", 1e-4}, Case{"BF16", "fp32", 1e-4},
                                            Case{"F16", "fp32", 1e-4}, Case{"F32", "fp16", 5e-3},
                                            Case{"F32", "bf16", 3e-2}, Case{"F32", "int8", 3e-2},
-                                           Case{"F32", "fp8", 0.15}, Case{"Q8_0", "fp32", 0.15},
-                                           Case{"Q4_0", "fp32", 0.15}, Case{"Q4_K_M", "fp32", 0.15},
-                                           Case{"Q5_K_M", "fp32", 0.15}, Case{"Q6_K", "fp32", 0.15}),
+                                           Case{"F32", "fp8", 0.15}, Case{"Q8_0", "fp32", 0.25},
+                                           Case{"Q4_0", "fp32", 0.25}, Case{"Q4_K_M", "fp32", 0.25},
+                                           Case{"Q5_K_M", "fp32", 0.25}, Case{"Q6_K", "fp32", 0.25}),
                          [](const auto& info) { return fmt::format("{}_{}", info.param.weights, info.param.kv); });
 
 }  // namespace
