@@ -76,7 +76,8 @@ concept PagedKv =
       { B::template CreateKvCache<E>(context, shape) } -> std::same_as<Result<typename B::template KvCache<E>>>;
       // k and v: [rows, kv_heads * head_dim], stored at each row's position in its sequence's blocks.
       { B::template Append<E>(context, cache, index, view, view, batch) } -> std::same_as<void>;
-      // q: [rows, heads * head_dim]; each row attends to the positions up to its own. Yields [rows, heads * head_dim].
+      // q: [rows, heads * head_dim]; each row attends to the positions up to its own, or to its whole sequence where the
+      // attention is not causal. Yields [rows, heads * head_dim].
       { B::template Attend<E>(context, view, filled, index, batch, attention) } -> std::same_as<typename B::Buffer>;
       { B::template CopyBlock<E>(context, cache, index, index) } -> std::same_as<void>;  // (from, to), every layer
     };

@@ -63,6 +63,7 @@ struct AttentionParams {
   float scale = 1.0f;    // multiplies q.k
   int32_t window = 0;    // 0: a token sees everything before it; n: itself and the n-1 tokens before it
   float softcap = 0.0f;  // 0: none; c: scores become c * tanh(score / c)
+  bool causal = true;    // false: a token sees its whole sequence, which is in the step as a whole
 };
 
 // The KV of one model on one device: `blocks` blocks of `block_size` tokens for each layer.

@@ -13,6 +13,7 @@
 #include "base/token_id.h"
 #include "engine/sequence.h"
 #include "engine/unified_batch.h"
+#include "model/pooling.h"
 
 namespace inferflux::engine {
 
@@ -27,6 +28,11 @@ struct EngineInfo {
   int64_t kv_tokens = 0;        // tokens that the whole KV budget holds
   int32_t max_sequences = 0;    // live at once
   bool batch_invariant = false;
+  // false: an encoder. It keeps no KV and generates nothing: a sequence's length stays 0, and what is fed to it is fed as a
+  // whole, in one step.
+  bool causal = true;
+  int32_t hidden = 0;            // values of a kHidden output; 0: the engine has no such outputs
+  model::PoolingConfig pooling;  // how a text's hidden states become its embedding
   std::vector<std::string> plan;  // one line a product: which kernel runs it; logged at debug level
 };
 
@@ -71,7 +77,8 @@ class InferenceBackend {
 
   // --- steps ---
 
-  // Runs the step; room must have been reserved. On an error no sequence has grown: the step can be tried again.
+  // Runs the step; room must have been reserved. On an error no sequence has grown: the step can be tried again. Hidden states
+  // are those behind the model's last norm.
   virtual Result<StepResult> ExecuteUnifiedBatch(const UnifiedBatch& batch) = 0;
 };
 

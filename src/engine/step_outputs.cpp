@@ -14,6 +14,10 @@ StepResult MakeOutputs(SequenceTokens tokens_of, const UnifiedBatch& batch, std:
     const std::span<const TokenId> tokens = tokens_of(item.sequence);
     std::optional<float> mirostat_mu;  // of the draw before: a guess that is right goes on from there
     for (const auto& output : item.outputs) {
+      if (output.kind == OutputSpec::Kind::kHidden) {
+        result.items[i].emplace_back();
+        continue;
+      }
       const auto values = logits.subspan(row++ * static_cast<size_t>(vocab_size), static_cast<size_t>(vocab_size));
       if (output.kind == OutputSpec::Kind::kLogits) {
         result.items[i].push_back({.logits = {values.begin(), values.end()}});

@@ -14,7 +14,7 @@
 namespace inferflux::engine {
 
 struct OutputSpec {
-  enum class Kind { kSample, kLogits };
+  enum class Kind { kSample, kLogits, kHidden };
 
   int32_t token_index = 0;  // of the item's tokens: the output follows this token
   Kind kind = Kind::kSample;
@@ -52,6 +52,7 @@ struct OutputResult {
   LogprobEntry chosen;            // kSample with top_logprobs
   std::vector<LogprobEntry> top;  // likeliest first
   std::vector<float> logits;      // kLogits: [vocab_size]
+  std::vector<float> hidden;      // kHidden: [hidden]
 };
 
 struct StepResult {

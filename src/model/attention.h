@@ -1,4 +1,4 @@
-// The attention of a decoder layer: its weights, and what it computes.
+// The attention of a layer: its weights, and what it computes.
 #pragma once
 
 #include <optional>
@@ -87,21 +87,23 @@ compute::Buffer<B> Attention(typename B::Context& context, const ModelConfig& co
                                         .head_dim = config.head_dim,
                                         .scale = config.attention_scale,
                                         .window = kind.window,
-                                        .softcap = config.attention_softcap};
+                                        .softcap = config.attention_softcap,
+                                        .causal = config.causal};
+  const int32_t slot = config.causal ? layer : 0;
 
   const auto qkv = weights.qkv(context, x);
   const auto q = WithPositions<B>(context, config, B::Columns(qkv, 0, q_width), weights.q_norm, step, kind.rope,
                                   config.heads);
   const auto k = WithPositions<B>(context, config, B::Columns(qkv, q_width, kv_width), weights.k_norm, step, kind.rope,
                                   config.kv_heads);
-  B::template Append<Kv>(context, cache, layer, k, B::Columns(qkv, q_width + kv_width, kv_width), step.batch);
+  B::template Append<Kv>(context, cache, slot, k, B::Columns(qkv, q_width + kv_width, kv_width), step.batch);
   if constexpr (compute::AttentionSinks<B, Kv>) {
     if (weights.sinks) {
-      return weights.output(context, B::template AttendWithSinks<Kv>(context, q, cache, layer, step.batch, params,
+      return weights.output(context, B::template AttendWithSinks<Kv>(context, q, cache, slot, step.batch, params,
                                                                      *weights.sinks));
     }
   }
-  return weights.output(context, B::template Attend<Kv>(context, q, cache, layer, step.batch, params));
+  return weights.output(context, B::template Attend<Kv>(context, q, cache, slot, step.batch, params));
 }
 
 }  // namespace inferflux::model

@@ -1,7 +1,8 @@
-// The one decoder layer. Every family, every backend and every KV type runs through here.
+// The one layer. Every family, every backend and every KV type runs through here.
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "model/attention.h"
 #include "model/feed_forward.h"
@@ -19,7 +20,7 @@ struct LayerWeights {
   std::unique_ptr<FeedForward<B>> feed_forward;
 };
 
-// x + scale * output_norm(f(input_norm(x))).
+// residual_norm(x + scale * output_norm(f(input_norm(x)))).
 template <compute::Backend B, class F>
 compute::Buffer<B> Residual(typename B::Context& context, const ModelConfig& config, const SubLayerNorms<B>& norms,
                             compute::View<B> x, F f) {
@@ -28,10 +29,12 @@ compute::Buffer<B> Residual(typename B::Context& context, const ModelConfig& con
   y = f(y);
   if (norms.output) y = (*norms.output)(context, y);
   if (config.residual_scale != 1.0f) y = B::Scale(context, y, config.residual_scale);
-  return B::Add(context, x, y);
+  auto sum = B::Add(context, x, y);
+  return norms.residual ? (*norms.residual)(context, sum) : std::move(sum);
 }
 
-// x: [rows, hidden] to [rows, hidden]. The rows' keys and values are appended to the cache.
+// x: [rows, hidden] to [rows, hidden]. The rows' keys and values are appended to the cache: an encoder's has one layer,
+// since nobody reads them afterwards.
 template <compute::Backend B, class Kv>
   requires compute::PagedKv<B, Kv>
 compute::Buffer<B> LayerForward(typename B::Context& context, const ModelConfig& config, const LayerWeights<B>& weights,

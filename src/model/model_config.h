@@ -1,4 +1,4 @@
-// What a decoder-only model is, whatever file it came from. A family's file (families/) fills it from metadata; the one
+// What a model is, a decoder or an encoder, whatever file it came from. A family's file (families/) fills it from metadata; the one
 // forward pass (layer_forward.h) reads it. Knobs are named after what they do, never after a family.
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compute/params.h"
+#include "model/pooling.h"
 
 namespace inferflux::model {
 
@@ -45,16 +46,24 @@ struct ModelConfig {
 
   std::vector<LayerKind> layer_kinds;  // [layers]
 
+  // false: an encoder. Tokens see what follows them too, nothing is kept of a sequence, and there are no logits.
+  bool causal = true;
+  PoolingConfig pooling;
+
   // --- positions ---
   compute::RopeStyle rope_style = compute::RopeStyle::kHalves;
   std::vector<compute::RopeSpec> ropes;
   bool learned_positions = false;  // a table of [context, hidden] is added to the embedding
+  bool token_types = false;        // the first row of a table of them is added to the embedding: all text is of one type
 
   // --- norms ---
   float norm_epsilon = 1e-5f;
   bool layer_norm = false;    // LayerNorm with bias, in RMSNorm's place
   bool input_norms = true;    // before attention and before the feed-forward network
   bool output_norms = false;  // after them, before the residual is added
+  bool residual_norms = false;   // after them, of the sum
+  bool embedding_norm = false;   // of what the layers begin with
+  bool final_norm = true;        // of what the last layer yields
   std::string feed_forward_norm = "ffn_norm";  // the tensor of the norm before the feed-forward network
   QkNorm qk_norm = QkNorm::kNone;
 

@@ -28,7 +28,7 @@ class ModelRunner {
     if (config.logit_softcap != 0.0f && !compute::SoftCaps<B>) return MissingConcept<B>(config, "SoftCaps");
     auto weights = LoadWeights<B>(context, config, *source);
     if (!weights) return Forward(weights);
-    auto cache = B::template CreateKvCache<Kv>(context, {.layers = config.layers,
+    auto cache = B::template CreateKvCache<Kv>(context, {.layers = config.causal ? config.layers : 1,
                                                          .kv_heads = config.kv_heads,
                                                          .head_dim = config.head_dim,
                                                          .blocks = blocks,
@@ -37,9 +37,17 @@ class ModelRunner {
     return ModelRunner(context, std::move(config), std::move(source), std::move(*weights), std::move(*cache));
   }
 
-  // Runs the step's tokens through all layers, keeps their KV, and yields the logits that follow the rows asked for:
-  // [output_rows.size(), vocab_size]. The geometry must be valid: ids, positions and blocks in range.
+  // Runs the step's tokens through all layers, keeps their KV, and yields the hidden states of the rows asked for, ready
+  // for Logits: [output_rows.size(), hidden]. The geometry must be valid: ids, positions and blocks in range; the sequences
+  // of an encoder are in it as a whole.
   compute::Buffer<B> Step(const compute::StepGeometry& geometry, std::span<const int32_t> output_rows);
+
+  // hidden: [rows, hidden] to the logits that follow them, [rows, vocab_size]. Only where the model is causal.
+  compute::Buffer<B> Logits(compute::View<B> hidden);
+
+  compute::Buffer<B> GatherRows(compute::View<B> x, std::span<const int32_t> rows) {
+    return B::GatherRows(*context_, x, rows);
+  }
 
   void CopyBlock(int32_t from, int32_t to) { B::template CopyBlock<Kv>(*context_, cache_, from, to); }
   std::vector<float> Read(compute::View<B> x) { return B::Read(*context_, x); }
@@ -51,7 +59,6 @@ class ModelRunner {
 
  private:
   compute::Buffer<B> Embed(const compute::StepGeometry& geometry, const StepInputs<B>& step);
-  compute::Buffer<B> Logits(compute::View<B> x);
 
   ModelRunner(typename B::Context& context, ModelConfig config, std::shared_ptr<const ModelSource> source,
               ModelWeights<B> weights, typename B::template KvCache<Kv> cache)
@@ -80,7 +87,8 @@ compute::Buffer<B> ModelRunner<B, Kv>::Step(const compute::StepGeometry& geometr
   for (int32_t i = 0; i < config_.layers; ++i) {
     x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], x, step, cache_, i);
   }
-  return Logits(B::GatherRows(*context_, x, output_rows));
+  x = B::GatherRows(*context_, x, output_rows);
+  return weights_.output_norm ? (*weights_.output_norm)(*context_, x) : std::move(x);
 }
 
 template <compute::Backend B, class Kv>
@@ -93,13 +101,15 @@ compute::Buffer<B> ModelRunner<B, Kv>::Embed(const compute::StepGeometry& geomet
     places.tokens.assign(geometry.positions.begin(), geometry.positions.end());
     x = B::Add(*context_, x, B::Embed(*context_, *weights_.positions, B::LoadBatch(*context_, places)));
   }
+  if (weights_.token_type) x = B::AddBias(*context_, x, *weights_.token_type);
+  if (weights_.embedding_norm) x = (*weights_.embedding_norm)(*context_, x);
   return x;
 }
 
 template <compute::Backend B, class Kv>
   requires compute::PagedKv<B, Kv>
-compute::Buffer<B> ModelRunner<B, Kv>::Logits(compute::View<B> x) {
-  auto logits = weights_.output(*context_, weights_.output_norm(*context_, x));
+compute::Buffer<B> ModelRunner<B, Kv>::Logits(compute::View<B> hidden) {
+  auto logits = (*weights_.output)(*context_, hidden);
   if (config_.logit_scale != 1.0f) logits = B::Scale(*context_, logits, config_.logit_scale);
   if constexpr (compute::SoftCaps<B>) {
     if (config_.logit_softcap != 0.0f) logits = B::SoftCap(*context_, logits, config_.logit_softcap);
@@ -118,7 +128,7 @@ std::vector<std::string> ModelRunner<B, Kv>::Plan() const {
     lines.push_back(prefix + "attention_out: " + layer.attention.output.Describe());
     for (const std::string& line : layer.feed_forward->Describe()) lines.push_back(prefix + line);
   }
-  lines.push_back("output: " + weights_.output.Describe());
+  if (weights_.output) lines.push_back("output: " + weights_.output->Describe());
   return lines;
 }
 

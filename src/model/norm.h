@@ -30,11 +30,12 @@ class Norm {
   float epsilon_;
 };
 
-// The norms on both sides of a sub-layer; most models have the first only.
+// The norms around a sub-layer; most models have the first only.
 template <compute::Backend B>
 struct SubLayerNorms {
   std::optional<Norm<B>> input;
   std::optional<Norm<B>> output;
+  std::optional<Norm<B>> residual;  // of the sum of the sub-layer's input and output
 };
 
 }  // namespace inferflux::model

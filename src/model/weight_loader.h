@@ -30,6 +30,13 @@ struct WeightPart {
 
 enum class BiasRule { kWhereFound, kRequired };
 
+// The tensors of the norms around a sub-layer.
+struct NormNames {
+  std::string input;
+  std::string output;
+  std::string residual;
+};
+
 template <compute::Backend B>
 class WeightLoader {
  public:
@@ -50,6 +57,8 @@ class WeightLoader {
   }
 
   Result<compute::Buffer<B>> LoadVector(const std::string& name, int64_t size) const;
+  // Of a matrix with any number of rows: [1, cols].
+  Result<compute::Buffer<B>> LoadFirstRow(const std::string& name, int64_t cols) const;
   Result<typename B::Table> LoadTable(const std::string& name, int64_t rows, int64_t cols) const;
 
   // The model's kind of norm, of NAME.weight and, for LayerNorm, NAME.bias.
@@ -57,7 +66,7 @@ class WeightLoader {
   // Always an RMSNorm.
   Result<Norm<B>> LoadRmsNorm(const std::string& name, int64_t size) const;
   // The norms of a sub-layer, where the model has them.
-  Result<SubLayerNorms<B>> LoadSubLayerNorms(const std::string& input, const std::string& output) const;
+  Result<SubLayerNorms<B>> LoadSubLayerNorms(const NormNames& names) const;
 
   // The parts are stacked along their outputs. All of them have a bias or none has.
   Result<Linear<B>> LoadLinear(const std::vector<WeightPart>& parts, int64_t inputs,
@@ -84,6 +93,14 @@ Result<compute::Buffer<B>> WeightLoader<B>::LoadVector(const std::string& name, 
   auto values = source_.Vector(Use(name), size);
   if (!values) return Forward(values);
   return B::LoadVector(context_, *values);
+}
+
+template <compute::Backend B>
+Result<compute::Buffer<B>> WeightLoader<B>::LoadFirstRow(const std::string& name, int64_t cols) const {
+  const compute::HostMatrix* found = source_.Find(name);
+  auto values = source_.Values(Use(name), found == nullptr ? 1 : found->rows, cols);
+  if (!values) return Forward(values);
+  return B::LoadVector(context_, std::span(*values).first(static_cast<size_t>(cols)));
 }
 
 template <compute::Backend B>
@@ -115,19 +132,18 @@ Result<Norm<B>> WeightLoader<B>::LoadRmsNorm(const std::string& name, int64_t si
 }
 
 template <compute::Backend B>
-Result<SubLayerNorms<B>> WeightLoader<B>::LoadSubLayerNorms(const std::string& input,
-                                                               const std::string& output) const {
+Result<SubLayerNorms<B>> WeightLoader<B>::LoadSubLayerNorms(const NormNames& names) const {
   SubLayerNorms<B> norms;
-  if (config_.input_norms) {
-    auto norm = LoadNorm(input, config_.hidden);
+  const auto load = [&](bool wanted, const std::string& name, std::optional<Norm<B>>& into) -> Status {
+    if (!wanted) return {};
+    auto norm = LoadNorm(name, config_.hidden);
     if (!norm) return Forward(norm);
-    norms.input = std::move(*norm);
-  }
-  if (config_.output_norms) {
-    auto norm = LoadNorm(output, config_.hidden);
-    if (!norm) return Forward(norm);
-    norms.output = std::move(*norm);
-  }
+    into = std::move(*norm);
+    return {};
+  };
+  if (auto loaded = load(config_.input_norms, names.input, norms.input); !loaded) return Forward(loaded);
+  if (auto loaded = load(config_.output_norms, names.output, norms.output); !loaded) return Forward(loaded);
+  if (auto loaded = load(config_.residual_norms, names.residual, norms.residual); !loaded) return Forward(loaded);
   return norms;
 }
 

@@ -17,10 +17,12 @@ namespace inferflux::model {
 template <compute::Backend B>
 struct ModelWeights {
   typename B::Table embedding;
-  std::optional<typename B::Table> positions;  // [context, hidden], where positions are learned
+  std::optional<typename B::Table> positions;       // [context, hidden], where positions are learned
+  std::optional<compute::Buffer<B>> token_type;     // [1, hidden], where tokens have one
+  std::optional<Norm<B>> embedding_norm;
   std::vector<LayerWeights<B>> layers;
-  Norm<B> output_norm;
-  Linear<B> output;  // the embedding itself where the file has no output tensor
+  std::optional<Norm<B>> output_norm;
+  std::optional<Linear<B>> output;  // the embedding itself where the file has no output tensor; encoders have none
 };
 
 template <class Network, compute::Backend B>
@@ -52,11 +54,13 @@ Result<std::unique_ptr<FeedForward<B>>> LoadFeedForward(const WeightLoader<B>& l
 template <compute::Backend B>
 Result<LayerWeights<B>> LoadLayer(const WeightLoader<B>& loader, int32_t layer) {
   const std::string prefix = "blk." + std::to_string(layer) + ".";
-  auto attention_norms = loader.LoadSubLayerNorms(prefix + "attn_norm", prefix + "post_attention_norm");
+  auto attention_norms = loader.LoadSubLayerNorms(
+      {prefix + "attn_norm", prefix + "post_attention_norm", prefix + "attn_output_norm"});
   if (!attention_norms) return Forward(attention_norms);
   auto attention = LoadAttention<B>(loader, prefix);
   if (!attention) return Forward(attention);
-  auto norms = loader.LoadSubLayerNorms(prefix + loader.config().feed_forward_norm, prefix + "post_ffw_norm");
+  auto norms = loader.LoadSubLayerNorms(
+      {prefix + loader.config().feed_forward_norm, prefix + "post_ffw_norm", prefix + "layer_output_norm"});
   if (!norms) return Forward(norms);
   auto feed_forward = LoadFeedForward<B>(loader, prefix);
   if (!feed_forward) return Forward(feed_forward);
@@ -64,33 +68,61 @@ Result<LayerWeights<B>> LoadLayer(const WeightLoader<B>& loader, int32_t layer) 
                          std::move(*feed_forward)};
 }
 
+// What is added to the tokens' embeddings, and their norm.
+template <compute::Backend B>
+Status LoadInput(const WeightLoader<B>& loader, ModelWeights<B>* weights) {
+  const ModelConfig& config = loader.config();
+  if (config.learned_positions) {
+    auto table = loader.LoadTable("position_embd.weight", config.context, config.hidden);
+    if (!table) return Forward(table);
+    weights->positions = std::move(*table);
+  }
+  if (config.token_types) {
+    auto first = loader.LoadFirstRow("token_types.weight", config.hidden);
+    if (!first) return Forward(first);
+    weights->token_type = std::move(*first);
+  }
+  if (config.embedding_norm) {
+    auto norm = loader.LoadNorm("token_embd_norm", config.hidden);
+    if (!norm) return Forward(norm);
+    weights->embedding_norm = std::move(*norm);
+  }
+  return {};
+}
+
+// What comes after the last layer.
+template <compute::Backend B>
+Status LoadOutput(const WeightLoader<B>& loader, ModelWeights<B>* weights) {
+  const ModelConfig& config = loader.config();
+  if (config.final_norm) {
+    auto norm = loader.LoadNorm("output_norm", config.hidden);
+    if (!norm) return Forward(norm);
+    weights->output_norm = std::move(*norm);
+  }
+  if (config.causal) {
+    const char* name = loader.Contains("output.weight") ? "output" : "token_embd";
+    auto output = loader.LoadLinear({{name, config.vocab_size}}, config.hidden);
+    if (!output) return Forward(output);
+    weights->output = std::move(*output);
+  }
+  return {};
+}
+
 template <compute::Backend B>
 Result<ModelWeights<B>> LoadWeights(typename B::Context& context, const ModelConfig& config, const ModelSource& source) {
   const WeightLoader<B> loader(context, config, source);
   auto embedding = loader.LoadTable("token_embd.weight", config.vocab_size, config.hidden);
   if (!embedding) return Forward(embedding);
-  std::optional<typename B::Table> positions;
-  if (config.learned_positions) {
-    auto table = loader.LoadTable("position_embd.weight", config.context, config.hidden);
-    if (!table) return Forward(table);
-    positions = std::move(*table);
-  }
-
-  std::vector<LayerWeights<B>> layers;
+  ModelWeights<B> weights{.embedding = std::move(*embedding)};
+  if (auto loaded = LoadInput<B>(loader, &weights); !loaded) return Forward(loaded);
   for (int32_t i = 0; i < config.layers; ++i) {
     auto layer = LoadLayer<B>(loader, i);
     if (!layer) return Forward(layer);
-    layers.push_back(std::move(*layer));
+    weights.layers.push_back(std::move(*layer));
   }
-
-  auto output_norm = loader.LoadNorm("output_norm", config.hidden);
-  if (!output_norm) return Forward(output_norm);
-  const char* output_name = loader.Contains("output.weight") ? "output" : "token_embd";
-  auto output = loader.LoadLinear({{output_name, config.vocab_size}}, config.hidden);
-  if (!output) return Forward(output);
+  if (auto loaded = LoadOutput<B>(loader, &weights); !loaded) return Forward(loaded);
   loader.WarnOfUnused();
-  return ModelWeights<B>{std::move(*embedding), std::move(positions), std::move(layers), std::move(*output_norm),
-                         std::move(*output)};
+  return weights;
 }
 
 }  // namespace inferflux::model

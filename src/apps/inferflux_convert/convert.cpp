@@ -8,6 +8,7 @@
 #include "formats/quantize/tensor_stream.h"
 #include "model/huggingface/directory_vocab.h"
 #include "model/huggingface/metadata.h"
+#include "model/huggingface/sentence_modules.h"
 #include "model/huggingface/tensor_plan.h"
 
 namespace inferflux::apps {
@@ -39,6 +40,9 @@ Result<GgufTensor> ShapeOf(const TensorRecipe& recipe) {
     tensor.type = first.type();
     dims.assign(first.shape().rbegin(), first.shape().rend());
     if (recipe.change == model::TensorChange::kTranspose && dims.size() == 2) std::swap(dims[0], dims[1]);
+    if (recipe.change == model::TensorChange::kDropRows && dims.size() == 2) {
+      dims[1] -= std::min<uint64_t>(dims[1], recipe.dropped);
+    }
     for (const auto& part : recipe.parts) {
       if (part->shape() != first.shape() || part->type() != first.type()) {
         return Fail(ErrorCode::kDataLoss, "tensors '{}' and '{}' differ in shape or type, but belong together",
@@ -132,6 +136,8 @@ Result<ConvertSummary> Convert(const ConvertOptions& options, std::ostream& out,
 
   formats::GgufWriter writer(out);
   if (auto written = WriteHfMetadata(*config, **family, writer); !written) return Forward(written);
+  const std::string prefix = std::string((*family)->architecture) + ".";
+  if (auto written = model::WriteSentenceModules(options.directory, prefix, writer); !written) return Forward(written);
   writer.Set("general.name", std::filesystem::path(options.directory).lexically_normal().filename().string());
   writer.Set<uint32_t>("general.file_type", FileType(options, *targets));
   writer.Set<uint32_t>("general.quantization_version", 2);

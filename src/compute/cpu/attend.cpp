@@ -100,13 +100,17 @@ class Attention {
     return params_.window > 0 ? std::max(0, batch_.positions[row] - params_.window + 1) : 0;
   }
 
+  int32_t LastSeen(int32_t sequence, int32_t row) const {
+    return batch_.positions[params_.causal ? row : batch_.query_starts[sequence + 1] - 1];
+  }
+
   void ListTiles() {
     for (int32_t s = 0; s < batch_.sequences(); ++s) {
       const int32_t end = batch_.query_starts[s + 1];
       for (int32_t row = batch_.query_starts[s]; row < end; row += tile_rows_) {
         Tile tile{.sequence = s, .first_row = row, .rows = std::min(tile_rows_, end - row)};
         tile.first_span = FirstSeen(row) / cpu::kSpan;
-        tile.last_span = batch_.positions[row + tile.rows - 1] / cpu::kSpan + 1;
+        tile.last_span = LastSeen(s, row + tile.rows - 1) / cpu::kSpan + 1;
         for (tile.kv_head = 0; tile.kv_head < params_.kv_heads; ++tile.kv_head) {
           tile.first_slot = slots_;
           slots_ += tile.last_span - tile.first_span;
@@ -122,7 +126,7 @@ class Attention {
     std::vector<int32_t> seen(static_cast<size_t>(2 * queries));
     for (int i = 0; i < queries; ++i) {
       seen[i] = FirstSeen(tile.first_row + i / group_);
-      seen[queries + i] = batch_.positions[tile.first_row + i / group_];
+      seen[queries + i] = LastSeen(tile.sequence, tile.first_row + i / group_);
     }
     const int32_t blocks = (seen.back() + batch_.block_size) / batch_.block_size;
     std::vector<const T*> keys(static_cast<size_t>(blocks));

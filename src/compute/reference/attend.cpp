@@ -21,8 +21,8 @@ host::Buffer Reference::AttendWithSinks(Context& context, View q, const KvCache<
 
   for (int32_t s = 0; s < batch.sequences(); ++s) {
     for (int32_t r = batch.query_starts[s]; r < batch.query_starts[s + 1]; ++r) {
-      const int32_t last = batch.positions[r];
-      const int32_t first = params.window > 0 ? std::max(0, last - params.window + 1) : 0;
+      const int32_t last = batch.positions[params.causal ? r : batch.query_starts[s + 1] - 1];
+      const int32_t first = params.window > 0 ? std::max(0, batch.positions[r] - params.window + 1) : 0;
       slots.clear();
       for (int32_t p = first; p <= last; ++p) slots.push_back(host::SlotOf(batch, s, p));
 

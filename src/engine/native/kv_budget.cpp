@@ -55,7 +55,8 @@ Result<KvBudget> PlanKv(const model::ModelConfig& config, int64_t head_bytes, co
     return Fail(ErrorCode::kInvalidArgument, "a negative KV budget: {} bytes", options.kv_bytes);
 
   const int32_t context = options.context > 0 ? options.context : config.context;
-  const int64_t token_bytes = int64_t{2} * config.layers * config.kv_heads * head_bytes;
+  const int32_t layers = config.causal ? config.layers : 1;  // an encoder keeps nothing from one layer to the next
+  const int64_t token_bytes = int64_t{2} * layers * config.kv_heads * head_bytes;
   const int64_t block_bytes = token_bytes * options.block_size;
   const int64_t blocks_of_one = (int64_t{context} + options.block_size - 1) / options.block_size;
   // More than this no set of sequences can fill; one block more for a copy.

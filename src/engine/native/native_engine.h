@@ -9,6 +9,7 @@
 #include "engine/inference_backend.h"
 #include "engine/kv/kv_store.h"
 #include "engine/native/engine_options.h"
+#include "engine/native/hidden_outputs.h"
 #include "engine/native/kv_budget.h"
 #include "engine/native/step_plan.h"
 #include "engine/sampling/sampler.h"
@@ -37,7 +38,7 @@ class NativeEngine final : public InferenceBackend {
   const EngineInfo& info() const override { return info_; }
 
   Result<PrefixMatch> Open(std::span<const TokenId> tokens, uint64_t salt) override {
-    return store_.Open(tokens, salt);
+    return store_.Open(info_.causal ? tokens : std::span<const TokenId>(), salt);
   }
   Result<SequenceId> Fork(SequenceId sequence) override { return store_.Fork(sequence); }
   Status Truncate(SequenceId sequence, int32_t length) override { return store_.Truncate(sequence, length); }
@@ -58,15 +59,31 @@ class NativeEngine final : public InferenceBackend {
   Result<StepResult> ExecuteUnifiedBatch(const UnifiedBatch& batch) override {
     auto plan = PlanStep(store_, batch, info_.vocab_size, info_.context);
     if (!plan) return Forward(plan);
-    auto logits = runner_.Read(runner_.Step(plan->geometry, plan->output_rows));
+    if (!info_.causal) {
+      if (auto valid = CheckHiddenOnly(batch); !valid) return Forward(valid);
+    }
+    const auto hidden = runner_.Step(plan->geometry, plan->output_rows);
+    const OutputRows rows = SplitOutputs(batch);
+    auto logits = ReadLogits(hidden, rows);
     for (const auto& item : batch.items) {
+      if (!info_.causal) break;  // room was lent for the step; nothing stays
       if (auto committed = store_.Commit(item.sequence, item.tokens); !committed) return Forward(committed);
     }
     const auto tokens_of = [&](SequenceId id) { return std::span<const TokenId>((*store_.Find(id))->tokens); };
-    return MakeOutputs(tokens_of, batch, logits, info_.vocab_size, sampler_);
+    StepResult result = MakeOutputs(tokens_of, batch, logits, info_.vocab_size, sampler_);
+    if (!rows.hidden.empty()) {
+      FillHidden(batch, runner_.Read(runner_.GatherRows(hidden, rows.hidden)), info_.hidden, &result);
+    }
+    return result;
   }
 
  private:
+  std::vector<float> ReadLogits(compute::View<B> hidden, const OutputRows& rows) {
+    if (rows.logits.empty()) return {};
+    if (rows.hidden.empty()) return runner_.Read(runner_.Logits(hidden));
+    return runner_.Read(runner_.Logits(runner_.GatherRows(hidden, rows.logits)));
+  }
+
   NativeEngine(std::unique_ptr<typename B::Context> context, model::ModelRunner<B, Kv> runner, const KvBudget& budget,
                const EngineOptions& options)
       : context_(std::move(context)),
@@ -81,6 +98,9 @@ class NativeEngine final : public InferenceBackend {
              .kv_tokens = int64_t{budget.blocks} * options.block_size,
              .max_sequences = options.max_sequences,
              .batch_invariant = compute::BatchInvariant<B>,
+             .causal = runner_.config().causal,
+             .hidden = runner_.config().hidden,
+             .pooling = runner_.config().pooling,
              .plan = runner_.Plan()};
   }
 
@@ -91,7 +111,8 @@ class NativeEngine final : public InferenceBackend {
   EngineInfo info_;
 };
 
-// The engine of a compute backend with the KV type that the options name.
+// The engine of a compute backend with the KV type that the options name. What an encoder keeps of a sequence while a layer is
+// computed is float32: it is no memory to speak of.
 template <compute::Backend B>
 Result<std::unique_ptr<InferenceBackend>> CreateNativeEngine(std::unique_ptr<typename B::Context> context,
                                                              model::ModelConfig config,
@@ -99,10 +120,11 @@ Result<std::unique_ptr<InferenceBackend>> CreateNativeEngine(std::unique_ptr<typ
                                                              const EngineOptions& options) {
   std::optional<Result<std::unique_ptr<InferenceBackend>>> engine;
   std::string known;
+  const std::string kv_dtype = config.causal ? options.kv_dtype : compute::KvFp32::kName;
   compute::ForEachKvType([&]<class Kv>(Kv) {
     if constexpr (compute::PagedKv<B, Kv>) {
       known += (known.empty() ? "" : ", ") + std::string(Kv::kName);
-      if (options.kv_dtype == Kv::kName) {
+      if (kv_dtype == Kv::kName) {
         engine = NativeEngine<B, Kv>::Create(std::move(context), std::move(config), std::move(source), options);
       }
     }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/families/metadata_numbers.h"
+#include "model/families/read_pooling.h"
 #include "model/families/rope_scaling.h"
 
 namespace inferflux::model {
@@ -153,7 +154,11 @@ Result<ModelConfig> ReadDecoderConfig(const ModelSource& source, int32_t context
   config.architecture = *architecture;
   const std::string prefix = config.architecture + ".";
 
+  const auto causal = source.metadata().GetOr<bool>(prefix + "attention.causal", config.causal);
+  if (!causal) return tl::make_unexpected(causal.error());
+  config.causal = *causal;
   if (auto read = ReadShape(source, prefix, &config); !read) return Forward(read);
+  if (auto read = ReadPooling(source, &config); !read) return Forward(read);
   if (auto read = ReadScales(source, prefix, &config); !read) return Forward(read);
   if (auto read = ReadLayerKinds(source, prefix, window_period, &config); !read) return Forward(read);
   if (auto read = ReadExperts(source, prefix, &config.moe, config.feed_forward); !read) return Forward(read);

@@ -1,4 +1,4 @@
-// What most decoder families share, so that a family's file says only where it differs.
+// What most families share, so that a family's file says only where it differs.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace inferflux::model {
 
-// Reads sizes, norms, scales, windows, experts and RoPE under the architecture's own key prefix, and checks that they can
+// Decoders, and encoders that are built as they are. Reads sizes, norms, scales, windows, experts and RoPE under the architecture's own key prefix, and checks that they can
 // belong together. `family` holds the family's own knobs, and its defaults of what the file may leave out.
 // `context`: tokens that the model is configured for; 0: what it was trained for.
 // `window_period`: where a file gives a window and not whose it is, the last of every `window_period` layers sees all and the

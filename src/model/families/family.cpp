@@ -23,6 +23,8 @@ constexpr std::array kFamilies = {
     Family{"starcoder2", ReadStarCoder2},
     Family{"gpt2", ReadGpt2},
     Family{"gpt-oss", ReadGptOss},
+    Family{"bert", ReadBert},
+    Family{"nomic-bert", ReadNomicBert},
 };
 
 }  // namespace

@@ -39,5 +39,7 @@ ReadFamily ReadSmolLm3;
 ReadFamily ReadStarCoder2;
 ReadFamily ReadGpt2;
 ReadFamily ReadGptOss;
+ReadFamily ReadBert;
+ReadFamily ReadNomicBert;
 
 }  // namespace inferflux::model

@@ -38,6 +38,18 @@ constexpr std::array kFamilies = {
     HfFamily{.model_type = "smollm3", .architecture = "smollm3", .interleaved = true},
     HfFamily{.model_type = "starcoder2", .architecture = "starcoder2", .activation = kTanhGelu},
     HfFamily{.model_type = "gpt_oss", .architecture = "gpt-oss", .norms_after = true},
+    HfFamily{.model_type = "bert", .architecture = "bert", .activation = "gelu", .encoder = true},
+    HfFamily{.model_type = "roberta",
+             .architecture = "bert",
+             .activation = "gelu",
+             .encoder = true,
+             .unused_positions = true},
+    HfFamily{.model_type = "xlm-roberta",
+             .architecture = "bert",
+             .activation = "gelu",
+             .encoder = true,
+             .unused_positions = true},
+    HfFamily{.model_type = "nomic_bert", .architecture = "nomic-bert", .encoder = true},
     HfFamily{.model_type = "gpt2", .architecture = "gpt2", .activation = "gelu_new", .inputs_first = true},
 };
 
@@ -73,6 +85,12 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
 }  // namespace
 
 std::span<const HfFamily> HfFamilies() { return kFamilies; }
+
+uint32_t UnusedPositions(const formats::HfConfig& config, const HfFamily& family) {
+  constexpr TokenId kPadding = 1;  // RoBERTa's, where the file does not say
+  if (!family.unused_positions) return 0;
+  return static_cast<uint32_t>(std::clamp(config.pad.value_or(kPadding), 0, 1 << 24)) + 1;
+}
 
 Result<const HfFamily*> FindHfFamily(const formats::HfConfig& config) {
   const std::string& source = config.raw.source();

@@ -2,6 +2,7 @@
 // GGUF file of the same model. The names of tensors are in tensor_plan.cpp, those of metadata in metadata.cpp.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -18,9 +19,14 @@ struct HfFamily {
   bool shifted_norms = false;     // the checkpoint holds the norms' weights less 1
   bool inputs_first = false;      // the checkpoint's matrices of the layers are [inputs, outputs]
   bool norms_after = false;       // post_attention_layernorm comes after attention, not before the feed-forward network
+  bool encoder = false;           // tokens see what follows them; heads for other tasks are left out
+  bool unused_positions = false;  // the table of positions begins with rows that none has: the padding token's id + 1
 };
 
 std::span<const HfFamily> HfFamilies();
+
+// Rows at the front of the table of positions that no token has.
+uint32_t UnusedPositions(const formats::HfConfig& config, const HfFamily& family);
 
 // kUnsupported where the model type, its activation or its quantisation is not known here: it is named, with what is known.
 Result<const HfFamily*> FindHfFamily(const formats::HfConfig& config);

@@ -7,6 +7,7 @@
 #include "model/huggingface/directory_vocab.h"
 #include "model/huggingface/metadata.h"
 #include "model/huggingface/metadata_file.h"
+#include "model/huggingface/sentence_modules.h"
 #include "model/huggingface/tensor_plan.h"
 
 namespace inferflux::model {
@@ -58,6 +59,8 @@ Result<std::shared_ptr<const ModelSource>> OpenHuggingFace(const std::string& pa
   const bool has_vocab = HasVocab(path);
   const auto write_metadata = [&](formats::GgufWriter& writer) -> Status {
     if (auto written = WriteHfMetadata(*config, **family, writer); !written) return written;
+    const std::string prefix = std::string((*family)->architecture) + ".";
+    if (auto written = WriteSentenceModules(path, prefix, writer); !written) return written;
     return has_vocab ? WriteDirectoryVocab(path, *config, "", writer) : Status();
   };
   auto metadata = MakeMetadataFile(write_metadata, path);

@@ -25,9 +25,11 @@ struct Keys {
   }
 };
 
-void WriteShape(const HfConfig& config, Keys& keys) {
+void WriteShape(const HfConfig& config, const HfFamily& family, Keys& keys) {
   keys.Size("vocab_size", config.vocab_size);
-  keys.Size("context_length", config.max_position);
+  if (config.max_position) {
+    keys.Size("context_length", *config.max_position - std::min(*config.max_position, UnusedPositions(config, family)));
+  }
   keys.Size("embedding_length", config.hidden_size);
   keys.Size("block_count", config.layers);
   keys.Size("feed_forward_length", config.intermediate_size ? config.intermediate_size : 4 * config.hidden_size);
@@ -163,7 +165,8 @@ Status CheckClamp(const HfConfig& config) {
 Status WriteHfMetadata(const HfConfig& config, const HfFamily& family, formats::GgufWriter& writer) {
   Keys keys{writer, std::string(family.architecture) + "."};
   writer.Set("general.architecture", family.architecture);
-  WriteShape(config, keys);
+  WriteShape(config, family, keys);
+  if (family.encoder) keys.writer.Set(keys.prefix + "attention.causal", false);
   if (auto done = WriteScales(config, keys); !done) return done;
   if (auto done = WriteWindows(config, keys); !done) return done;
   WriteExperts(config, keys);
@@ -179,6 +182,9 @@ Status WriteHfMetadata(const HfConfig& config, const HfFamily& family, formats::
     if (auto done = WriteRopeScaling(config, *config.rope_scaling, keys); !done) return done;
   }
   if (auto done = CheckClamp(config); !done) return done;
+  const auto lengths = config.raw.Find<std::vector<int32_t>>("matryoshka_dimensions");
+  if (!lengths) return tl::make_unexpected(lengths.error());
+  if (*lengths) writer.SetArray(keys.prefix + "matryoshka_dimensions", std::span<const int32_t>(**lengths));
   return CheckUnrotatedLayers(config);
 }
 

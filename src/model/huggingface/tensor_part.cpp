@@ -84,6 +84,13 @@ Result<TensorPart> DescribeTensorPart(const TensorRecipe& recipe, size_t part) {
       }
       std::swap(out.rows, out.cols);
       break;
+    case TensorChange::kDropRows:
+      if (out.rows <= int64_t{recipe.dropped}) {
+        return Fail(ErrorCode::kDataLoss, "tensor '{}' has {} rows, of which the first {} are unused", weight.name(),
+                    out.rows, recipe.dropped);
+      }
+      out.rows -= recipe.dropped;
+      break;
   }
   return out;
 }
@@ -99,6 +106,9 @@ Result<TensorPart> ReadTensorPart(const TensorRecipe& recipe, size_t part) {
     out->owned = Transpose(out->owned, out->cols, out->rows);
   } else if (recipe.change == TensorChange::kAddOne) {
     out->owned = AddOne(out->owned, weight.type(), out->rows * out->cols);
+  } else if (recipe.change == TensorChange::kDropRows) {
+    const size_t row_bytes = out->owned.size() / weight.shape()[0];
+    out->owned.erase(out->owned.begin(), out->owned.begin() + static_cast<std::ptrdiff_t>(recipe.dropped * row_bytes));
   }
   out->data = out->owned;
   return out;

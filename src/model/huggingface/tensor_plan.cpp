@@ -24,6 +24,11 @@ struct NameRule {
 constexpr NameRule kModelNames[] = {
     {"embed_tokens", "token_embd"}, {"wte", "token_embd"},   {"wpe", "position_embd"},
     {"norm", "output_norm"},        {"ln_f", "output_norm"}, {"lm_head", "output"},
+    {"embeddings.word_embeddings", "token_embd"},
+    {"embeddings.position_embeddings", "position_embd"},
+    {"embeddings.token_type_embeddings", "token_types"},
+    {"embeddings.LayerNorm", "token_embd_norm"},
+    {"emb_ln", "token_embd_norm"},
 };
 
 constexpr NameRule kLayerNames[] = {
@@ -59,6 +64,21 @@ constexpr NameRule kLayerNames[] = {
     {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
     {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
     {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
+    {"attention.self.query", "attn_q"},
+    {"attention.self.key", "attn_k"},
+    {"attention.self.value", "attn_v"},
+    {"attention.output.dense", "attn_output"},
+    {"attention.output.LayerNorm", "attn_output_norm"},
+    {"intermediate.dense", "ffn_up"},
+    {"output.dense", "ffn_down"},
+    {"output.LayerNorm", "layer_output_norm"},
+    {"attn.Wqkv", "attn_qkv"},
+    {"attn.out_proj", "attn_output"},
+    {"norm1", "attn_output_norm"},
+    {"norm2", "layer_output_norm"},
+    {"mlp.fc11", "ffn_up"},
+    {"mlp.fc12", "ffn_gate"},
+    {"mlp.fc2", "ffn_down"},
 };
 
 constexpr NameRule kExpertNames[] = {
@@ -67,7 +87,11 @@ constexpr NameRule kExpertNames[] = {
 };
 
 // What checkpoints hold besides weights: masks and frequencies, which are computed, and scales of a KV cache in 8-bit floats.
-constexpr std::string_view kIgnored[] = {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq", ".k_scale", ".v_scale"};
+constexpr std::string_view kIgnored[] = {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq", ".k_scale", ".v_scale",
+                                         "embeddings.position_ids"};
+
+// What encoders' checkpoints hold for other tasks than to embed.
+constexpr std::string_view kHeads[] = {"pooler.", "cls.", "classifier.", "lm_head."};
 
 std::optional<std::string_view> Lookup(std::span<const NameRule> rules, std::string_view name) {
   for (const NameRule& rule : rules) {
@@ -98,13 +122,23 @@ struct Place {
   std::optional<uint32_t> expert;
 };
 
+// Without the name of the model that a checkpoint may put in front.
+std::string_view Unprefixed(const HfFamily& family, std::string_view name) {
+  if (TakePrefix(name, "model.") || TakePrefix(name, "transformer.")) return name;
+  if (family.encoder && (TakePrefix(name, "bert.") || TakePrefix(name, "roberta."))) return name;
+  return name;
+}
+
 std::optional<Place> PlaceOf(const HfFamily& family, std::string_view name) {
-  TakePrefix(name, "model.") || TakePrefix(name, "transformer.");
+  name = Unprefixed(family, name);
   const size_t dot = name.ends_with(".sinks") ? name.size() : name.rfind('.');  // which are called no weight
   if (dot == std::string_view::npos) return std::nullopt;
-  const std::string_view kind = dot == name.size() ? ".weight" : name.substr(dot);
+  std::string_view kind = dot == name.size() ? ".weight" : name.substr(dot);
+  if (kind == ".gamma") kind = ".weight";  // of norms, in checkpoints of the first years
+  if (kind == ".beta") kind = ".bias";
   std::string_view rest = name.substr(0, dot);
-  if (!TakePrefix(rest, "layers.") && !TakePrefix(rest, "h.")) {
+  if (family.encoder) TakePrefix(rest, "encoder.");
+  if (!TakePrefix(rest, "layers.") && !TakePrefix(rest, "layer.") && !TakePrefix(rest, "h.")) {
     const auto stem = Lookup(kModelNames, rest);
     if (!stem) return std::nullopt;
     return Place{fmt::format("{}{}", *stem, kind), *stem, std::nullopt};
@@ -126,6 +160,7 @@ std::optional<Place> PlaceOf(const HfFamily& family, std::string_view name) {
 
 TensorChange ChangeOf(const HfFamily& family, const Place& place, const StoredWeight& weight) {
   if (family.interleaved && (place.stem == "attn_q" || place.stem == "attn_k")) return TensorChange::kInterleaveRows;
+  if (family.unused_positions && place.stem == "position_embd") return TensorChange::kDropRows;
   if (family.shifted_norms && place.stem.ends_with("norm")) return TensorChange::kAddOne;
   const bool in_layer = place.name.starts_with("blk.");
   if (family.inputs_first && in_layer && weight.shape().size() == 2) return TensorChange::kTranspose;
@@ -177,6 +212,8 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
   for (const auto& weight : *weights) {
     bool ignored = config.tie_word_embeddings && config.tie_word_embeddings_given && weight->name() == "lm_head.weight";
     for (const std::string_view end : kIgnored) ignored = ignored || weight->name().ends_with(end);
+    const std::string_view name = Unprefixed(family, weight->name());
+    for (const std::string_view head : kHeads) ignored = ignored || (family.encoder && name.starts_with(head));
     if (ignored) continue;
     const auto place = PlaceOf(family, weight->name());
     if (!place || (place->expert && *place->expert >= config.experts.value_or(0))) {
@@ -188,6 +225,7 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
       plan.push_back({.name = place->name,
                       .change = ChangeOf(family, *place, *weight),
                       .heads = place->stem == "attn_k" ? config.kv_heads : config.heads,
+                      .dropped = UnusedPositions(config, family),
                       .per_expert = place->expert.has_value()});
     }
     TensorRecipe& recipe = plan[found->second];

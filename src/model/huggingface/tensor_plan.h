@@ -21,6 +21,7 @@ enum class TensorChange {
   kInterleaveRows,  // rotary pairs, half a head apart, become neighbours
   kAddOne,          // to each value, which become float32
   kTranspose,
+  kDropRows,  // the first ones
 };
 
 struct TensorRecipe {
@@ -29,6 +30,7 @@ struct TensorRecipe {
   std::vector<std::shared_ptr<const StoredWeight>> parts;
   TensorChange change = TensorChange::kNone;
   uint32_t heads = 0;           // kInterleaveRows: heads that the rows are of
+  uint32_t dropped = 0;         // kDropRows: so many
   std::vector<float> computed;  // what the tensor is where it has no parts: the RoPE factors of config.json
   bool per_expert = false;
 };

@@ -8,6 +8,7 @@ struct Shape {
   int32_t window = 0;
   float softcap = 0.0f;
   bool sinks = false;
+  bool causal = true;
 };
 
 // Several sequences whose keys and values are known for every position, so that any cut of them into steps can be run.
@@ -76,7 +77,7 @@ class CpuAttentionTest : public CpuTest {
 
   static AttentionParams Params(const Shape& shape) {
     return {shape.heads,  shape.kv_heads, shape.head_dim, 1.0f / std::sqrt(static_cast<float>(shape.head_dim)),
-            shape.window, shape.softcap};
+            shape.window, shape.softcap,  shape.causal};
   }
 
   // Appends and attends; `poison` fills the store with NaN first, as memory that nobody wrote may hold.
@@ -170,6 +171,30 @@ TEST_P(CpuAttentionTest, WindowsSoftcapsAndSinks) {
   EqualsReference<KvFp32>({.heads = 4, .kv_heads = 2, .head_dim = 32, .block_size = 16, .window = 257}, {600});
   EqualsReference<KvFp32>({.heads = 4, .kv_heads = 1, .head_dim = 32, .block_size = 16, .softcap = 1.5f}, {100});
   EqualsReference<KvFp32>({.heads = 4, .kv_heads = 2, .head_dim = 32, .block_size = 16, .sinks = true}, {40, 300});
+}
+
+TEST_P(CpuAttentionTest, WholeSequencesThatAreNotCausal) {
+  EqualsReference<KvFp32>({.heads = 4, .kv_heads = 2, .head_dim = 32, .block_size = 32, .causal = false}, {1, 40, 300});
+  EqualsReference<KvFp32>({.heads = 12, .kv_heads = 12, .head_dim = 32, .block_size = 16, .causal = false}, {530});
+}
+
+TEST_P(CpuAttentionTest, ASequenceThatIsNotCausalDoesNotDependOnItsNeighbours) {
+  const Shape shape{.heads = 4, .kv_heads = 4, .head_dim = 32, .block_size = 32, .causal = false};
+  const Sequences all = MakeSequences(shape, {7, 300, 33, 1});
+  const KvShape kv{2, shape.kv_heads, shape.head_dim, all.block_count, shape.block_size};
+  auto cache = *Cpu::CreateKvCache<KvFp32>(cpu, kv);
+  const Step batch = MakeStep(all, shape.block_size, {{0, 7}, {0, 300}, {0, 33}, {0, 1}});
+  const auto together = Run<Cpu, KvFp32>(cpu, cache, all, shape, batch, {});
+  int64_t first = 0;
+  for (size_t s = 0; s < all.lengths.size(); first += all.lengths[s++]) {
+    std::vector<std::pair<int32_t, int32_t>> alone(all.lengths.size(), {0, 0});
+    alone[s].second = all.lengths[s];
+    Step step = MakeStep(all, shape.block_size, alone);
+    step.geometry.block_tables = all.blocks[s];
+    const auto result = Run<Cpu, KvFp32>(cpu, cache, all, shape, step, {});
+    EXPECT_TRUE(SameBits(testing::Rows(result, 0, all.lengths[s]), testing::Rows(together, first, all.lengths[s])))
+        << "sequence " << s;
+  }
 }
 
 TEST_P(CpuAttentionTest, APositionDoesNotDependOnHowItsPromptWasCut) {

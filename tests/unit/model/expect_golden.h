@@ -28,7 +28,8 @@ void ExpectGolden(typename B::Context& context, const std::string& path, const s
     const int32_t rows = first == 0 ? golden.prompt_length : 1;
     std::vector<int32_t> wanted(static_cast<size_t>(rows));
     std::iota(wanted.begin(), wanted.end(), 0);
-    const auto logits = runner->Read(runner->Step(OneSequence(golden.tokens, first, rows, kBlockSize), wanted));
+    const auto hidden = runner->Step(OneSequence(golden.tokens, first, rows, kBlockSize), wanted);
+    const auto logits = runner->Read(runner->Logits(hidden));
     for (int32_t r = 0; r < rows; ++r) {
       const std::span<const float> row(logits.data() + r * golden.vocab, static_cast<size_t>(golden.vocab));
       const double error = RelativeError(row, golden.row(first + r));

@@ -1,0 +1,89 @@
+#include "model/huggingface/sentence_modules.h"
+
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "formats/json/json_object.h"
+
+namespace inferflux::model {
+namespace {
+
+using formats::JsonObject;
+
+// Of a pooling module's switches, which of llama.cpp's kinds each stands for; 0: none of them.
+constexpr std::pair<std::string_view, uint32_t> kSwitches[] = {
+    {"pooling_mode_mean_tokens", 1},         {"pooling_mode_cls_token", 2},
+    {"pooling_mode_lasttoken", 3},           {"pooling_mode_max_tokens", 0},
+    {"pooling_mode_mean_sqrt_len_tokens", 0}, {"pooling_mode_weightedmean_tokens", 0},
+};
+
+Result<uint32_t> ReadPoolingKind(const std::filesystem::path& file) {
+  const auto config = JsonObject::ReadFile(file.string());
+  if (!config) return tl::make_unexpected(config.error());
+  std::optional<uint32_t> kind;
+  for (const auto& [name, number] : kSwitches) {
+    const auto on = config->GetOr<bool>(name, false);
+    if (!on) return tl::make_unexpected(on.error());
+    if (!*on) continue;
+    if (number == 0 || kind) {
+      return Fail(ErrorCode::kUnsupported, "{}: {}{} is not supported; one of mean, cls and lasttoken is", file.string(),
+                  name, kind ? " besides another" : "");
+    }
+    kind = number;
+  }
+  if (!kind) return Fail(ErrorCode::kUnsupported, "{}: it names no pooling that is known here", file.string());
+  return *kind;
+}
+
+Result<std::filesystem::path> FolderOf(const JsonObject& module, const std::string& directory) {
+  const auto path = module.GetOr<std::string>("path", "");
+  if (!path) return tl::make_unexpected(path.error());
+  const std::filesystem::path relative(*path);
+  for (const auto& part : relative) {
+    if (part == ".." || relative.is_absolute()) {
+      return Fail(ErrorCode::kDataLoss, "{}: the path '{}' leads out of the directory", module.source(), *path);
+    }
+  }
+  return std::filesystem::path(directory) / relative;
+}
+
+}  // namespace
+
+Status WriteSentenceModules(const std::string& directory, const std::string& prefix, formats::GgufWriter& writer) {
+  const std::filesystem::path path = std::filesystem::path(directory) / "modules.json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return {};
+  const auto file = MappedFile::Open(path.string());
+  if (!file) return tl::make_unexpected(file.error());
+  const auto bytes = (*file)->bytes();
+  const auto json = formats::ParseJson({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
+  if (!json) return tl::make_unexpected(json.error());
+  const auto modules = formats::JsonAs<std::vector<JsonObject>>(*json, path.string());
+  if (!modules) return tl::make_unexpected(modules.error());
+  bool normalises = false;
+  for (const JsonObject& module : *modules) {
+    auto type = module.Get<std::string>("type");
+    if (!type) return Forward(type);
+    const std::string_view name = std::string_view(*type).substr(type->rfind('.') + 1);
+    if (name == "Normalize") {
+      normalises = true;
+    } else if (name == "Pooling") {
+      const auto folder = FolderOf(module, directory);
+      if (!folder) return tl::make_unexpected(folder.error());
+      const auto kind = ReadPoolingKind(*folder / "config.json");
+      if (!kind) return tl::make_unexpected(kind.error());
+      writer.Set<uint32_t>(prefix + "pooling_type", *kind);
+    } else if (name != "Transformer") {
+      return Fail(ErrorCode::kUnsupported, "{}: the module '{}' is not supported; Transformer, Pooling and Normalize are",
+                  path.string(), *type);
+    }
+  }
+  if (!normalises) writer.Set(prefix + "pooling_normalize", false);
+  return {};
+}
+
+}  // namespace inferflux::model

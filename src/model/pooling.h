@@ -1,0 +1,22 @@
+// How the hidden states of a text become one vector.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace inferflux::model {
+
+enum class Pooling {
+  kMean,  // of all tokens
+  kCls,   // the first token's
+  kLast,  // the last token's
+};
+
+struct PoolingConfig {
+  std::optional<Pooling> type;   // nothing: the model is not made for embeddings
+  bool normalise = true;         // to length 1
+  std::vector<int32_t> lengths;  // that a vector may be cut to, as the model was trained (arXiv:2205.13147); ascending
+};
+
+}  // namespace inferflux::model
