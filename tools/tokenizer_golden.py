@@ -7,6 +7,7 @@ results for tests/unit/text/tokenizer/golden_test.cpp:
     tools/tokenizer_golden.py --strings 2500   --out tests/data/tokenizers     # the committed set
     tools/tokenizer_golden.py --strings 100000 --out DIR                       # the long comparison, then
     INFERFLUX_TOKENIZER_GOLDEN=DIR build/tests/tokenizer_golden_test
+    tools/tokenizer_golden.py --strings 20000 --out DIR --wordpiece FILE       # a real model's tokenizer.json alone
 
 Everything is seeded. Characters on which the Unicode tables of the two sides disagree, and those that Unicode 14 does
 not assign, are left out of the strings; unicode_exceptions.txt lists the former. Needs: tokenizers, and the shared
@@ -319,6 +320,14 @@ def train_unigram(text: list[str], bytes_too: bool) -> tuple[Case, Tokenizer]:
     return Case("t5", entries, (), "every"), tokenizer
 
 
+def wordpiece_case(tokenizer: Tokenizer, special: list[str]) -> tuple[Case, Tokenizer]:
+    spell = lambda t: t if t in special else t[2:] if t.startswith("##") else MARK + t
+    # The special tokens' names must not be found in text here either: encode() is given none.
+    plain = Tokenizer(models.WordPiece(tokenizer.get_vocab(), unk_token="[UNK]"))
+    plain.normalizer, plain.pre_tokenizer = tokenizer.normalizer, tokenizer.pre_tokenizer
+    return Case("bert", [(spell(t), CONTROL if t in special else NORMAL, 0) for t in by_id(tokenizer)]), plain
+
+
 def train_wordpiece(text: list[str]) -> tuple[Case, Tokenizer]:
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
@@ -326,11 +335,7 @@ def train_wordpiece(text: list[str]) -> tuple[Case, Tokenizer]:
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     tokenizer.train_from_iterator(text, trainers.WordPieceTrainer(vocab_size=1200, show_progress=False,
                                                                   special_tokens=special))
-    spell = lambda t: t if t in special else t[2:] if t.startswith("##") else MARK + t
-    # The special tokens' names must not be found in text here either: encode() is given none.
-    plain = Tokenizer(models.WordPiece(tokenizer.get_vocab(), unk_token="[UNK]"))
-    plain.normalizer, plain.pre_tokenizer = tokenizer.normalizer, tokenizer.pre_tokenizer
-    return Case("bert", [(spell(t), CONTROL if t in special else NORMAL, 0) for t in by_id(tokenizer)]), plain
+    return wordpiece_case(tokenizer, special)
 
 
 def write_results(path: Path, vocab: str, pre: str, tokenizer: Tokenizer, strings: list[str]) -> None:
@@ -349,6 +354,7 @@ def main() -> None:
     parser.add_argument("--strings", type=int, default=2500)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--wordpiece", type=Path)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
 
@@ -360,6 +366,12 @@ def main() -> None:
     strings = random_strings(args.strings, set().union(*exceptions.values()), args.seed)
     (args.out / "strings.txt").write_text("\n".join(s.encode().hex() for s in strings) + "\n")
 
+    if args.wordpiece:
+        tokenizer = Tokenizer.from_file(str(args.wordpiece))
+        special = [token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special]
+        case, plain = wordpiece_case(tokenizer, special)
+        case.write(args.out / "wordpiece.vocab")
+        return write_results(args.out / "wordpiece.ids", "wordpiece", "-", plain, strings)
     text = corpus(args.seed)
     case, vocab, merges = train_byte_level(text)
     case.write(args.out / "byte_level.vocab")

@@ -181,7 +181,9 @@ Result<Surrounding> FindInTemplate(const HfTokenizer& tokenizer, const std::opti
   const auto processors = ReadHfSteps(tokenizer.root, "post_processor", "processors");
   if (!processors) return tl::make_unexpected(processors.error());
   for (const JsonObject& step : *processors) {
-    if (step.GetOr<std::string>("type", "") != "TemplateProcessing") continue;
+    const auto type = step.GetOr<std::string>("type", "");
+    if (type == "RobertaProcessing") return Surrounding{.front = true, .back = true};
+    if (type != "TemplateProcessing") continue;
     const auto single = step.GetOr<std::vector<JsonObject>>("single", {});
     if (!single) return tl::make_unexpected(single.error());
     const auto is = [](const JsonObject& piece, const std::optional<std::string>& token) {
@@ -241,6 +243,27 @@ void WriteStripping(const HfTokenizer& tokenizer, GgufWriter& writer) {
   }
   if (!left.empty()) writer.SetArray(kStripsLeftKey, std::span<const TokenId>(left));
   if (!right.empty()) writer.SetArray(kStripsRightKey, std::span<const TokenId>(right));
+}
+
+// WordPiece's switches. Without a normalizer, text keeps its case and its accents.
+Status WriteBertNormalizer(const HfTokenizer& tokenizer, GgufWriter& writer) {
+  const auto steps = ReadHfSteps(tokenizer.root, "normalizer", "normalizers");
+  if (!steps) return tl::make_unexpected(steps.error());
+  bool lowercase = false, strips = false;
+  for (const JsonObject& step : *steps) {
+    const auto type = step.GetOr<std::string>("type", "");
+    if (!type) return tl::make_unexpected(type.error());
+    const auto flag = [&](const char* name, bool fallback) { return step.GetOr<bool>(name, fallback).value_or(fallback); };
+    if (*type != "BertNormalizer" || !flag("clean_text", true) || !flag("handle_chinese_chars", true)) {
+      return Fail(ErrorCode::kUnsupported, "{}: the normalizer '{}' is none that WordPiece has in GGUF: a BertNormalizer that "
+                  "cleans text and sets ideographs apart", step.source(), Printable(*type));
+    }
+    lowercase = flag("lowercase", true);
+    strips = flag("strip_accents", lowercase);
+  }
+  writer.Set("tokenizer.ggml.normalizer.lowercase", lowercase);
+  writer.Set("tokenizer.ggml.normalizer.strip_accents", strips);
+  return {};
 }
 
 void WriteTemplates(const HfTokenizerConfig& config, GgufWriter& writer) {
@@ -317,6 +340,7 @@ Status WriteHfVocab(const HfVocabParts& parts, GgufWriter& writer) {
   } else {
     writer.Set("tokenizer.ggml.model", "bert");
     MarkWordStarts(tokenizer, vocabulary);
+    if (auto written = WriteBertNormalizer(tokenizer, writer); !written) return written;
   }
   writer.SetArray("tokenizer.ggml.tokens", std::span<const std::string>(vocabulary.tokens));
   writer.SetArray("tokenizer.ggml.token_type", std::span<const int32_t>(vocabulary.kinds));

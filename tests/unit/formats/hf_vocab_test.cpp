@@ -123,6 +123,23 @@ TEST(HfVocab, MarksWordStartsForWordPiece) {
               ElementsAre("[UNK]", "\xE2\x96\x81play", "ing"));
 }
 
+TEST(HfVocab, SaysWhatBertsNormalizerDoes) {
+  const auto written = [](const std::string& normalizer) {
+    const HfTokenizer tokenizer = Tokenizer(R"({"normalizer":)" + normalizer + R"(,"added_tokens":[],
+      "model":{"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":"##","vocab":{"[UNK]":0,"a":1}}})");
+    return Write({.tokenizer = tokenizer, .rows = 2});
+  };
+  const auto flags = [&](const std::string& normalizer) {
+    const Written file = written(normalizer);
+    return std::pair(*file.metadata().Get<bool>("tokenizer.ggml.normalizer.lowercase"),
+                     *file.metadata().Get<bool>("tokenizer.ggml.normalizer.strip_accents"));
+  };
+  EXPECT_EQ(flags(R"({"type":"BertNormalizer","lowercase":true,"strip_accents":null})"), std::pair(true, true));
+  EXPECT_EQ(flags(R"({"type":"BertNormalizer","lowercase":false})"), std::pair(false, false));
+  EXPECT_EQ(flags(R"({"type":"BertNormalizer","lowercase":true,"strip_accents":false})"), std::pair(true, false));
+  EXPECT_EQ(flags("null"), std::pair(false, false));
+}
+
 TEST(HfVocab, RefusesWhatItCannotWrite) {
   const HfTokenizer tokenizer = Tokenizer(kByteLevel);
   std::ostringstream out;
