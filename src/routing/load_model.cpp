@@ -39,6 +39,9 @@ ModelInfo Describe(const model::ModelSource& source, const engine::EngineInfo& e
           .vocab_size = engine.vocab_size,
           .kv_dtype = engine.kv_dtype,
           .kv_tokens = engine.kv_tokens,
+          .embedding = {.dimensions = engine.pooling.type ? engine.hidden : 0,
+                        .shorter = engine.pooling.lengths,
+                        .normalised = engine.pooling.normalise},
           .created = std::chrono::duration_cast<std::chrono::seconds>(now).count()};
 }
 
@@ -98,7 +101,12 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
         exposure.attempts.push_back(std::move(attempt));
         const engine::EngineInfo& engine = loop->engine_info();
         served->info = Describe(**source, engine);
-        served->capabilities.chat = served->chat_template != nullptr;
+        served->capabilities.chat = engine.causal && served->chat_template != nullptr;
+        served->capabilities.embeddings = served->info.embedding.dimensions > 0;
+        if (!engine.causal) {
+          served->capabilities.completions = served->capabilities.logprobs = served->capabilities.streaming = false;
+          served->capabilities.speculative_decoding = served->capabilities.kv_prefix_copy = false;
+        }
         served->capabilities.batch_invariant = engine.batch_invariant;
         for (const std::string& line : engine.plan) log::Debug("{}: {}", request.id, line);
         log::Info(

@@ -35,10 +35,11 @@ tl::unexpected<NoSelection> Unknown(const RoutingTable& table, std::string_view 
 }
 
 // What to do instead.
-std::string_view WayOut(Feature feature) {
+std::string_view WayOut(const ServedModel& model, Feature feature) {
   switch (feature) {
     case Feature::kChat:
-      return " (it has no chat template; use /v1/completions)";
+      if (model.capabilities.completions) return " (it has no chat template; use /v1/completions)";
+      [[fallthrough]];
     case Feature::kCompletions:
       return " (it is an encoder; use /v1/embeddings)";
     default:
@@ -50,7 +51,7 @@ tl::unexpected<NoSelection> Lacks(const Model& model, Feature feature, std::stri
   NoSelection out;
   out.why = Why::kMissingCapability;
   out.message = fmt::format("the model '{}' on {} cannot do {}{}{}", model->id,
-                            model->exposure.exposed_backend, FeatureName(feature), WayOut(feature), remedy);
+                            model->exposure.exposed_backend, FeatureName(feature), WayOut(*model, feature), remedy);
   out.model = model;
   out.feature = feature;
   return tl::make_unexpected(std::move(out));

@@ -29,6 +29,13 @@ struct BackendExposure {
   std::vector<BackendAttempt> attempts;
 };
 
+// The vectors that a model makes of texts.
+struct EmbeddingInfo {
+  int32_t dimensions = 0;        // 0: it makes none
+  std::vector<int32_t> shorter;  // lengths that a vector may be cut to
+  bool normalised = true;        // to length 1
+};
+
 struct ModelInfo {
   std::string path;
   std::string format;        // "gguf"
@@ -39,6 +46,7 @@ struct ModelInfo {
   int32_t vocab_size = 0;
   std::string kv_dtype;
   int64_t kv_tokens = 0;  // tokens that the whole KV budget holds
+  EmbeddingInfo embedding;
   int64_t created = 0;  // seconds since 1970, when it was loaded
 };
 

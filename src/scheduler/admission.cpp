@@ -14,10 +14,29 @@ Status CheckId(TokenId id, const char* what, const engine::EngineInfo& engine) {
   return Fail(ErrorCode::kInvalidArgument, "{} {}: this model's tokens are 0 to {}", what, id, engine.vocab_size - 1);
 }
 
+Result<int32_t> CheckEmbedding(const GenerationRequest& request, const engine::EngineInfo& engine) {
+  if (engine.hidden == 0 || !engine.pooling.type) {
+    return Fail(ErrorCode::kUnsupported, "this model makes no embeddings as it runs here");
+  }
+  const int64_t room = std::min<int64_t>(engine.context, engine.kv_tokens);
+  if (static_cast<int64_t>(request.prompt.size()) > room) {
+    return Fail(ErrorCode::kInvalidArgument, "the text has {} tokens, and this model takes at most {}; shorten it",
+                request.prompt.size(), room);
+  }
+  for (const TokenId id : request.prompt) {
+    if (auto valid = CheckId(id, "prompt token", engine); !valid) return Forward(valid);
+  }
+  return 0;
+}
+
 }  // namespace
 
 Result<int32_t> CheckRequest(const GenerationRequest& request, const engine::EngineInfo& engine) {
   if (request.prompt.empty()) return Fail(ErrorCode::kInvalidArgument, "the prompt has no tokens");
+  if (request.embed) return CheckEmbedding(request, engine);
+  if (!engine.causal) {
+    return Fail(ErrorCode::kUnsupported, "this model is an encoder: it embeds texts, and generates none");
+  }
   // The last token that is sampled needs no KV.
   const int64_t room = std::min<int64_t>(engine.context, engine.kv_tokens + 1);
   const auto prompt = static_cast<int64_t>(request.prompt.size());

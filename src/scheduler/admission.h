@@ -9,7 +9,8 @@
 
 namespace inferflux::scheduler {
 
-// kInvalidArgument names the limit that the request passes; else the tokens that it may generate.
+// kInvalidArgument names the limit that the request passes; kUnsupported what the model cannot do; else the tokens that
+// the request may generate.
 Result<int32_t> CheckRequest(const GenerationRequest& request, const engine::EngineInfo& engine);
 
 }  // namespace inferflux::scheduler

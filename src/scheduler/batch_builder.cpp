@@ -85,6 +85,9 @@ void BatchBuilder::Admit(Draft& draft, TimePoint now) {
     Request* next = load.waiting.Next(now, load.shares, ready);
     if (next == nullptr) return;
     if (static_cast<int32_t>(load.running.size()) >= max_running_ && !PreemptPaused(draft)) return;
+    // An encoder's text is fed as a whole, if need be as a step of its own.
+    const bool whole = !engine_.info().causal;
+    if (whole && next->total() > draft.budget && !draft.step.requests.empty()) return;
     Status opened = OpenSequence(load, *next);
     while (!opened && PreemptPaused(draft)) opened = OpenSequence(load, *next);
     if (!opened) {
@@ -95,7 +98,7 @@ void BatchBuilder::Admit(Draft& draft, TimePoint now) {
     RequestPtr admitted = load.waiting.Take(next);
     const auto place = std::ranges::find_if(load.running, [&](const auto& other) { return Outranks(*next, *other); });
     load.running.insert(place, std::move(admitted));
-    Add(draft, *next, std::min(next->remaining(), draft.budget));
+    Add(draft, *next, whole ? next->remaining() : std::min(next->remaining(), draft.budget));
   }
 }
 
@@ -105,7 +108,12 @@ void BatchBuilder::Add(Draft& draft, Request& request, int32_t count, const std:
   item.tokens.assign(first, first + count);
   item.tokens.insert(item.tokens.end(), guess.begin(), guess.end());
   const auto rows = static_cast<int32_t>(item.tokens.size());
-  if (count == request.remaining()) {
+  if (request.pooler) {
+    for (int32_t index = 0; index < rows; ++index) {
+      if (!request.pooler->Wants(request.length + index)) continue;
+      item.outputs.push_back({.token_index = index, .kind = engine::OutputSpec::Kind::kHidden});
+    }
+  } else if (count == request.remaining()) {
     // What follows the last token that is certain, and what would follow each guess: every one with the number of the
     // draw that it would have by itself, so a guess that turns out right changes nothing.
     for (int32_t index = count - 1; index < rows; ++index) {
@@ -142,7 +150,9 @@ bool BatchBuilder::MakeRoom(Draft& draft, Request& request) {
 }
 
 Status BatchBuilder::OpenSequence(const Workload& load, Request& request) {
-  auto match = engine_.Open(request.tokens, request.spec.cache_salt);
+  if (request.pooler) request.pooler->Restart();
+  const auto known = SharesPrefix(request) ? std::span<const TokenId>(request.tokens) : std::span<const TokenId>();
+  auto match = engine_.Open(known, request.spec.cache_salt);
   if (!match) return Forward(match);
   Status reserved = engine_.Reserve(match->sequence, request.total());
   const auto usage = engine_.usage();
@@ -181,8 +191,14 @@ void BatchBuilder::Preempt(Draft& draft, Request& request) {
   ++draft.step.preempted;
 }
 
+// Whether the request has use for KV that others computed: what is pooled over a text needs all of its hidden states.
+bool BatchBuilder::SharesPrefix(const Request& request) const {
+  return engine_.info().causal && (!request.pooler || request.pooler->last_only());
+}
+
 // Whether most of the request is just being computed for another one, whose blocks it can share a step or two later.
 bool BatchBuilder::AwaitsPrefix(const Workload& load, const Request& request) const {
+  if (!SharesPrefix(request)) return false;
   for (const auto& other : load.running) {
     if (other->decoding() || other->spec.cache_salt != request.spec.cache_salt) continue;
     const auto differs = std::ranges::mismatch(other->tokens, request.tokens);

@@ -46,6 +46,7 @@ class BatchBuilder {
   Status OpenSequence(const Workload& load, Request& request);
   bool PreemptPaused(Draft& draft);
   void Preempt(Draft& draft, Request& request);
+  bool SharesPrefix(const Request& request) const;
   bool AwaitsPrefix(const Workload& load, const Request& request) const;
 
   engine::InferenceBackend& engine_;

@@ -18,6 +18,7 @@ struct GenerationRequest {
   engine::SamplingParams sampling;
   int32_t max_tokens = 0;         // 0: as many as the context has room for
   std::vector<std::string> stop;  // generation ends before the first of these in the output text
+  bool embed = false;             // nothing is generated: the prompt's hidden states are pooled into one vector
   bool ignore_eos = false;        // end-of-generation tokens are neither obeyed nor sampled
   std::optional<int32_t>
       top_logprobs;             // set: each token carries its log probability and this many alternatives (0 to 20)
@@ -62,6 +63,7 @@ struct StreamEvent {
   // What was sampled since the last event, the end token and what stands behind a stop string left out; log
   // probabilities only where asked for.
   std::vector<GeneratedToken> tokens;
+  std::vector<float> embedding;  // of a request to embed, on its last event
   std::optional<Finish> finish;  // on the last event, and only there
 };
 

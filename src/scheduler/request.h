@@ -12,6 +12,7 @@
 #include "scheduler/draft_control.h"
 #include "scheduler/generation.h"
 #include "scheduler/output_text.h"
+#include "scheduler/pooler.h"
 #include "scheduler/token_stream.h"
 
 namespace inferflux::scheduler {
@@ -33,6 +34,8 @@ struct Request {
   bool was_admitted = false;
   std::optional<float> mirostat_mu;  // the sampler's state, where it has one
   DraftControl drafts;
+  std::optional<Pooler> pooler;  // of a request to embed
+  std::vector<float> embedding;
 
   // While it holds KV: the first `length` of its tokens are there.
   std::optional<engine::SequenceId> sequence;

@@ -1,6 +1,7 @@
 #include "scheduler/step_core.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/log.h"
@@ -29,6 +30,7 @@ StepCore::StepCore(engine::InferenceBackend& engine, std::shared_ptr<const text:
       builder_(engine, policy, cost_, tokenizer_->end_of_generation()) {}
 
 void StepCore::Submit(RequestPtr request) {
+  if (request->spec.embed) request->pooler.emplace(engine_.info().pooling, request->prompt_tokens());
   load_.shares.Enter(request->spec.account);
   load_.waiting.Push(std::move(request));
 }
@@ -86,6 +88,7 @@ void StepCore::ExecuteAlone(const engine::BatchItem& item, Request& request) {
 
 void StepCore::Apply(Request& request, const engine::BatchItem& item,
                      const std::vector<engine::OutputResult>& outputs) {
+  if (request.pooler) return ApplyHidden(request, item, outputs);
   const auto guessed = std::max(0, static_cast<int32_t>(outputs.size()) - 1);  // the item's last tokens
   const auto certain = static_cast<int32_t>(item.tokens.size()) - guessed;
   metrics_.prompt_tokens.Add(std::min(std::max(0, request.prompt_tokens() - request.length), certain));
@@ -108,6 +111,21 @@ void StepCore::Apply(Request& request, const engine::BatchItem& item,
   if (auto cut = engine_.Truncate(*request.sequence, request.length); !cut) {
     End(request, FinishReason::kError, std::move(cut.error()));
   }
+}
+
+void StepCore::ApplyHidden(Request& request, const engine::BatchItem& item,
+                           const std::vector<engine::OutputResult>& outputs) {
+  const auto count = static_cast<int32_t>(item.tokens.size());
+  metrics_.prompt_tokens.Add(count);
+  load_.shares.Charge(request.spec.account, count);
+  request.length += count;
+  for (const auto& output : outputs) request.pooler->Add(output.hidden);
+  if (request.remaining() > 0) return;
+  request.embedding = request.pooler->Take();
+  const bool finite = std::ranges::all_of(request.embedding, [](float value) { return std::isfinite(value); });
+  if (finite) return End(request, FinishReason::kStop);
+  End(request, FinishReason::kError,
+      {.code = ErrorCode::kInternal, .message = "the model's hidden states are not numbers"});
 }
 
 // False where the request has ended with it.
@@ -153,6 +171,7 @@ void StepCore::End(Request& request, FinishReason reason, Error error) {
   rate_.Finished(clock_());
   request.output.Finish();
   StreamEvent last = request.output.Take();
+  last.embedding = std::move(request.embedding);
   last.finish = Finish{.reason = reason, .error = std::move(error), .usage = request.usage()};
   request.stream->Push(std::move(last));
   const auto running = std::ranges::find(load_.running, &request, &RequestPtr::get);

@@ -42,6 +42,7 @@ class StepCore {
   void Execute(StepBatch& step);
   void ExecuteAlone(const engine::BatchItem& item, Request& request);
   void Apply(Request& request, const engine::BatchItem& item, const std::vector<engine::OutputResult>& outputs);
+  void ApplyHidden(Request& request, const engine::BatchItem& item, const std::vector<engine::OutputResult>& outputs);
   bool TakeToken(Request& request, const engine::OutputResult& sampled);
   void Emit(Request& request);
   void End(Request& request, FinishReason reason, Error error = {});

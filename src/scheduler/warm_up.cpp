@@ -14,7 +14,10 @@ Status Feed(engine::InferenceBackend& engine, engine::SequenceId sequence, int32
   if (auto room = engine.Reserve(sequence, first + count); !room) return room;
   engine::BatchItem item{.sequence = sequence, .tokens = std::vector<TokenId>(static_cast<size_t>(count), 0)};
   item.first_position = first;
-  item.outputs.push_back({.token_index = count - 1, .sampling = {.temperature = 0.0f}});
+  using Kind = engine::OutputSpec::Kind;
+  item.outputs.push_back({.token_index = count - 1,
+                          .kind = engine.info().causal ? Kind::kSample : Kind::kHidden,
+                          .sampling = {.temperature = 0.0f}});
   auto result = engine.ExecuteUnifiedBatch({.items = {std::move(item)}});
   if (!result) return Forward(result);
   return {};
@@ -28,7 +31,7 @@ Status WarmUp(engine::InferenceBackend& engine, int32_t tokens) {
   auto match = engine.Open({}, kSalt);
   if (!match) return Forward(match);
   Status warm = count > 0 ? Feed(engine, match->sequence, 0, count) : Status();
-  if (warm) warm = Feed(engine, match->sequence, std::max(0, count), 1);
+  if (warm && info.causal) warm = Feed(engine, match->sequence, std::max(0, count), 1);
   if (auto emptied = engine.Truncate(match->sequence, 0); !emptied) return emptied;
   if (auto closed = engine.Close(match->sequence); !closed) return closed;
   return warm;

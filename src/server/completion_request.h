@@ -4,16 +4,12 @@
 #include <boost/json/object.hpp>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <variant>
 #include <vector>
 
-#include "base/token_id.h"
 #include "server/generation_fields.h"
+#include "server/raw_prompt.h"
 
 namespace inferflux::server {
-
-using RawPrompt = std::variant<std::string, std::vector<TokenId>>;
 
 struct CompletionRequest : GenerationFields {
   std::vector<RawPrompt> prompts;  // one or more; with n choices each

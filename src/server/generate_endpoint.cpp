@@ -5,22 +5,12 @@
 #include <memory>
 #include <utility>
 
+#include "server/count_request.h"
 #include "server/reply.h"
 
 namespace inferflux::server {
 namespace asio = boost::asio;
 namespace {
-
-void CountRequest(metrics::Registry& metrics, const std::string& endpoint, const routing::ServedModel* model,
-                  const Outcome& outcome) {
-  metrics
-      .GetCounter("inferflux_requests_total", "Generation requests by model, backend, endpoint and outcome.",
-                  {{"model", model == nullptr ? "none" : model->id},
-                   {"backend", model == nullptr ? "none" : model->exposure.exposed_backend},
-                   {"endpoint", endpoint},
-                   {"outcome", outcome}})
-      .Add();
-}
 
 // The result goes through a unique_ptr because a coroutine's result must be default-constructible here.
 using Prepared = std::unique_ptr<ApiResult<Job>>;

@@ -4,6 +4,7 @@
 
 #include "server/chat_format.h"
 #include "server/completion_format.h"
+#include "server/completion_request.h"
 #include "server/find_model.h"
 #include "server/json_body.h"
 #include "server/prompt.h"
@@ -94,7 +95,7 @@ ApiResult<Job> PrepareCompletion(const Services& services, const net::Request& r
 
   Job out = MakeJob(*completion, std::move(*model), "prompt");
   for (const RawPrompt& raw : completion->prompts) {
-    const auto prompt = CompletionPrompt(*out.model, raw);
+    const auto prompt = RawPromptTokens(*out.model, raw, "prompt");
     if (!prompt) return tl::make_unexpected(prompt.error());
     ApiStatus added =
         AddChoices(*completion, caller, *out.model, *prompt, "prompt", completion->logprobs, out.requests);

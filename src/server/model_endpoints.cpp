@@ -53,6 +53,7 @@ json::object DescribeServed(const routing::ServedModel& model) {
   details["vocab_size"] = model.info.vocab_size;
   details["kv_dtype"] = model.info.kv_dtype;
   details["kv_tokens"] = model.info.kv_tokens;
+  if (model.capabilities.embeddings) details["embedding_dimensions"] = model.info.embedding.dimensions;
   json::object out;
   out["id"] = model.id;
   out["object"] = "model";

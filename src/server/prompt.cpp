@@ -35,7 +35,8 @@ ApiResult<std::vector<TokenId>> ChatPrompt(const routing::ServedModel& model, Ch
   return model.tokenizer->Encode(*spans);
 }
 
-ApiResult<std::vector<TokenId>> CompletionPrompt(const routing::ServedModel& model, const RawPrompt& prompt) {
+ApiResult<std::vector<TokenId>> RawPromptTokens(const routing::ServedModel& model, const RawPrompt& prompt,
+                                                std::string_view param) {
   const text::Tokenizer& tokenizer = *model.tokenizer;
   std::vector<TokenId> out;
   if (const std::string* text = std::get_if<std::string>(&prompt)) {
@@ -44,11 +45,11 @@ ApiResult<std::vector<TokenId>> CompletionPrompt(const routing::ServedModel& mod
     out = std::get<std::vector<TokenId>>(prompt);
     for (const TokenId id : out) {
       if (id >= tokenizer.size()) {
-        return Refuse("prompt", "holds the token id {}, but the model's ids end at {}", id, tokenizer.size() - 1);
+        return Refuse(param, "holds the token id {}, but the model's ids end at {}", id, tokenizer.size() - 1);
       }
     }
   }
-  if (out.empty()) return Refuse("prompt", "is empty, and the model has no token to begin with");
+  if (out.empty()) return Refuse(param, "is empty, and the model has no token to begin with");
   return out;
 }
 

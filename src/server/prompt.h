@@ -2,20 +2,22 @@
 #pragma once
 
 #include <boost/json/array.hpp>
+#include <string_view>
 #include <vector>
 
 #include "base/token_id.h"
 #include "routing/served_model.h"
 #include "server/api_error.h"
 #include "server/chat_request.h"
-#include "server/completion_request.h"
+#include "server/raw_prompt.h"
 
 namespace inferflux::server {
 
 // The messages in the model's own chat template; text of the request cannot become a control token.
 ApiResult<std::vector<TokenId>> ChatPrompt(const routing::ServedModel& model, ChatRequest& request);
 
-// Text gets the special tokens that the model's file wants around it; ids are taken as they are.
-ApiResult<std::vector<TokenId>> CompletionPrompt(const routing::ServedModel& model, const RawPrompt& prompt);
+// Text gets the special tokens that the model's file wants around it; ids are taken as they are. `param` names the prompt.
+ApiResult<std::vector<TokenId>> RawPromptTokens(const routing::ServedModel& model, const RawPrompt& prompt,
+                                                std::string_view param);
 
 }  // namespace inferflux::server

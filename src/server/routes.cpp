@@ -6,6 +6,7 @@
 #include "server/admin_models.h"
 #include "server/admin_routing.h"
 #include "server/admin_state.h"
+#include "server/embedding_endpoint.h"
 #include "server/generate_endpoint.h"
 #include "server/health_endpoints.h"
 #include "server/job.h"
@@ -41,6 +42,17 @@ net::Handler Generating(Services& services, std::string name, Prepare prepare) {
     const auto caller = services.keys.Check(net::FindHeader(request.headers, "Authorization"), Scope::kGenerate);
     if (caller) {
       co_await Generate(services, name, prepare, *caller, request, writer);
+    } else {
+      co_await writer.Send(ErrorResponse(caller.error()));
+    }
+  };
+}
+
+net::Handler Embedding(Services& services) {
+  return [&services](const net::Request& request, net::ResponseWriter& writer) -> asio::awaitable<void> {
+    const auto caller = services.keys.Check(net::FindHeader(request.headers, "Authorization"), Scope::kGenerate);
+    if (caller) {
+      co_await Embed(services, *caller, request, writer);
     } else {
       co_await writer.Send(ErrorResponse(caller.error()));
     }
@@ -95,6 +107,7 @@ net::Router MakeRoutes(Services& services) {
   net::Router out;
   out.Add("POST", "/v1/chat/completions", Generating(services, "chat", PrepareChat));
   out.Add("POST", "/v1/completions", Generating(services, "completion", PrepareCompletion));
+  out.Add("POST", "/v1/embeddings", Embedding(services));
   out.Add("GET", "/v1/models", Keyed(services, Scope::kRead, ListModels));
   out.Add("GET", "/v1/models/{id...}", Keyed(services, Scope::kRead, DescribeModel));
   out.Add("GET", "/livez", Open(services, Livez));

@@ -70,3 +70,8 @@ def test_models_and_errors(server, validate):
     validate("Model", requests.get(server.url + "/v1/models/" + models["data"][0]["id"], timeout=5).json())
     for path, body in (("/v1/completions", "{"), ("/v1/completions", "{}"), ("/nowhere", ""), ("/v1/chat/completions", '{"x":1}')):
         validate("ErrorResponse", requests.post(server.url + path, data=body, timeout=5).json())
+
+
+def test_embeddings(server, validate):
+    reply = requests.post(server.url + "/v1/embeddings", json={"input": ["Hi", "there"]}, timeout=60)
+    validate("CreateEmbeddingResponse", reply.json())

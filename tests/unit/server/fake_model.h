@@ -95,7 +95,9 @@ class FakeScheduler final : public scheduler::Scheduler {
 // An API server on one fake model, and a client.
 class FakeServer {
  public:
-  explicit FakeServer(FakeScheduler::Script script, server::ApiKeys keys = {})
+  // `adjust` changes what the model says of itself.
+  explicit FakeServer(FakeScheduler::Script script, server::ApiKeys keys = {},
+                      const std::function<void(routing::ServedModel&)>& adjust = {})
       : scheduler(std::make_shared<FakeScheduler>(std::move(script))) {
     auto model = std::make_shared<routing::ServedModel>();
     model->id = "fake";
@@ -109,6 +111,7 @@ class FakeServer {
     EXPECT_TRUE(compiled.has_value()) << (compiled ? "" : compiled.error().message);
     model->chat_template = std::make_shared<const text::ChatTemplate>(std::move(*compiled));
     model->scheduler = scheduler;
+    if (adjust) adjust(*model);
     EXPECT_TRUE(models.Add(model).has_value());
     auto started = server::ApiServer::Start({}, std::move(keys), manager, metrics);
     EXPECT_TRUE(started.has_value()) << (started ? "" : started.error().message);
