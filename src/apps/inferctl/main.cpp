@@ -30,6 +30,7 @@ constexpr char kFooter[] =
     "  inferctl chat                               a conversation; starts a server if there is none\n"
     "  inferctl chat -m 'What is 2+2?'             one question\n"
     "  inferctl complete 'Once upon a time' --max-tokens 20\n"
+    "  inferctl bench -c 16 -n 64 --prompt-tokens 128 --max-tokens 32\n"
     "  inferctl status --url http://127.0.0.1:9000\n"
     "  echo -n 'some text' | inferctl tokenize model.gguf\n"
     "\n"
@@ -46,7 +47,8 @@ int Main(int argc, const char* const* argv) {
   bool print_config = false;
   app.add_flag("--print-config", print_config, "print every setting, its value and where it came from, and end");
   config::AddFlags(app, config::kClient, flags);
-  std::map<std::string, Run> commands = {{"admin", AddAdmin(app)},       {"chat", AddChat(app)},         {"complete", AddComplete(app)},
+  std::map<std::string, Run> commands = {{"admin", AddAdmin(app)},       {"bench", AddBench(app)},
+                                         {"chat", AddChat(app)},         {"complete", AddComplete(app)},
                                          {"models", AddModels(app)},     {"status", AddStatus(app)},
                                          {"tokenize", AddTokenize(app)}, {"template", AddTemplate(app)},
                                          {"parity", AddParity(app)}};

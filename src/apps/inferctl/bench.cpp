@@ -1,0 +1,128 @@
+// inferctl bench: what the clients of an OpenAI-compatible server see under load, or of two servers in turns.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <random>
+
+#include "apps/inferctl/bench/load_report.h"
+#include "apps/inferctl/bench/load_run.h"
+#include "apps/inferctl/command.h"
+#include "apps/inferctl/interrupt.h"
+
+namespace inferflux::apps {
+namespace {
+
+struct BenchFlags {
+  LoadShape shape;
+  bool seeded = false;
+  std::string against;
+  int rounds = 1;
+  bool json = false;
+};
+
+// One line on a terminal that says how far a run is; nothing elsewhere.
+class Display {
+ public:
+  Display(const std::string& url, int32_t total) : url_(url), total_(total), shown_(::isatty(STDERR_FILENO) == 1) {}
+  ~Display() {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+  }
+
+  void Take(const RequestRecord& record) {
+    ++done_;
+    failed_ += record.failure.empty() ? 0 : 1;
+    tokens_ += record.output_tokens;
+    if (!shown_) return;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+    fmt::print(stderr, "\r\033[K{}  {}/{} requests, {} failed, {:.1f} tokens/s, last first token {:.0f} ms", url_, done_,
+               total_, failed_, static_cast<double>(tokens_) / seconds, record.first_token * 1e3);
+    std::fflush(stderr);
+  }
+
+ private:
+  const std::string& url_;
+  const int32_t total_;
+  const bool shown_;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  int32_t done_ = 0;
+  int32_t failed_ = 0;
+  int64_t tokens_ = 0;
+};
+
+Result<LoadTarget> TargetAt(const std::string& url, const std::string& key) {
+  auto address = net::ParseServerAddress(url);
+  if (!address) return Forward(address);
+  return LoadTarget{url, std::move(*address), key};
+}
+
+int RunBench(const CommandContext& context, const BenchFlags& flags) {
+  std::vector<LoadTarget> targets;
+  std::vector<std::string> urls{context.settings.Text("client.url")};
+  if (!flags.against.empty()) urls.push_back(flags.against);
+  for (const std::string& url : urls) {
+    auto target = TargetAt(url, context.settings.Text("client.api_key"));
+    if (!target) return Complain(target.error());
+    targets.push_back(std::move(*target));
+  }
+  LoadShape shape = flags.shape;
+  if (!flags.seeded) shape.seed = (uint64_t{std::random_device()()} << 32) | std::random_device()();
+
+  const InterruptScope scope;
+  std::vector<std::vector<LoadResult>> results(targets.size());
+  for (int round = 0; round < flags.rounds; ++round) {
+    for (size_t i = 0; i < targets.size(); ++i) {
+      Display display(targets[i].url, shape.requests);
+      results[i].push_back(RunLoad(
+          targets[i], shape, static_cast<uint64_t>(round), [&](const RequestRecord& record) { display.Take(record); },
+          InterruptScope::Interrupted));
+    }
+  }
+  std::vector<LoadReport> reports;
+  for (size_t i = 0; i < targets.size(); ++i) reports.push_back(Summarise(targets[i].url, results[i]));
+  if (flags.json) {
+    boost::json::array out;
+    for (const LoadReport& report : reports) out.push_back(ToJson(report));
+    fmt::print("{}\n", boost::json::serialize(out));
+  } else {
+    fmt::print("{}", ToTable(reports));
+  }
+  if (InterruptScope::Interrupted()) return kInterrupted;
+  return std::ranges::all_of(reports, [](const LoadReport& r) { return r.failures.empty(); }) ? kOk : kFailed;
+}
+
+}  // namespace
+
+Run AddBench(CLI::App& app) {
+  auto flags = std::make_shared<BenchFlags>();
+  LoadShape& shape = flags->shape;
+  CLI::App* bench = app.add_subcommand("bench", "put load on a server, and report what its clients saw");
+  bench->add_option("--model", shape.model, "which model; without it the server's default");
+  bench->add_option("-c,--concurrency", shape.concurrency, "clients, each with one request after the other")
+      ->check(CLI::Range(1, 1024));
+  bench->add_option("--rate", shape.rate, "requests a second at random times (Poisson), instead of clients in a row")
+      ->check(CLI::Range(0.0, 10000.0));
+  bench->add_option("-n,--requests", shape.requests, "requests a round")->check(CLI::Range(1, 4096));
+  bench->add_option("--prompt-tokens", shape.prompt_tokens, "length of each prompt")->check(CLI::Range(1, 1 << 20));
+  bench->add_option("--shared-prefix", shape.shared_prefix, "share of the prompt that all have in common, 0 to 1")
+      ->check(CLI::Range(0.0, 1.0));
+  bench->add_option("--max-tokens", shape.max_tokens, "length of each answer; its end is not obeyed")
+      ->check(CLI::Range(1, 1 << 20));
+  bench->add_option("--vocab", shape.vocab, "prompts are random token ids below this")->check(CLI::Range(2, 1 << 24));
+  const CLI::Option* seed = bench->add_option("--seed", shape.seed, "of the prompts; without it they are always new");
+  bench->add_option("--against", flags->against, "a second server's address: the two take turns");
+  bench->add_option("--rounds", flags->rounds, "rounds, each with new prompts")->check(CLI::Range(1, 1000));
+  bench->add_flag("--json", flags->json, "print JSON instead of a table");
+  return [flags, seed](const CommandContext& context) {
+    flags->seeded = seed->count() > 0;
+    return RunBench(context, *flags);
+  };
+}
+
+}  // namespace inferflux::apps
