@@ -12,8 +12,8 @@ namespace inferflux::config {
 namespace {
 
 constexpr int kMaxDepth = 8;
-const std::vector<std::string_view> kModelFields = {"id",      "path",     "default",   "context",
-                                                    "backend", "kv_dtype", "gpu_layers"};
+const std::vector<std::string_view> kModelFields = {"id",      "path",    "draft",    "default",
+                                                    "context", "backend", "kv_dtype", "gpu_layers"};
 
 Result<int32_t> WholeNumber(const std::string& field, const std::string& text, const std::string& origin, int32_t least,
                             int32_t most) {
@@ -123,8 +123,8 @@ class Reader {
                         ModelSetting& out) {
     if (name == "id") {
       out.id = text;
-    } else if (name == "path") {
-      out.path = (std::filesystem::path(path_).parent_path() / text).string();
+    } else if (name == "path" || name == "draft") {
+      (name == "path" ? out.path : out.draft) = (std::filesystem::path(path_).parent_path() / text).string();
     } else if (name == "backend") {
       out.backend = text;
     } else if (name == "kv_dtype") {

@@ -4,6 +4,7 @@
 // Engines are thread-affine: every call but info() is made on one thread, the step loop's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -74,6 +75,18 @@ class InferenceBackend {
 
   virtual Result<int32_t> Length(SequenceId sequence) const = 0;
   virtual KvUsage usage() const = 0;
+
+  // The sequence's KV as bytes, in a layout of the engine's own: its first `length` tokens are whole in the first
+  // (length + block_size - 1) / block_size of so many equal parts. kUnsupported where the engine cannot.
+  virtual Result<std::vector<std::byte>> Save(SequenceId) {
+    return Fail(ErrorCode::kUnsupported, "{} cannot save KV", info().provider);
+  }
+
+  // Opens a sequence of these tokens, whose KV is what Save gave for a sequence that began with them, on an engine of the
+  // same model, backend, KV type and block size: the caller vouches for that. Nothing is kept on an error.
+  virtual Result<SequenceId> Restore(std::span<const TokenId>, uint64_t /*salt*/, std::span<const std::byte>) {
+    return Fail(ErrorCode::kUnsupported, "{} cannot restore KV", info().provider);
+  }
 
   // --- steps ---
 

@@ -20,6 +20,7 @@ Status CheckOutput(const OutputSpec& output, const BatchItem& item, int32_t voca
   if (output.token_index < 0 || static_cast<size_t>(output.token_index) >= item.tokens.size()) {
     return Fail(ErrorCode::kInvalidArgument, "an output after token {} of {}", output.token_index, item.tokens.size());
   }
+  if (auto target = CheckIds(std::span(&output.target, 1), "target token", vocab_size); !target) return target;
   if (auto banned = CheckIds(output.banned, "banned token", vocab_size); !banned) return banned;
   if (auto breakers = CheckIds(output.sampling.dry_breakers, "dry breaker", vocab_size); !breakers) return breakers;
   for (const auto& [id, bias] : output.sampling.logit_bias) {

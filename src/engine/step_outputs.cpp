@@ -23,6 +23,11 @@ StepResult MakeOutputs(SequenceTokens tokens_of, const UnifiedBatch& batch, std:
         result.items[i].push_back({.logits = {values.begin(), values.end()}});
         continue;
       }
+      if (output.kind == OutputSpec::Kind::kLogprobs) {
+        OutputResult& scored = result.items[i].emplace_back(OutputResult{.token = output.target});
+        sampler.Score(values, output.top_logprobs.value_or(0), scored);
+        continue;
+      }
       const auto length = static_cast<size_t>(item.first_position + output.token_index + 1);
       result.items[i].push_back(
           sampler.Sample(values, output.sampling,

@@ -14,7 +14,7 @@
 namespace inferflux::engine {
 
 struct OutputSpec {
-  enum class Kind { kSample, kLogits, kHidden };
+  enum class Kind { kSample, kLogits, kLogprobs, kHidden };
 
   int32_t token_index = 0;  // of the item's tokens: the output follows this token
   Kind kind = Kind::kSample;
@@ -25,7 +25,8 @@ struct OutputSpec {
   // a sequence has none.
   std::optional<float> mirostat_mu;
   std::vector<TokenId> banned;       // kSample: never chosen (end tokens under ignore_eos)
-  std::optional<int32_t> top_logprobs;  // kSample: also report log probabilities, of the chosen token and of this many
+  TokenId target = 0;                   // kLogprobs: the token whose log probability is wanted
+  std::optional<int32_t> top_logprobs;  // kLogprobs: of this many more; kSample: also report log probabilities, of the chosen token and of this many
 };
 
 struct BatchItem {
@@ -49,7 +50,7 @@ inline constexpr TokenId kNoToken = -1;  // the logits left nothing to choose: a
 struct OutputResult {
   TokenId token = kNoToken;       // kSample
   std::optional<float> mirostat_mu;  // kSample with mirostat: its state after this draw
-  LogprobEntry chosen;            // kSample with top_logprobs
+  LogprobEntry chosen;            // kLogprobs, and kSample with top_logprobs
   std::vector<LogprobEntry> top;  // likeliest first
   std::vector<float> logits;      // kLogits: [vocab_size]
   std::vector<float> hidden;      // kHidden: [hidden]

@@ -17,6 +17,8 @@ struct ModelMetrics {
 
   Counter prompt_tokens;     // inferflux_model_prompt_tokens_total
   Counter generated_tokens;  // inferflux_model_completion_tokens_total
+  Counter drafted_tokens;    // inferflux_drafted_tokens_total: guessed ahead
+  Counter accepted_tokens;   // inferflux_accepted_tokens_total: of them those that were right
   Histogram time_to_first;   // inferflux_time_to_first_token_seconds: from submission to the first token
   Histogram inter_token;     // inferflux_inter_token_latency_seconds: between two tokens of one sequence
   Gauge queue_depth;         // inferflux_queue_depth: requests that wait for admission

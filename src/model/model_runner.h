@@ -21,12 +21,13 @@ template <compute::Backend B, class Kv>
 class ModelRunner {
  public:
   // Loads the weights and makes an empty KV of `blocks` blocks of `block_size` tokens. `context` must outlive the runner;
-  // `source` is kept, since a backend may read weights where they are mapped.
+  // `source` is kept, since a backend may read weights where they are mapped. `stop` calls the load off, between layers.
   static Result<ModelRunner> Load(typename B::Context& context, ModelConfig config,
-                                  std::shared_ptr<const ModelSource> source, int32_t blocks, int32_t block_size) {
+                                  std::shared_ptr<const ModelSource> source, int32_t blocks, int32_t block_size,
+                                  const std::stop_token& stop = {}) {
     if (config.attention_sinks && !compute::AttentionSinks<B, Kv>) return MissingConcept<B>(config, "AttentionSinks");
     if (config.logit_softcap != 0.0f && !compute::SoftCaps<B>) return MissingConcept<B>(config, "SoftCaps");
-    auto weights = LoadWeights<B>(context, config, *source);
+    auto weights = LoadWeights<B>(context, config, *source, stop);
     if (!weights) return Forward(weights);
     auto cache = B::template CreateKvCache<Kv>(context, {.layers = config.causal ? config.layers : 1,
                                                          .kv_heads = config.kv_heads,
@@ -52,6 +53,7 @@ class ModelRunner {
   void CopyBlock(int32_t from, int32_t to) { B::template CopyBlock<Kv>(*context_, cache_, from, to); }
   std::vector<float> Read(compute::View<B> x) { return B::Read(*context_, x); }
 
+  typename B::template KvCache<Kv>& cache() { return cache_; }
   const ModelConfig& config() const { return config_; }
 
   // One line a product: which kernel runs it.

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -109,13 +110,15 @@ Status LoadOutput(const WeightLoader<B>& loader, ModelWeights<B>* weights) {
 }
 
 template <compute::Backend B>
-Result<ModelWeights<B>> LoadWeights(typename B::Context& context, const ModelConfig& config, const ModelSource& source) {
+Result<ModelWeights<B>> LoadWeights(typename B::Context& context, const ModelConfig& config, const ModelSource& source,
+                                    const std::stop_token& stop) {
   const WeightLoader<B> loader(context, config, source);
   auto embedding = loader.LoadTable("token_embd.weight", config.vocab_size, config.hidden);
   if (!embedding) return Forward(embedding);
   ModelWeights<B> weights{.embedding = std::move(*embedding)};
   if (auto loaded = LoadInput<B>(loader, &weights); !loaded) return Forward(loaded);
   for (int32_t i = 0; i < config.layers; ++i) {
+    if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "the load of {} was called off", source.path());
     auto layer = LoadLayer<B>(loader, i);
     if (!layer) return Forward(layer);
     weights.layers.push_back(std::move(*layer));

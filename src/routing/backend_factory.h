@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct EngineRequest {
   std::string kv_dtype;  // empty: the engine's default
   int64_t kv_bytes = 0;  // KV budget; 0: from the memory that is free
   LlamaBackendConfig llama;  // where llama.cpp runs it
+  std::stop_token stop = {};  // calls the load off: kCancelled
 };
 
 // Makes an engine; called on the thread that will step it.

@@ -4,17 +4,71 @@
 #include <utility>
 
 #include "base/log.h"
+#include "engine/native/kv_budget.h"
 #include "metrics/model_metrics.h"
 #include "routing/load_text.h"
+#include "routing/model_fingerprint.h"
 #include "scheduler/step_loop.h"
 
 namespace inferflux::routing {
 namespace {
 
+// Whether a draft's tokens mean what the model's do: guesses are ids.
+Status CheckSameTokens(const text::Tokenizer& model, const text::Tokenizer& draft) {
+  if (draft.size() != model.size()) {
+    return Fail(ErrorCode::kInvalidArgument, "it has {} tokens and the model {}; a draft needs the model's own",
+                draft.size(), model.size());
+  }
+  for (TokenId id = 0; id < model.size(); ++id) {
+    if (model.Text(id) == draft.Text(id) && model.IsControl(id) == draft.IsControl(id)) continue;
+    return Fail(ErrorCode::kInvalidArgument, "its token {} is '{}' and the model's '{}'; a draft needs the model's own",
+                id, draft.Text(id), model.Text(id));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const model::ModelSource>> OpenDraft(const std::string& path, const text::Tokenizer& tokenizer) {
+  auto source = model::ModelSource::Open(path);
+  if (!source) return Forward(source, "the draft model");
+  auto text = LoadText(**source);
+  if (!text) return Forward(text, "the draft model");
+  if (Status same = CheckSameTokens(tokenizer, *text->tokenizer); !same) return Forward(same, "the draft model " + path);
+  return std::shared_ptr<const model::ModelSource>(std::move(*source));
+}
+
+// A draft's KV is small, and sequences that find no room in it are not drafted for.
+int64_t DraftKvBytes(const LoadRequest& request) {
+  return (request.kv_bytes > 0 ? request.kv_bytes / 2 : engine::AvailableMemory() / 4) / 4;
+}
+
+scheduler::Speculation DefaultSpeculation(const LoadRequest& request) {
+  using Kind = scheduler::Speculation::Kind;
+  const std::string& word = request.speculation;
+  const bool by_model = word == "draft" || (word == "auto" && !request.draft.empty());
+  return {.kind = by_model ? Kind::kDraft : word == "prompt_lookup" ? Kind::kPromptLookup : Kind::kNone,
+          .max_tokens = request.max_draft_tokens};
+}
+
+scheduler::EngineFactory FactoryOf(const EngineMaker& make, EngineRequest engine_request) {
+  return [make, engine_request = std::move(engine_request)](std::stop_token stop) {
+    EngineRequest stoppable = engine_request;
+    stoppable.stop = std::move(stop);
+    return make(stoppable);
+  };
+}
+
 std::shared_ptr<scheduler::StepLoop> StartLoop(const EngineMaker& make, EngineRequest engine_request,
+                                               const std::shared_ptr<const model::ModelSource>& draft,
                                                const LoadRequest& request,
                                                std::shared_ptr<const text::Tokenizer> tokenizer) {
   scheduler::StepLoopOptions options;
+  options.policy.goal = request.goal;
+  options.sessions = request.sessions;
+  options.sessions.model = ModelFingerprint(*engine_request.source);
+  options.policy.speculation = DefaultSpeculation(request);
+  if (draft) {
+    options.draft = FactoryOf(make, {.source = draft, .kv_dtype = request.kv_dtype, .kv_bytes = DraftKvBytes(request)});
+  }
   if (request.max_batch_tokens > 0) options.policy.max_batch_tokens = request.max_batch_tokens;
   if (request.max_queued > 0) options.max_queued = request.max_queued;
   scheduler::MetricsFactory metrics;
@@ -24,8 +78,7 @@ std::shared_ptr<scheduler::StepLoop> StartLoop(const EngineMaker& make, EngineRe
     };
   }
   return std::make_shared<scheduler::StepLoop>(
-      [make, engine_request = std::move(engine_request)] { return make(engine_request); }, std::move(tokenizer),
-      options, std::move(metrics));
+      FactoryOf(make, std::move(engine_request)), std::move(tokenizer), std::move(options), std::move(metrics));
 }
 
 ModelInfo Describe(const model::ModelSource& source, const engine::EngineInfo& engine) {
@@ -63,6 +116,16 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
   auto text = LoadText(**source);
   if (!text) return Forward(text);
 
+  std::shared_ptr<const model::ModelSource> draft;
+  if (!request.draft.empty()) {
+    auto opened = OpenDraft(request.draft, *text->tokenizer);
+    if (!opened) return Forward(opened);
+    draft = std::move(*opened);
+  } else if (request.speculation == "draft") {
+    return Fail(ErrorCode::kInvalidArgument,
+                "runtime.speculation is 'draft', but the model '{}' has no draft; set models.draft", request.id);
+  }
+
   const std::vector<std::string> words =
       request.backends.empty() ? std::vector{request.requested_backend} : request.backends;
   auto candidates = factory.Candidates(words);
@@ -89,9 +152,11 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
            .kv_dtype = request.kv_dtype,
            .kv_bytes = request.kv_bytes,
            .llama = request.llama},
-          request, text->tokenizer);
+          draft, request, text->tokenizer);
+      const std::stop_callback call_off(request.stop, [&] { loop->Stop(); });
       const Status ready = loop->ready().get();
       attempt.outcome = ready ? "loaded" : "failed";
+      if (!ready && ready.error().code == ErrorCode::kCancelled) return tl::make_unexpected(ready.error());
       if (!ready) attempt.reason = ready.error().message;
       if (ready) {
         exposure.fallback = !exposure.attempts.empty();  // somebody who was preferred did not serve
@@ -108,6 +173,7 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
           served->capabilities.speculative_decoding = served->capabilities.kv_prefix_copy = false;
         }
         served->capabilities.batch_invariant = engine.batch_invariant;
+        served->info.draft = request.draft;
         for (const std::string& line : engine.plan) log::Debug("{}: {}", request.id, line);
         log::Info(
             "{} is ready on {} ({}) after {:.2f} s: {}, {} weights, {} parameters, context {}, {} tokens of {} KV",

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "routing/backend_factory.h"
 #include "routing/load_progress.h"
 #include "routing/served_model.h"
+#include "scheduler/step_loop.h"
 
 namespace inferflux::routing {
 
@@ -27,6 +29,12 @@ struct LoadRequest {
   int32_t max_batch_tokens = 0;            // of one step; 0: the scheduler's default
   int32_t max_queued = 0;                  // requests that may wait; 0: the scheduler's default
   std::shared_ptr<LoadProgress> progress;  // written to where it is given
+  scheduler::StepGoal goal = scheduler::StepGoal::kThroughput;
+  std::string draft;                     // file of a model with the same tokens, to guess ahead with; empty: none
+  std::string speculation = "auto";      // of requests that do not say: auto, none, prompt_lookup or draft
+  int32_t max_draft_tokens = 4;          // guessed ahead in a step
+  std::stop_token stop = {};             // calls the load off: kCancelled
+  scheduler::SessionOptions sessions = {};  // its fingerprint is filled in
   metrics::Registry* metrics = nullptr;    // lent; must outlive the model. Null: nothing is counted
 };
 

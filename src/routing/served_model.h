@@ -38,6 +38,7 @@ struct EmbeddingInfo {
 
 struct ModelInfo {
   std::string path;
+  std::string draft;         // the draft model's file; empty: there is none
   std::string format;        // "gguf"
   std::string architecture;  // as the file names it: "llama", "qwen2", ...
   std::string quantization;  // the weights' commonest type: "BF16", "Q4_K", ...

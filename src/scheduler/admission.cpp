@@ -70,6 +70,14 @@ Result<int32_t> CheckRequest(const GenerationRequest& request, const engine::Eng
     return Fail(ErrorCode::kInvalidArgument, "top_logprobs is {}; it must be 0 to {}", *request.top_logprobs,
                 kMaxTopLogprobs);
   }
+  if (request.prompt_logprobs && (*request.prompt_logprobs < 0 || *request.prompt_logprobs > kMaxTopLogprobs)) {
+    return Fail(ErrorCode::kInvalidArgument, "prompt_logprobs is {}; it must be 0 to {}", *request.prompt_logprobs,
+                kMaxTopLogprobs);
+  }
+  if (request.speculation && (request.speculation->max_tokens < 0 || request.speculation->max_tokens > kMaxDraftTokens)) {
+    return Fail(ErrorCode::kInvalidArgument, "{} tokens to guess ahead; it must be 0 to {}",
+                request.speculation->max_tokens, kMaxDraftTokens);
+  }
   return request.max_tokens > 0 ? request.max_tokens : static_cast<int32_t>(room - prompt);
 }
 

@@ -7,12 +7,21 @@
 
 namespace inferflux::scheduler {
 
-BatchBuilder::BatchBuilder(engine::InferenceBackend& engine, const StepPolicy& policy, const StepCost& cost,
-                           std::vector<TokenId> end_tokens)
+namespace {
+
+// A step's rows of prompt logits: each is as long as the vocabulary.
+constexpr int32_t kScoredRows = 64;
+
+}  // namespace
+
+BatchBuilder::BatchBuilder(engine::InferenceBackend& engine, Sessions& sessions, DraftModel* drafts,
+                           const StepPolicy& policy, const StepCost& cost, std::vector<TokenId> end_tokens)
     : engine_(engine),
+      sessions_(sessions),
+      drafts_(drafts),
       cost_(cost),
       goal_(policy.goal),
-      max_draft_tokens_(policy.max_draft_tokens),
+      speculation_(policy.speculation),
       max_running_(policy.max_running > 0 ? std::min(policy.max_running, engine.info().max_sequences)
                                           : engine.info().max_sequences),
       end_tokens_(std::move(end_tokens)) {
@@ -33,29 +42,52 @@ void BatchBuilder::AddDecodes(Draft& draft) {
   for (const auto& request : draft.load.running) {
     if (request->decoding() && !request->stream->full()) decoding.push_back(request.get());
   }
-  const auto count = static_cast<int32_t>(decoding.size());
-  int32_t spare = draft.budget - count;
-  for (Request* request : decoding) {
-    if (!request->sequence || !MakeRoom(draft, *request)) continue;
-    const auto guess = Guess(*request, count, spare);
-    spare -= static_cast<int32_t>(guess.size());
-    Add(draft, *request, 1, guess);
+  int32_t spare = draft.budget - static_cast<int32_t>(decoding.size());
+  const auto guesses = Guess(decoding, spare);
+  for (size_t i = 0; i < decoding.size(); ++i) {
+    Request& request = *decoding[i];
+    if (!request.sequence || !MakeRoom(draft, request)) continue;
+    auto guess = guesses[i].guess;
+    // Room that is not there is not worth a preemption.
+    if (!guess.empty() && !engine_.Reserve(*request.sequence, request.total() + static_cast<int32_t>(guess.size()))) {
+      guess.clear();
+    }
+    Add(draft, request, 1, guess);
   }
 }
 
-// Tokens that the sequence may say next, with room for them.
-std::vector<TokenId> BatchBuilder::Guess(Request& request, int32_t decoding, int32_t spare) {
-  const int32_t limit = std::min(
-      {max_draft_tokens_, spare, request.max_tokens - request.generated - 1, engine_.info().context - request.total()});
-  if (limit <= 0) return {};
-  const int32_t length = request.drafts.Length(cost_, decoding, limit);
-  if (length == 0) return {};
-  auto guess = LookUpDraft(request.tokens, length);
-  // Room that is not there is not worth a preemption.
-  if (!guess.empty() && !engine_.Reserve(*request.sequence, request.total() + static_cast<int32_t>(guess.size()))) {
-    guess.clear();
+// Tokens that it pays to guess for the sequence; the context must have room for them, and `spare` rows the step.
+int32_t BatchBuilder::DraftLength(Request& request, const Speculation& speculation, int32_t decoding,
+                                  int32_t spare) const {
+  const bool by_model = speculation.kind == Speculation::Kind::kDraft;
+  if (speculation.kind == Speculation::Kind::kNone || (by_model && drafts_ == nullptr)) return 0;
+  const int32_t limit = std::min({speculation.max_tokens, spare, request.max_tokens - request.generated - 1,
+                                  engine_.info().context - request.total()});
+  if (limit <= 0) return 0;
+  return request.drafts.Length(cost_, by_model ? drafts_->Seconds(decoding) : 0.0, decoding, limit);
+}
+
+// What each of the sequences may say next.
+std::vector<DraftTask> BatchBuilder::Guess(const std::vector<Request*>& decoding, int32_t spare) {
+  std::vector<DraftTask> tasks;
+  std::vector<DraftTask> by_model;
+  std::vector<size_t> places;  // of by_model's tasks
+  for (Request* request : decoding) {
+    const Speculation speculation = request->spec.speculation.value_or(speculation_);
+    const int32_t length = DraftLength(*request, speculation, static_cast<int32_t>(decoding.size()), spare);
+    DraftTask& task = tasks.emplace_back(DraftTask{.request = request, .count = length});
+    if (length == 0) continue;
+    if (speculation.kind == Speculation::Kind::kDraft) {
+      places.push_back(tasks.size() - 1);
+      by_model.push_back(task);
+    } else {
+      task.guess = LookUpDraft(request->tokens, length);
+    }
+    spare -= length;
   }
-  return guess;
+  if (!by_model.empty()) drafts_->Draft(by_model);
+  for (size_t i = 0; i < places.size(); ++i) tasks[places[i]].guess = std::move(by_model[i].guess);
+  return tasks;
 }
 
 // For low latency the step may last three times as long as its decodes alone; a sixth of that is left for what the
@@ -74,7 +106,25 @@ void BatchBuilder::AddPrefills(Draft& draft) {
   for (const auto& request : draft.load.running) {
     if (draft.budget == 0) return;
     if (request->decoding() || request->stream->full()) continue;
-    Add(draft, *request, std::min(request->remaining(), draft.budget));  // its room was reserved at admission
+    Add(draft, *request, PrefillLength(*request, draft.budget));  // its room was reserved at admission
+  }
+}
+
+int32_t BatchBuilder::PrefillLength(const Request& request, int32_t budget) const {
+  const int32_t length = std::min(request.remaining(), budget);
+  return request.wants_prompt_logprobs() ? std::min(length, kScoredRows) : length;
+}
+
+// Position p scores the token behind it.
+void BatchBuilder::AskPromptLogprobs(const Request& request, int32_t count, engine::BatchItem& item) const {
+  for (int32_t index = 0; index < count; ++index) {
+    const int32_t next = item.first_position + index + 1;
+    if (next >= request.prompt_tokens()) return;
+    if (next - 1 < request.prompt_scored) continue;
+    item.outputs.push_back({.token_index = index,
+                            .kind = engine::OutputSpec::Kind::kLogprobs,
+                            .target = request.tokens[static_cast<size_t>(next)],
+                            .top_logprobs = request.spec.prompt_logprobs});
   }
 }
 
@@ -88,8 +138,11 @@ void BatchBuilder::Admit(Draft& draft, TimePoint now) {
     // An encoder's text is fed as a whole, if need be as a step of its own.
     const bool whole = !engine_.info().causal;
     if (whole && next->total() > draft.budget && !draft.step.requests.empty()) return;
-    Status opened = OpenSequence(load, *next);
-    while (!opened && PreemptPaused(draft)) opened = OpenSequence(load, *next);
+    Status opened = OpenSequence(load, *next, now);
+    while (!opened && opened.error().code == ErrorCode::kResourceExhausted &&
+           (sessions_.Relieve() || PreemptPaused(draft))) {
+      opened = OpenSequence(load, *next, now);
+    }
     if (!opened) {
       // With nobody else there, nothing will ever make room.
       if (load.running.empty()) draft.step.failed.emplace_back(next, std::move(opened.error()));
@@ -98,7 +151,7 @@ void BatchBuilder::Admit(Draft& draft, TimePoint now) {
     RequestPtr admitted = load.waiting.Take(next);
     const auto place = std::ranges::find_if(load.running, [&](const auto& other) { return Outranks(*next, *other); });
     load.running.insert(place, std::move(admitted));
-    Add(draft, *next, whole ? next->remaining() : std::min(next->remaining(), draft.budget));
+    Add(draft, *next, whole ? next->remaining() : PrefillLength(*next, draft.budget));
   }
 }
 
@@ -108,6 +161,7 @@ void BatchBuilder::Add(Draft& draft, Request& request, int32_t count, const std:
   item.tokens.assign(first, first + count);
   item.tokens.insert(item.tokens.end(), guess.begin(), guess.end());
   const auto rows = static_cast<int32_t>(item.tokens.size());
+  if (request.wants_prompt_logprobs()) AskPromptLogprobs(request, count, item);
   if (request.pooler) {
     for (int32_t index = 0; index < rows; ++index) {
       if (!request.pooler->Wants(request.length + index)) continue;
@@ -137,6 +191,7 @@ bool BatchBuilder::MakeRoom(Draft& draft, Request& request) {
   while (true) {
     Status reserved = engine_.Reserve(*request.sequence, request.total());
     if (reserved) return true;
+    if (reserved.error().code == ErrorCode::kResourceExhausted && sessions_.Relieve()) continue;
     if (reserved.error().code != ErrorCode::kResourceExhausted || draft.load.running.size() == 1) {
       draft.step.failed.emplace_back(&request, std::move(reserved.error()));
       return false;
@@ -149,10 +204,12 @@ bool BatchBuilder::MakeRoom(Draft& draft, Request& request) {
   }
 }
 
-Status BatchBuilder::OpenSequence(const Workload& load, Request& request) {
+Status BatchBuilder::OpenSequence(const Workload& load, Request& request, TimePoint now) {
   if (request.pooler) request.pooler->Restart();
-  const auto known = SharesPrefix(request) ? std::span<const TokenId>(request.tokens) : std::span<const TokenId>();
-  auto match = engine_.Open(known, request.spec.cache_salt);
+  // Cached positions have neither logits nor hidden states.
+  const bool cached = SharesPrefix(request) && !request.wants_prompt_logprobs();
+  const auto known = cached ? std::span<const TokenId>(request.tokens) : std::span<const TokenId>();
+  auto match = sessions_.Open(request, known, now);
   if (!match) return Forward(match);
   Status reserved = engine_.Reserve(match->sequence, request.total());
   const auto usage = engine_.usage();
@@ -182,6 +239,7 @@ bool BatchBuilder::PreemptPaused(Draft& draft) {
 
 void BatchBuilder::Preempt(Draft& draft, Request& request) {
   if (auto closed = engine_.Close(*request.sequence); !closed) log::Error("scheduler: {}", closed.error().message);
+  if (drafts_ != nullptr) drafts_->Forget(request);
   request.sequence.reset();
   request.length = 0;
   auto& running = draft.load.running;
@@ -198,7 +256,7 @@ bool BatchBuilder::SharesPrefix(const Request& request) const {
 
 // Whether most of the request is just being computed for another one, whose blocks it can share a step or two later.
 bool BatchBuilder::AwaitsPrefix(const Workload& load, const Request& request) const {
-  if (!SharesPrefix(request)) return false;
+  if (!SharesPrefix(request) || request.wants_prompt_logprobs()) return false;
   for (const auto& other : load.running) {
     if (other->decoding() || other->spec.cache_salt != request.spec.cache_salt) continue;
     const auto differs = std::ranges::mismatch(other->tokens, request.tokens);

@@ -1,5 +1,6 @@
 // Decides what the next step runs: decodes first, then prefill in order of rank, then newcomers, within a budget of
-// tokens. Where KV is short it preempts: the lowest in rank loses its KV, waits, and is computed again later.
+// tokens. Where KV is short, sessions leave the engine first; then it preempts: the lowest in rank loses its KV, waits,
+// and is computed again later.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,8 @@
 #include <vector>
 
 #include "engine/inference_backend.h"
+#include "scheduler/draft_model.h"
+#include "scheduler/sessions.h"
 #include "scheduler/step_cost.h"
 #include "scheduler/workload.h"
 
@@ -21,9 +24,10 @@ struct StepBatch {
 
 class BatchBuilder {
  public:
-  // `end_tokens` are what ends a generation: banned under ignore_eos. `engine` and `cost` must outlive the builder.
-  BatchBuilder(engine::InferenceBackend& engine, const StepPolicy& policy, const StepCost& cost,
-               std::vector<TokenId> end_tokens);
+  // `end_tokens` are what ends a generation: banned under ignore_eos. `drafts` may be null. What is lent must outlive
+  // the builder.
+  BatchBuilder(engine::InferenceBackend& engine, Sessions& sessions, DraftModel* drafts, const StepPolicy& policy,
+               const StepCost& cost, std::vector<TokenId> end_tokens);
 
   StepBatch Build(Workload& load, TimePoint now);
 
@@ -37,22 +41,27 @@ class BatchBuilder {
 
   void AddDecodes(Draft& draft);
   int32_t PrefillBudget(int32_t decoding, int32_t left) const;
-  std::vector<TokenId> Guess(Request& request, int32_t decoding, int32_t spare);
+  int32_t DraftLength(Request& request, const Speculation& speculation, int32_t decoding, int32_t spare) const;
+  std::vector<DraftTask> Guess(const std::vector<Request*>& decoding, int32_t spare);
   void AddPrefills(Draft& draft);
+  int32_t PrefillLength(const Request& request, int32_t budget) const;
+  void AskPromptLogprobs(const Request& request, int32_t count, engine::BatchItem& item) const;
   void Admit(Draft& draft, TimePoint now);
   void Add(Draft& draft, Request& request, int32_t count, const std::vector<TokenId>& guess = {});
 
   bool MakeRoom(Draft& draft, Request& request);
-  Status OpenSequence(const Workload& load, Request& request);
+  Status OpenSequence(const Workload& load, Request& request, TimePoint now);
   bool PreemptPaused(Draft& draft);
   void Preempt(Draft& draft, Request& request);
   bool SharesPrefix(const Request& request) const;
   bool AwaitsPrefix(const Workload& load, const Request& request) const;
 
   engine::InferenceBackend& engine_;
+  Sessions& sessions_;
+  DraftModel* drafts_;
   const StepCost& cost_;
   StepGoal goal_;
-  int32_t max_draft_tokens_;
+  Speculation speculation_;
   int32_t max_batch_tokens_;
   int32_t max_running_;
   std::vector<TokenId> end_tokens_;

@@ -8,10 +8,10 @@ constexpr double kMemory = 0.85;
 
 }  // namespace
 
-int32_t DraftControl::Length(const StepCost& cost, int32_t decoding, int32_t limit) {
+int32_t DraftControl::Length(const StepCost& cost, double draft, int32_t decoding, int32_t limit) {
   if (!cost.known() || limit <= 0) return 0;
   // A row more is worth it while the tokens that it may bring take longer in steps of their own.
-  const double row = cost.per_row() * decoding;
+  const double row = cost.per_row() * decoding + draft;
   const double step = cost.Seconds(decoding);
   int32_t length = 0;
   double right = rate_;

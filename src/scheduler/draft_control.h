@@ -10,8 +10,9 @@ namespace inferflux::scheduler {
 
 class DraftControl {
  public:
-  // Tokens to draft, at most `limit`, in a step of `decoding` sequences.
-  int32_t Length(const StepCost& cost, int32_t decoding, int32_t limit);
+  // Tokens to draft, at most `limit`, in a step of `decoding` sequences; making one for each of them takes `draft`
+  // seconds.
+  int32_t Length(const StepCost& cost, double draft, int32_t decoding, int32_t limit);
 
   // So many tokens were drafted, and the first `accepted` of them were what the model said.
   void Observe(int32_t drafted, int32_t accepted);

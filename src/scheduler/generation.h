@@ -13,6 +13,25 @@
 
 namespace inferflux::scheduler {
 
+// How to guess ahead. Guesses are checked by the model, and what it says does not depend on them.
+struct Speculation {
+  enum class Kind {
+    kNone,
+    kPromptLookup,  // what followed the last time that the text ended like this
+    kDraft,         // what a smaller model of the same vocabulary would say
+  };
+
+  Kind kind = Kind::kNone;
+  int32_t max_tokens = 4;  // that are guessed in a step, where it pays
+};
+inline constexpr int32_t kMaxDraftTokens = 16;
+
+// A conversation whose KV is kept between its requests.
+struct SessionUse {
+  std::string id;
+  std::chrono::seconds ttl{3600};  // after its last request it is forgotten
+};
+
 struct GenerationRequest {
   std::vector<TokenId> prompt;  // not empty; special tokens already in place
   engine::SamplingParams sampling;
@@ -22,11 +41,14 @@ struct GenerationRequest {
   bool ignore_eos = false;        // end-of-generation tokens are neither obeyed nor sampled
   std::optional<int32_t>
       top_logprobs;             // set: each token carries its log probability and this many alternatives (0 to 20)
+  std::optional<int32_t> prompt_logprobs;  // set: so are the prompt's tokens but the first, and with so many alternatives
+  std::optional<Speculation> speculation;  // without it the model's own default
   bool continues_text = false;  // the output goes on with a raw prompt's text: its first space is kept
 
   // Whose request it is: accounts get equal shares of the tokens that are served. Empty: all such are one account.
   std::string account;
-  uint64_t cache_salt = 0;                                        // requests of different salts never share KV
+  uint64_t cache_salt = 0;            // requests of different salts never share KV
+  std::optional<SessionUse> session;  // ids of different salts are different sessions
   int32_t priority = 0;                                           // higher is served first
   std::optional<std::chrono::steady_clock::time_point> deadline;  // after it the request ends with an error
 };
@@ -48,6 +70,8 @@ struct Usage {
   int32_t prompt_tokens = 0;
   int32_t completion_tokens = 0;  // every token that was sampled, the end-of-generation token included
   int32_t cached_tokens = 0;      // of the prompt, served from shared KV blocks
+  int32_t drafted_tokens = 0;     // guessed ahead, and of them those that were right
+  int32_t accepted_tokens = 0;
 };
 
 struct Finish {
@@ -63,6 +87,7 @@ struct StreamEvent {
   // What was sampled since the last event, the end token and what stands behind a stop string left out; log
   // probabilities only where asked for.
   std::vector<GeneratedToken> tokens;
+  std::vector<GeneratedToken> prompt;  // with prompt_logprobs: the prompt's tokens but the first, all at once
   std::vector<float> embedding;  // of a request to embed, on its last event
   std::optional<Finish> finish;  // on the last event, and only there
 };

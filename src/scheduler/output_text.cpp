@@ -13,10 +13,15 @@ void OutputText::Push(const engine::OutputResult& sampled) {
   const std::string text = detokenizer_.Push(sampled.token);
   produced_ += text.size();
   pending.end = produced_;
-  pending.token.chosen = Describe({.id = sampled.token, .logprob = sampled.chosen.logprob});
-  for (const auto& entry : sampled.top) pending.token.top.push_back(Describe(entry));
+  pending.token = Describe(sampled);
   pending_.push_back(std::move(pending));
   Release(stops_.Push(text));
+}
+
+GeneratedToken OutputText::Describe(const engine::OutputResult& scored) const {
+  GeneratedToken out{.chosen = Describe({.id = scored.token, .logprob = scored.chosen.logprob}), .top = {}};
+  for (const auto& entry : scored.top) out.top.push_back(Describe(entry));
+  return out;
 }
 
 void OutputText::Finish() {

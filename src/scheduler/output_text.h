@@ -27,6 +27,9 @@ class OutputText {
   // The generation ends: what is held back is let go, unless a stop string was found.
   void Finish();
 
+  // A token with its log probabilities, and the bytes that it stands for.
+  GeneratedToken Describe(const engine::OutputResult& scored) const;
+
   bool stopped() const { return stops_.matched(); }
 
   // What has become certain since the last call: its text and tokens. A token is listed once all of its text is

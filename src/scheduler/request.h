@@ -32,10 +32,17 @@ struct Request {
   int32_t generated = 0;        // sampled tokens, the end token included
   int32_t cached_tokens = 0;    // of the prompt, when it was first admitted
   bool was_admitted = false;
+  int32_t prompt_scored = 0;  // tokens of the prompt whose log probabilities are known, but for the first
+  std::vector<GeneratedToken> prompt_logprobs;  // those, until they are sent
+  int32_t drafted = 0;
+  int32_t accepted = 0;
   std::optional<float> mirostat_mu;  // the sampler's state, where it has one
   DraftControl drafts;
   std::optional<Pooler> pooler;  // of a request to embed
   std::vector<float> embedding;
+
+  // Of a session, its KV is kept when it ends.
+  bool keeps_kv() const { return spec.session.has_value() && sequence.has_value(); }
 
   // While it holds KV: the first `length` of its tokens are there.
   std::optional<engine::SequenceId> sequence;
@@ -47,7 +54,15 @@ struct Request {
   int32_t remaining() const { return total() - length; }
   bool decoding() const { return remaining() == 1 && generated > 0; }
   Usage usage() const {
-    return {.prompt_tokens = prompt_tokens(), .completion_tokens = generated, .cached_tokens = cached_tokens};
+    return {.prompt_tokens = prompt_tokens(),
+            .completion_tokens = generated,
+            .cached_tokens = cached_tokens,
+            .drafted_tokens = drafted,
+            .accepted_tokens = accepted};
+  }
+  // Log probabilities of its prompt are still wanted: it cannot begin with cached KV.
+  bool wants_prompt_logprobs() const {
+    return spec.prompt_logprobs && prompt_scored < prompt_tokens() - 1;
   }
 };
 

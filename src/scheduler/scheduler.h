@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "scheduler/generation.h"
@@ -22,6 +25,34 @@ struct SchedulerStats {
   int32_t retry_after_seconds = 1;  // when a client that is turned away now should come back
 };
 
+// A session as its owner sees it.
+struct SessionInfo {
+  enum class Tier { kEngine, kMemory, kDisk };  // where its KV lies
+
+  std::string id;
+  Tier tier = Tier::kEngine;
+  int32_t tokens = 0;
+  int64_t bytes = 0;       // of its saved KV; 0 in the engine
+  bool on_disk = false;    // a file holds it too
+  int64_t expires_in = 0;  // seconds
+};
+
+struct SessionCommand {
+  enum class Action {
+    kList,     // all sessions of the salt
+    kSave,     // writes the KV to disk; it stays where it is
+    kRestore,  // brings the KV back into the engine
+    kDelete,
+  };
+
+  Action action = Action::kList;
+  std::string id;
+  uint64_t salt = 0;
+};
+
+// What a command was about, as it is now. Called on the step loop's thread, or at once where it has ended.
+using SessionReply = std::function<void(Result<std::vector<SessionInfo>>)>;
+
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
@@ -30,6 +61,11 @@ class Scheduler {
   // can never fit (the message says the limit), kResourceExhausted where the queue is full, kUnavailable while
   // stopping.
   virtual Result<std::shared_ptr<TokenStream>> Submit(GenerationRequest request) = 0;
+
+  // Any thread. Done between two steps.
+  virtual void Session(SessionCommand, SessionReply reply) {
+    reply(Fail(ErrorCode::kUnsupported, "this model keeps no sessions"));
+  }
 
   // Ends every request with kCancelled, unloads the engine and ends the thread. Any thread, any number of times.
   virtual void Stop() = 0;

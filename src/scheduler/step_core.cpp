@@ -21,13 +21,17 @@ Error DeadlineError(const Request& request) {
 }  // namespace
 
 StepCore::StepCore(engine::InferenceBackend& engine, std::shared_ptr<const text::Tokenizer> tokenizer,
-                   const StepPolicy& policy, metrics::ModelMetrics metrics, Clock clock)
+                   const StepPolicy& policy, metrics::ModelMetrics metrics, Clock clock, StepExtras extras)
     : engine_(engine),
       tokenizer_(std::move(tokenizer)),
       metrics_(metrics),
       clock_(std::move(clock)),
       load_(policy),
-      builder_(engine, policy, cost_, tokenizer_->end_of_generation()) {}
+      sessions_(engine, extras.session_memory, std::move(extras.session_files), clock_()),
+      drafts_(extras.draft
+                  ? std::make_unique<DraftModel>(std::move(extras.draft), tokenizer_->end_of_generation(), clock_)
+                  : nullptr),
+      builder_(engine, sessions_, drafts_.get(), policy, cost_, tokenizer_->end_of_generation()) {}
 
 void StepCore::Submit(RequestPtr request) {
   if (request->spec.embed) request->pooler.emplace(engine_.info().pooling, request->prompt_tokens());
@@ -47,7 +51,12 @@ bool StepCore::Step() {
   return busy;
 }
 
+Result<std::vector<SessionInfo>> StepCore::Session(const SessionCommand& command) {
+  return sessions_.Do(command, clock_());
+}
+
 void StepCore::Sweep(TimePoint now) {
+  sessions_.Sweep(now);
   std::vector<Request*> gone;
   const auto look = [&](const RequestPtr& request) {
     if (request->stream->cancelled() || Late(*request, now)) gone.push_back(request.get());
@@ -89,19 +98,26 @@ void StepCore::ExecuteAlone(const engine::BatchItem& item, Request& request) {
 void StepCore::Apply(Request& request, const engine::BatchItem& item,
                      const std::vector<engine::OutputResult>& outputs) {
   if (request.pooler) return ApplyHidden(request, item, outputs);
-  const auto guessed = std::max(0, static_cast<int32_t>(outputs.size()) - 1);  // the item's last tokens
+  const auto sampled = std::span(outputs).subspan(TakePromptLogprobs(request, outputs, item));
+  const auto guessed = std::max(0, static_cast<int32_t>(sampled.size()) - 1);  // the item's last tokens
   const auto certain = static_cast<int32_t>(item.tokens.size()) - guessed;
   metrics_.prompt_tokens.Add(std::min(std::max(0, request.prompt_tokens() - request.length), certain));
   load_.shares.Charge(request.spec.account, certain);
   request.length += certain;
   drafted_ += guessed;
-  for (int32_t right = 0; right < static_cast<int32_t>(outputs.size()); ++right) {
-    const TokenId sampled = outputs[static_cast<size_t>(right)].token;
-    if (!TakeToken(request, outputs[static_cast<size_t>(right)])) return;
+  request.drafted += guessed;
+  metrics_.drafted_tokens.Add(guessed);
+  for (int32_t right = 0; right < static_cast<int32_t>(sampled.size()); ++right) {
+    const engine::OutputResult& next = sampled[static_cast<size_t>(right)];
+    if (right < guessed && next.token == item.tokens[static_cast<size_t>(certain + right)]) {
+      ++accepted_;
+      ++request.accepted;
+      metrics_.accepted_tokens.Add();
+    }
+    if (!TakeToken(request, next)) return;
     if (right == guessed) break;
-    if (sampled != item.tokens[static_cast<size_t>(certain + right)]) break;
+    if (next.token != item.tokens[static_cast<size_t>(certain + right)]) break;
     ++request.length;  // the guess was right: its KV is there already
-    ++accepted_;
     load_.shares.Charge(request.spec.account, 1);
   }
   if (guessed == 0) return;
@@ -126,6 +142,17 @@ void StepCore::ApplyHidden(Request& request, const engine::BatchItem& item,
   if (finite) return End(request, FinishReason::kStop);
   End(request, FinishReason::kError,
       {.code = ErrorCode::kInternal, .message = "the model's hidden states are not numbers"});
+}
+
+// How many of the outputs were the prompt's.
+size_t StepCore::TakePromptLogprobs(Request& request, const std::vector<engine::OutputResult>& outputs,
+                                    const engine::BatchItem& item) {
+  size_t count = 0;
+  while (count < outputs.size() && item.outputs[count].kind == engine::OutputSpec::Kind::kLogprobs) {
+    request.prompt_logprobs.push_back(request.output.Describe(outputs[count++]));
+    ++request.prompt_scored;
+  }
+  return count;
 }
 
 // False where the request has ended with it.
@@ -160,17 +187,26 @@ bool StepCore::TakeToken(Request& request, const engine::OutputResult& sampled) 
 void StepCore::Emit(Request& request) {
   // Tokens without text wait for the next text, unless somebody wants to see them one by one.
   if (!request.output.has_text() && !(request.spec.top_logprobs && request.output.has_tokens())) return;
-  request.stream->Push(request.output.Take());
+  request.stream->Push(TakeEvent(request));
+}
+
+StreamEvent StepCore::TakeEvent(Request& request) {
+  StreamEvent event = request.output.Take();
+  if (!request.wants_prompt_logprobs()) event.prompt = std::exchange(request.prompt_logprobs, {});
+  return event;
 }
 
 void StepCore::End(Request& request, FinishReason reason, Error error) {
-  if (request.sequence) {
+  if (request.keeps_kv() && reason != FinishReason::kError) {
+    sessions_.Keep(request, clock_());
+  } else if (request.sequence) {
     if (auto closed = engine_.Close(*request.sequence); !closed) log::Error("scheduler: {}", closed.error().message);
   }
+  if (drafts_) drafts_->Forget(request);
   load_.shares.Leave(request.spec.account);
   rate_.Finished(clock_());
   request.output.Finish();
-  StreamEvent last = request.output.Take();
+  StreamEvent last = TakeEvent(request);
   last.embedding = std::move(request.embedding);
   last.finish = Finish{.reason = reason, .error = std::move(error), .usage = request.usage()};
   request.stream->Push(std::move(last));
@@ -189,7 +225,7 @@ void StepCore::EndAll(FinishReason reason, const Error& error) {
 }
 
 std::optional<TimePoint> StepCore::next_deadline() const {
-  std::optional<TimePoint> next;
+  std::optional<TimePoint> next = sessions_.next_expiry();
   const auto look = [&](const RequestPtr& request) {
     if (request->spec.deadline) next = std::min(next.value_or(TimePoint::max()), *request->spec.deadline);
   };

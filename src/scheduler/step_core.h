@@ -8,31 +8,42 @@
 #include "engine/inference_backend.h"
 #include "metrics/model_metrics.h"
 #include "scheduler/batch_builder.h"
+#include "scheduler/draft_model.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/service_rate.h"
+#include "scheduler/sessions.h"
 #include "scheduler/step_cost.h"
 #include "scheduler/workload.h"
 #include "text/tokenizer/tokenizer.h"
 
 namespace inferflux::scheduler {
 
+// What a core may have beside its engine.
+struct StepExtras {
+  std::unique_ptr<engine::InferenceBackend> draft = nullptr;  // its tokens must be the engine's
+  int64_t session_memory = 0;                                 // bytes of host memory for KV of sessions
+  std::optional<SessionFiles> session_files = {};
+};
+
 class StepCore {
  public:
   using Clock = std::function<TimePoint()>;
 
-  // `engine` and `clock` must outlive the core.
+  // `engine` must outlive the core.
   StepCore(engine::InferenceBackend& engine, std::shared_ptr<const text::Tokenizer> tokenizer, const StepPolicy& policy,
-           metrics::ModelMetrics metrics, Clock clock);
+           metrics::ModelMetrics metrics, Clock clock, StepExtras extras = {});
 
   // The request was checked (admission.h).
   void Submit(RequestPtr request);
 
   // Ends what was cancelled or is late, and runs one step. False: there was nothing to run, and there will not be until
-  // a request comes, a client takes something or cancels, or `next_deadline` passes.
+  // a request comes, a client takes something or cancels, or `next_deadline` passes, of a request or of a session.
   bool Step();
 
   // Ends every request.
   void EndAll(FinishReason reason, const Error& error);
+
+  Result<std::vector<SessionInfo>> Session(const SessionCommand& command);
 
   std::optional<TimePoint> next_deadline() const;
   SchedulerStats stats() const;
@@ -43,8 +54,11 @@ class StepCore {
   void ExecuteAlone(const engine::BatchItem& item, Request& request);
   void Apply(Request& request, const engine::BatchItem& item, const std::vector<engine::OutputResult>& outputs);
   void ApplyHidden(Request& request, const engine::BatchItem& item, const std::vector<engine::OutputResult>& outputs);
+  size_t TakePromptLogprobs(Request& request, const std::vector<engine::OutputResult>& outputs,
+                            const engine::BatchItem& item);
   bool TakeToken(Request& request, const engine::OutputResult& sampled);
   void Emit(Request& request);
+  StreamEvent TakeEvent(Request& request);
   void End(Request& request, FinishReason reason, Error error = {});
   void Publish();
 
@@ -54,6 +68,8 @@ class StepCore {
   Clock clock_;
   Workload load_;
   StepCost cost_;
+  Sessions sessions_;
+  std::unique_ptr<DraftModel> drafts_;
   BatchBuilder builder_;
   ServiceRate rate_;
   int64_t preemptions_ = 0;

@@ -7,12 +7,26 @@
 #include "scheduler/warm_up.h"
 
 namespace inferflux::scheduler {
+namespace {
+
+WallTime Now() { return std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now()); }
+
+// KV is bytes in an engine's own layout: it is another engine's only where all of this is the same.
+uint64_t KvFingerprint(uint64_t model, const engine::EngineInfo& info) {
+  uint64_t hash = model;
+  for (const char c : fmt::format("{}|{}|{}|{}", info.backend, info.provider, info.kv_dtype, info.block_size)) {
+    hash = OwnerOf(hash ^ static_cast<unsigned char>(c));
+  }
+  return hash;
+}
+
+}  // namespace
 
 StepLoop::StepLoop(EngineFactory factory, std::shared_ptr<const text::Tokenizer> tokenizer, StepLoopOptions options,
                    MetricsFactory metrics)
     : factory_(std::move(factory)),
       tokenizer_(std::move(tokenizer)),
-      options_(options),
+      options_(std::move(options)),
       make_metrics_(std::move(metrics)) {
   std::promise<Status> ready;
   ready_ = ready.get_future().share();
@@ -27,6 +41,7 @@ void StepLoop::Stop() {
       std::lock_guard lock(mutex_);
       state_ = State::kStopping;
     }
+    stop_load_.request_stop();
     wakeup_->Wake();
     thread_.join();
   });
@@ -77,34 +92,84 @@ SchedulerStats StepLoop::stats() const {
 }
 
 void StepLoop::Main(std::promise<Status> ready) {
-  auto engine = Load();
+  auto engines = Load();
   {
     std::lock_guard lock(mutex_);
-    if (state_ == State::kLoading) state_ = engine ? State::kServing : State::kFailed;
+    if (state_ == State::kLoading) state_ = engines ? State::kServing : State::kFailed;
   }
-  if (!engine) return ready.set_value(Forward(engine));
+  if (!engines) return ready.set_value(Forward(engines));
   ready.set_value({});
-  Serve(**engine);
+  Serve(std::move(*engines));
 }
 
-Result<std::unique_ptr<engine::InferenceBackend>> StepLoop::Load() {
-  auto engine = factory_();
-  factory_ = {};
+Result<StepLoop::Engines> StepLoop::Load() {
+  auto target = LoadOne(std::exchange(factory_, {}));
+  if (!target) return Forward(target);
+  Engines out{.target = std::move(*target), .draft = nullptr};
+  info_ = out.target->info();
+  if (!options_.sessions.directory.empty()) {
+    auto files = SessionFiles::Open(options_.sessions.directory, options_.sessions.disk_bytes,
+                                    KvFingerprint(options_.sessions.model, info_), Now());
+    if (!files) return Forward(files);
+    session_files_ = std::move(*files);
+  }
+  if (!options_.draft) return out;
+  auto draft = LoadOne(std::exchange(options_.draft, {}));
+  if (!draft) return Forward(draft, "the draft model");
+  out.draft = std::move(*draft);
+  return out;
+}
+
+Result<std::unique_ptr<engine::InferenceBackend>> StepLoop::LoadOne(EngineFactory factory) const {
+  auto engine = factory(stop_load_.get_token());
   if (!engine) return engine;
+  if (stop_load_.stop_requested()) return Fail(ErrorCode::kCancelled, "the load was called off");
   if (auto warm = WarmUp(**engine, options_.warm_up_tokens); !warm) return Forward(warm, "warming up");
-  info_ = (*engine)->info();
   return engine;
 }
 
-void StepLoop::Serve(engine::InferenceBackend& engine) {
-  StepCore core(engine, tokenizer_, options_.policy, make_metrics_ ? make_metrics_(info_) : metrics::ModelMetrics(),
-                std::chrono::steady_clock::now);
+void StepLoop::Serve(Engines engines) {
+  StepCore core(*engines.target, tokenizer_, options_.policy,
+                make_metrics_ ? make_metrics_(info_) : metrics::ModelMetrics(), std::chrono::steady_clock::now,
+                {.draft = std::move(engines.draft),
+                 .session_memory = options_.sessions.memory_bytes,
+                 .session_files = std::move(session_files_)});
   while (TakeSubmitted(core)) {
+    RunCommands(&core);
     if (!core.Step()) wakeup_->Wait(core.next_deadline());
   }
   core.EndAll(FinishReason::kCancelled, {.code = ErrorCode::kUnavailable, .message = "the model is being unloaded"});
-  std::lock_guard lock(mutex_);
-  stats_ = core.stats();
+  {
+    std::lock_guard lock(mutex_);
+    stats_ = core.stats();
+  }
+  RunCommands(nullptr);
+}
+
+void StepLoop::Session(SessionCommand command, SessionReply reply) {
+  {
+    std::lock_guard lock(mutex_);
+    if (state_ == State::kServing) {
+      commands_.emplace_back(std::move(command), std::move(reply));
+      reply = {};
+    }
+  }
+  if (reply) return reply(Fail(ErrorCode::kUnavailable, "the model is not being served"));
+  wakeup_->Wake();
+}
+
+// Without a core they are told that there is none any more.
+void StepLoop::RunCommands(StepCore* core) {
+  std::vector<std::pair<SessionCommand, SessionReply>> commands;
+  {
+    std::lock_guard lock(mutex_);
+    commands.swap(commands_);
+  }
+  for (auto& [command, reply] : commands) {
+    reply(core != nullptr ? core->Session(command)
+                          : Result<std::vector<SessionInfo>>(
+                                Fail(ErrorCode::kUnavailable, "the model is being unloaded")));
+  }
 }
 
 // Hands new requests to the core and publishes its numbers; false where the loop is to end.

@@ -6,7 +6,11 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/inference_backend.h"
@@ -19,15 +23,26 @@
 
 namespace inferflux::scheduler {
 
+// Called once, on the step loop's own thread, on which the engine then lives and dies. It gives up early, with
+// kCancelled, where the token asks for it.
+using EngineFactory = std::function<Result<std::unique_ptr<engine::InferenceBackend>>(std::stop_token)>;
+
+// Where the KV of sessions goes that the engine has no room for.
+struct SessionOptions {
+  int64_t memory_bytes = 0;
+  std::string directory;  // empty: nothing goes to disk
+  int64_t disk_bytes = 0;
+  uint64_t model = 0;  // a fingerprint of its weights: KV of others is never taken for its own
+};
+
 struct StepLoopOptions {
   StepPolicy policy;
+  EngineFactory draft;           // of a smaller model with the same tokens, to guess ahead with; empty: there is none
+  SessionOptions sessions;
   int32_t max_queued = 1024;     // requests that wait for admission; more are refused
   // Of the warm-up's prefill; 0: none. Few, since a model is ready only after it: 512 took two thirds of the start.
   int32_t warm_up_tokens = 32;
 };
-
-// Called once, on the step loop's own thread, on which the engine then lives and dies.
-using EngineFactory = std::function<Result<std::unique_ptr<engine::InferenceBackend>>()>;
 
 // The metrics of an engine, once it is known which one it is.
 using MetricsFactory = std::function<metrics::ModelMetrics(const engine::EngineInfo&)>;
@@ -46,32 +61,45 @@ class StepLoop final : public Scheduler {
   const engine::EngineInfo& engine_info() const { return info_; }
 
   Result<std::shared_ptr<TokenStream>> Submit(GenerationRequest request) override;
+  void Session(SessionCommand command, SessionReply reply) override;
   SchedulerStats stats() const override;
 
+  // Calls off a load that is under way, ends every request with kCancelled, unloads the engine and ends the thread. Any
+  // thread, any number of times.
   void Stop() override;
 
  private:
   enum class State { kLoading, kServing, kFailed, kStopping };
 
   void Main(std::promise<Status> ready);
-  Result<std::unique_ptr<engine::InferenceBackend>> Load();
-  void Serve(engine::InferenceBackend& engine);
+  struct Engines {
+    std::unique_ptr<engine::InferenceBackend> target;
+    std::unique_ptr<engine::InferenceBackend> draft;  // may be null
+  };
+
+  Result<Engines> Load();
+  Result<std::unique_ptr<engine::InferenceBackend>> LoadOne(EngineFactory factory) const;
+  void Serve(Engines engines);
   bool TakeSubmitted(StepCore& core);
+  void RunCommands(StepCore* core);
 
   EngineFactory factory_;
   std::shared_ptr<const text::Tokenizer> tokenizer_;
   StepLoopOptions options_;
   MetricsFactory make_metrics_;
   engine::EngineInfo info_;
+  std::optional<SessionFiles> session_files_;
   std::shared_future<Status> ready_;
   std::shared_ptr<Wakeup> wakeup_ = std::make_shared<Wakeup>();
 
   mutable std::mutex mutex_;  // all that follows
   State state_ = State::kLoading;
   std::vector<RequestPtr> submitted_;
+  std::vector<std::pair<SessionCommand, SessionReply>> commands_;
   uint64_t next_number_ = 0;
   SchedulerStats stats_;
 
+  std::stop_source stop_load_;
   std::once_flag stopped_;
   std::thread thread_;
 };

@@ -19,7 +19,7 @@ enum class StepGoal {
 // How a step loop shares out its steps.
 struct StepPolicy {
   StepGoal goal = StepGoal::kThroughput;
-  int32_t max_draft_tokens = 0;    // that may be guessed ahead for a sequence, where it pays; 0: no speculation
+  Speculation speculation;         // of requests that do not say
   int32_t max_batch_tokens = 512;  // rows of one step; decodes always fit
   int32_t max_running = 0;         // sequences that hold KV at once; 0: as many as the engine may have
   std::chrono::seconds priority_aging{10};  // so long a wait counts as one class of priority

@@ -19,6 +19,7 @@ struct ApiError {
   std::string type = "invalid_request_error";
   std::string param;  // the field; empty: null
   std::string code;   // empty: null
+  int retry_after = 1;  // seconds; sent with 429 and 503
 };
 
 template <class T>

@@ -1,15 +1,31 @@
 // Choices of plain completions.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "server/reply_format.h"
 
 namespace inferflux::server {
 
+// What a choice says of its prompt.
+struct EchoedPrompt {
+  std::string text;         // of the whole prompt
+  std::string first_token;  // its bytes
+};
+
+struct CompletionShape {
+  std::optional<int64_t> logprobs;
+  std::optional<int64_t> prompt_logprobs;
+  bool echo = false;
+  std::vector<EchoedPrompt> prompts;  // with echo: by choice
+};
+
 class CompletionFormat final : public ReplyFormat {
  public:
-  CompletionFormat(size_t choices, bool logprobs) : offsets_(choices), logprobs_(logprobs) {}
+  CompletionFormat(size_t choices, CompletionShape shape) : states_(choices), shape_(std::move(shape)) {}
 
   std::string_view id_prefix() const override { return "cmpl-"; }
   std::string_view object_name(bool) const override { return "text_completion"; }
@@ -18,10 +34,16 @@ class CompletionFormat final : public ReplyFormat {
   void Append(size_t index, const scheduler::StreamEvent& event, boost::json::array& choices) override;
 
  private:
-  boost::json::object Choice(size_t index, const scheduler::StreamEvent& event);
+  struct State {
+    size_t offset = 0;  // characters so far
+    bool told_prompt = false;
+  };
 
-  std::vector<size_t> offsets_;  // by choice: characters so far
-  const bool logprobs_;
+  boost::json::object Choice(size_t index, const scheduler::StreamEvent& event);
+  std::optional<boost::json::object> Prompt(size_t index, const scheduler::StreamEvent& event);
+
+  std::vector<State> states_;  // by choice
+  const CompletionShape shape_;
 };
 
 }  // namespace inferflux::server

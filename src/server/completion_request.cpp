@@ -17,8 +17,8 @@ ApiStatus TakePrompt(const json::value& value, std::string_view param, Completio
 using R = CompletionRequest;
 constexpr Field<R> kTable[] = {
     {"prompt", CustomField<R>{TakePrompt}}, {"logprobs", IntegerField<R>{&R::logprobs, 0, 5}},
-    {"echo", NeutralField{"false"}},        {"best_of", NeutralField{"1"}},
-    {"suffix", NeutralField{"\"\""}},
+    {"echo", BooleanField<R>{&R::echo}},    {"prompt_logprobs", IntegerField<R>{&R::prompt_logprobs, 0, 20}},
+    {"best_of", NeutralField{"1"}},         {"suffix", NeutralField{"\"\""}},
 };
 
 }  // namespace
@@ -31,6 +31,7 @@ ApiResult<CompletionRequest> ParseCompletionRequest(const json::object& body) {
   if (static_cast<int64_t>(out.prompts.size()) * out.choices() > kMaxChoices) {
     return Refuse("n", "times the number of prompts must be at most {}", kMaxChoices);
   }
+  if (out.prompts.size() > 1 && !out.session_id.empty()) return Refuse("session_id", "goes with one prompt");
   if (!out.max_tokens) out.max_tokens = kDefaultMaxTokens;
   return out;
 }

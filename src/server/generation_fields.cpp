@@ -1,5 +1,6 @@
 #include "server/generation_fields.h"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <utility>
 
@@ -37,6 +38,47 @@ ApiStatus TakeStreamOptions(const json::value& value, std::string_view param, Fi
   return TakeObject<Fields>(kFields, param, **object, out);
 }
 
+struct SpeculativeFields {
+  std::string type;
+  std::optional<int64_t> max_tokens;
+};
+
+ApiStatus TakeSpeculative(const json::value& value, std::string_view param, Fields& out) {
+  static constexpr Field<SpeculativeFields> kFields[] = {
+      {"type", TextField<SpeculativeFields>{&SpeculativeFields::type, 64}},
+      {"max_tokens", IntegerField<SpeculativeFields>{&SpeculativeFields::max_tokens, 1, scheduler::kMaxDraftTokens}},
+  };
+  const auto object = ReadObject(value, param);
+  if (!object) return tl::make_unexpected(object.error());
+  SpeculativeFields fields;
+  if (ApiStatus taken = TakeObject<SpeculativeFields>(kFields, param, **object, fields); !taken) return taken;
+  using Kind = scheduler::Speculation::Kind;
+  scheduler::Speculation& speculation = out.speculation.emplace();
+  if (fields.type == "prompt_lookup") {
+    speculation.kind = Kind::kPromptLookup;
+  } else if (fields.type == "draft") {
+    speculation.kind = Kind::kDraft;
+  } else if (fields.type != "none") {
+    return Refuse(Join(param, "type"), "must be \"none\", \"prompt_lookup\" or \"draft\"");
+  }
+  speculation.max_tokens = static_cast<int32_t>(fields.max_tokens.value_or(speculation.max_tokens));
+  return {};
+}
+
+// It is part of a path in /v1/sessions.
+ApiStatus TakeSessionId(const json::value& value, std::string_view param, Fields& out) {
+  ApiResult<std::string> id = ReadText(value, param, 128);
+  if (!id) return Forward(id);
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+  };
+  if (id->empty() || !std::ranges::all_of(*id, plain)) {
+    return Refuse(param, "must be 1 to 128 letters, digits, '-', '_' and '.'");
+  }
+  out.session_id = std::move(*id);
+  return {};
+}
+
 constexpr Field<Fields> kTable[] = {
     {"model", TextField<Fields>{&Fields::model, 256}},
     {"max_tokens", IntegerField<Fields>{&Fields::max_tokens, 1, kMaxTokensAsked}},
@@ -45,6 +87,9 @@ constexpr Field<Fields> kTable[] = {
     {"stream_options", CustomField<Fields>{TakeStreamOptions}},
     {"n", IntegerField<Fields>{&Fields::n, 1, kMaxChoices}},
     {"user", TextField<Fields>{&Fields::user, 512}},
+    {"speculative", CustomField<Fields>{TakeSpeculative}},
+    {"session_id", CustomField<Fields>{TakeSessionId}},
+    {"session_ttl", IntegerField<Fields>{&Fields::session_ttl, 1, kMaxSessionSeconds}},
     {"ignore_eos", BooleanField<Fields>{&Fields::ignore_eos}},
 };
 
@@ -54,6 +99,10 @@ std::span<const Field<GenerationFields>> GenerationFieldTable() { return kTable;
 
 ApiStatus CheckTogether(const GenerationFields& fields) {
   if (fields.has_stream_options && !fields.stream) return Refuse("stream_options", "needs 'stream' to be true");
+  if (fields.session_ttl && fields.session_id.empty()) return Refuse("session_ttl", "needs a 'session_id'");
+  if (!fields.session_id.empty() && fields.choices() > 1) {
+    return Refuse("session_id", "goes with one choice: 'n' must be 1");
+  }
   return CheckSampling(fields);
 }
 
@@ -66,6 +115,12 @@ ApiResult<scheduler::GenerationRequest> ToGenerationRequest(const GenerationFiel
   out.max_tokens = static_cast<int32_t>(fields.max_tokens.value_or(0));
   out.stop = fields.stop;
   out.ignore_eos = fields.ignore_eos;
+  out.speculation = fields.speculation;
+  if (!fields.session_id.empty()) {
+    scheduler::SessionUse& session = out.session.emplace();
+    session.id = fields.session_id;
+    if (fields.session_ttl) session.ttl = std::chrono::seconds(*fields.session_ttl);
+  }
   return out;
 }
 

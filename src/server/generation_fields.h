@@ -17,6 +17,7 @@ namespace inferflux::server {
 inline constexpr int64_t kMaxChoices = 128;  // n, times the prompts of one request
 inline constexpr size_t kMaxStops = 4;
 inline constexpr size_t kMaxStopBytes = 1024;
+inline constexpr int64_t kMaxSessionSeconds = 7 * 24 * 3600;
 inline constexpr int64_t kMaxTokensAsked = 1 << 24;
 
 struct GenerationFields : SamplingFields {
@@ -29,6 +30,9 @@ struct GenerationFields : SamplingFields {
   std::optional<int64_t> n;
   std::string user;
   bool ignore_eos = false;
+  std::optional<scheduler::Speculation> speculation;
+  std::string session_id;
+  std::optional<int64_t> session_ttl;  // seconds
 
   int64_t choices() const { return n.value_or(1); }
 };

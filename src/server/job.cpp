@@ -37,6 +37,10 @@ ApiStatus AddChoices(const GenerationFields& fields, const Caller& caller, const
   if (const auto room = RoomFor(model, prompt.size()); !room) {
     return RefuseAs("context_length_exceeded", param, room.error().message);
   }
+  if (fields.speculation && fields.speculation->kind == scheduler::Speculation::Kind::kDraft &&
+      model.info.draft.empty()) {
+    return Refuse("speculative.type", "is \"draft\", but the model '{}' has no draft model", model.id);
+  }
   const auto breakers = DryBreakers(fields, *model.tokenizer);
   for (int64_t i = 0; i < fields.choices(); ++i) {
     auto request = ToGenerationRequest(fields, static_cast<int64_t>(out.size()), model.tokenizer->size());
@@ -101,8 +105,19 @@ ApiResult<Job> PrepareCompletion(const Services& services, const net::Request& r
         AddChoices(*completion, caller, *out.model, *prompt, "prompt", completion->logprobs, out.requests);
     if (!added) return Forward(added);
   }
-  for (scheduler::GenerationRequest& choice : out.requests) choice.continues_text = true;
-  out.format = std::make_unique<CompletionFormat>(out.requests.size(), completion->logprobs.has_value());
+  CompletionShape shape{completion->logprobs, completion->prompt_logprobs, completion->echo, {}};
+  const auto alternatives = completion->prompt_alternatives();
+  for (size_t i = 0; i < out.requests.size(); ++i) {
+    scheduler::GenerationRequest& choice = out.requests[i];
+    choice.continues_text = true;
+    if (alternatives) choice.prompt_logprobs = static_cast<int32_t>(*alternatives);
+    if (!completion->echo) continue;
+    const RawPrompt& raw = completion->prompts[i / out.choices_per_prompt];
+    const auto* text = std::get_if<std::string>(&raw);
+    shape.prompts.push_back({text != nullptr ? *text : out.model->tokenizer->Decode(choice.prompt),
+                             std::string(out.model->tokenizer->Bytes(choice.prompt.front()))});
+  }
+  out.format = std::make_unique<CompletionFormat>(out.requests.size(), std::move(shape));
   return out;
 }
 

@@ -62,6 +62,33 @@ json::object ChatLogprobs(const std::vector<scheduler::GeneratedToken>& tokens) 
   return out;
 }
 
+json::object EchoLogprobs(const std::string& first, const std::vector<scheduler::GeneratedToken>& rest,
+                          size_t alternatives, size_t& offset) {
+  std::vector<scheduler::GeneratedToken> tokens{{.chosen = {.bytes = first}, .top = {}}};
+  for (scheduler::GeneratedToken token : rest) {
+    token.top.resize(std::min(token.top.size(), alternatives));
+    tokens.push_back(std::move(token));
+  }
+  json::object out = CompletionLogprobs(tokens, offset);
+  out["token_logprobs"].as_array()[0] = nullptr;
+  out["top_logprobs"].as_array()[0] = nullptr;
+  return out;
+}
+
+json::array PromptLogprobs(const std::vector<scheduler::GeneratedToken>& rest, size_t alternatives) {
+  json::array out{nullptr};
+  for (const scheduler::GeneratedToken& token : rest) {
+    json::object entry;
+    const auto add = [&](const scheduler::TokenLogprob& one) {
+      entry[std::to_string(one.id)] = {{"logprob", Finite(one.logprob)}, {"decoded_token", Printable(one.bytes)}};
+    };
+    add(token.chosen);
+    for (size_t i = 0; i < std::min(alternatives, token.top.size()); ++i) add(token.top[i]);
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
 json::object CompletionLogprobs(const std::vector<scheduler::GeneratedToken>& tokens, size_t& offset) {
   json::array names, values, tops, offsets;
   for (const scheduler::GeneratedToken& token : tokens) {

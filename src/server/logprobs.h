@@ -4,6 +4,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "scheduler/generation.h"
@@ -16,5 +17,12 @@ boost::json::object ChatLogprobs(const std::vector<scheduler::GeneratedToken>& t
 // {tokens, token_logprobs, top_logprobs, text_offset}; `offset` is the text's length so far in characters, and is moved
 // on.
 boost::json::object CompletionLogprobs(const std::vector<scheduler::GeneratedToken>& tokens, size_t& offset);
+
+// The same for a prompt, whose first token, given by its bytes, has no probability: nulls. At most `alternatives` each.
+boost::json::object EchoLogprobs(const std::string& first, const std::vector<scheduler::GeneratedToken>& rest,
+                                 size_t alternatives, size_t& offset);
+
+// [null, {"ID": {"logprob", "decoded_token"}, ...}, ...]: one entry a token of the prompt, itself and the alternatives.
+boost::json::array PromptLogprobs(const std::vector<scheduler::GeneratedToken>& rest, size_t alternatives);
 
 }  // namespace inferflux::server

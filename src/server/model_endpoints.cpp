@@ -51,6 +51,7 @@ json::object DescribeServed(const routing::ServedModel& model) {
   details["parameters"] = model.info.parameters;
   details["context"] = model.info.context;
   details["vocab_size"] = model.info.vocab_size;
+  details["draft"] = !model.info.draft.empty();
   details["kv_dtype"] = model.info.kv_dtype;
   details["kv_tokens"] = model.info.kv_tokens;
   if (model.capabilities.embeddings) details["embedding_dimensions"] = model.info.embedding.dimensions;

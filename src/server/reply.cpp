@@ -39,6 +39,8 @@ class Tally {
       usage_.cached_tokens += finish.usage.cached_tokens;
     }
     usage_.completion_tokens += finish.usage.completion_tokens;
+    usage_.drafted_tokens += finish.usage.drafted_tokens;
+    usage_.accepted_tokens += finish.usage.accepted_tokens;
     if (finish.reason == FinishReason::kError && !error_) error_ = FromError(finish.error, "");
     if (finish.reason == FinishReason::kCancelled && !error_) error_ = FromStatus(503, "the generation was cancelled");
     if (finish.reason == FinishReason::kLength) outcome_ = "length";
@@ -60,6 +62,11 @@ class Tally {
     out["completion_tokens"] = usage_.completion_tokens;
     out["total_tokens"] = usage_.prompt_tokens + usage_.completion_tokens;
     out["prompt_tokens_details"] = {{"cached_tokens", usage_.cached_tokens}};
+    if (usage_.drafted_tokens > 0) {
+      out["completion_tokens_details"] = {
+          {"accepted_prediction_tokens", usage_.accepted_tokens},
+          {"rejected_prediction_tokens", usage_.drafted_tokens - usage_.accepted_tokens}};
+    }
     return out;
   }
 
@@ -94,6 +101,7 @@ asio::awaitable<Outcome> ReplyWhole(Job& job, GenerationGroup group, net::Respon
     StreamEvent& all = whole[index];
     all.text += event.text;
     std::move(event.tokens.begin(), event.tokens.end(), std::back_inserter(all.tokens));
+    if (!event.prompt.empty()) all.prompt = std::move(event.prompt);
     if (!event.finish) return;
     tally.Count(index, *event.finish);
     all.finish = std::move(event.finish);
@@ -186,7 +194,9 @@ asio::awaitable<Outcome> ReplyStream(Job& job, GenerationGroup group, net::Respo
 asio::awaitable<Outcome> Reply(Job job, net::ResponseWriter& writer) {
   auto group = GenerationGroup::Submit(*job.model->scheduler, std::move(job.requests), writer.Bell());
   if (!group) {
-    co_await writer.Send(ErrorResponse(FromError(group.error(), job.prompt_param)));
+    ApiError error = FromError(group.error(), job.prompt_param);
+    error.retry_after = job.model->scheduler->stats().retry_after_seconds;
+    co_await writer.Send(ErrorResponse(error));
     co_return "rejected";
   }
   if (job.stream) co_return co_await ReplyStream(job, std::move(*group), writer);

@@ -11,6 +11,7 @@
 #include "server/health_endpoints.h"
 #include "server/job.h"
 #include "server/model_endpoints.h"
+#include "server/session_endpoints.h"
 
 namespace inferflux::server {
 namespace asio = boost::asio;
@@ -53,6 +54,17 @@ net::Handler Embedding(Services& services) {
     const auto caller = services.keys.Check(net::FindHeader(request.headers, "Authorization"), Scope::kGenerate);
     if (caller) {
       co_await Embed(services, *caller, request, writer);
+    } else {
+      co_await writer.Send(ErrorResponse(caller.error()));
+    }
+  };
+}
+
+net::Handler OfSessions(Services& services, scheduler::SessionCommand::Action action) {
+  return [&services, action](const net::Request& request, net::ResponseWriter& writer) -> asio::awaitable<void> {
+    const auto caller = services.keys.Check(net::FindHeader(request.headers, "Authorization"), Scope::kGenerate);
+    if (caller) {
+      co_await RunSessionCommand(services, action, *caller, request, writer);
     } else {
       co_await writer.Send(ErrorResponse(caller.error()));
     }
@@ -110,6 +122,11 @@ net::Router MakeRoutes(Services& services) {
   out.Add("POST", "/v1/embeddings", Embedding(services));
   out.Add("GET", "/v1/models", Keyed(services, Scope::kRead, ListModels));
   out.Add("GET", "/v1/models/{id...}", Keyed(services, Scope::kRead, DescribeModel));
+  using Action = scheduler::SessionCommand::Action;
+  out.Add("GET", "/v1/sessions", OfSessions(services, Action::kList));
+  out.Add("POST", "/v1/sessions/{id}/save", OfSessions(services, Action::kSave));
+  out.Add("POST", "/v1/sessions/{id}/restore", OfSessions(services, Action::kRestore));
+  out.Add("DELETE", "/v1/sessions/{id}", OfSessions(services, Action::kDelete));
   out.Add("GET", "/livez", Open(services, Livez));
   out.Add("GET", "/healthz", Open(services, Healthz));
   out.Add("GET", "/readyz", Open(services, Readyz));

@@ -66,7 +66,7 @@ def test_what_chat_does_not_serve_is_named(server, field, value):
 
 
 @pytest.mark.parametrize("field, value", [
-    ("messages", []), ("echo", True), ("best_of", 2), ("suffix", "x"), ("logprobs", 6), ("top_logprobs", 1)])
+    ("messages", []), ("echo", 1), ("prompt_logprobs", 21), ("best_of", 2), ("suffix", "x"), ("logprobs", 6), ("top_logprobs", 1)])
 def test_what_completions_do_not_serve_is_named(server, field, value):
     assert_refused(post(server, "/v1/completions", **{field: value}), field)
 

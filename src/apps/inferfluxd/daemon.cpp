@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 #include <sys/resource.h>
 
-#include <atomic>
 #include <boost/asio/ip/address.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -67,8 +67,8 @@ routing::LlamaBackendConfig LlamaDefaults(const Settings& settings) {
   return out;
 }
 
-// What every model is loaded with, unless its own settings or an admin call say otherwise.
-routing::LoadRequest LoadDefaults(const Settings& settings) {
+// What every model is loaded with, unless its own settings or an admin call say otherwise. `stop` calls loads off.
+routing::LoadRequest LoadDefaults(const Settings& settings, std::stop_token stop) {
   routing::LoadRequest out;
   SetBackend(settings, settings.Words("runtime.backend"), out);
   out.kv_dtype = settings.Text("runtime.kv_dtype");
@@ -76,6 +76,14 @@ routing::LoadRequest LoadDefaults(const Settings& settings) {
   out.llama = LlamaDefaults(settings);
   out.max_batch_tokens = static_cast<int32_t>(settings.Integer("runtime.max_batch_tokens"));
   out.max_queued = static_cast<int32_t>(settings.Integer("runtime.max_queue"));
+  out.goal = settings.Text("runtime.goal") == "latency" ? scheduler::StepGoal::kLatency
+                                                         : scheduler::StepGoal::kThroughput;
+  out.speculation = settings.Text("runtime.speculation");
+  out.max_draft_tokens = static_cast<int32_t>(settings.Integer("runtime.max_draft_tokens"));
+  out.sessions = {.memory_bytes = settings.Bytes("runtime.session_memory"),
+                  .directory = settings.Text("runtime.session_dir"),
+                  .disk_bytes = settings.Bytes("runtime.session_disk")};
+  out.stop = std::move(stop);
   return out;
 }
 
@@ -83,6 +91,7 @@ routing::LoadRequest MakeLoadRequest(const Settings& settings, routing::LoadRequ
                                      const config::ModelSetting& model) {
   defaults.id = model.id;
   defaults.path = model.path;
+  defaults.draft = model.draft;
   if (model.context > 0) defaults.context = model.context;
   if (!model.kv_dtype.empty()) defaults.kv_dtype = model.kv_dtype;
   defaults.llama = routing::MergeBackendConfig({.gpu_layers = model.gpu_layers}, defaults.llama);
@@ -169,7 +178,8 @@ Status Serve(const DaemonOptions& options) {
   metrics::Registry metrics;
   const routing::BackendFactory factory(routing::BuiltInEngines(pool), Policy(settings));
   routing::ModelRegistry registry;
-  routing::ModelManager manager(factory, registry, metrics, LoadDefaults(settings));
+  std::stop_source stop_loads;
+  routing::ModelManager manager(factory, registry, metrics, LoadDefaults(settings, stop_loads.get_token()));
   manager.SetPolicy(RoutingPolicy(settings));
   auto server = server::ApiServer::Start(NetOptions(settings), std::move(*keys), manager, metrics);
   if (!server) return Forward(server);
@@ -178,10 +188,9 @@ Status Serve(const DaemonOptions& options) {
   if (Status written = WritePortFile(options.port_file, url); !written) return written;
 
   Status loaded;
-  std::atomic<bool> loading{true};
   std::thread loader([&] {
     loaded = LoadModels(settings, manager);
-    loading = false;
+    if (stop_loads.stop_requested()) return;
     if (loaded) {
       (*server)->SetReady();
     } else {
@@ -191,10 +200,11 @@ Status Serve(const DaemonOptions& options) {
   WaitForStop();
   RestoreStopSignals();
   log::Info("stopping");
+  stop_loads.request_stop();
   (*server)->Stop(std::chrono::seconds(settings.Integer("server.grace_seconds")));
-  if (loading || !manager.Loading().empty())
-    std::quick_exit(0);  // a load cannot be called off, and nothing that it does outlives the process
   loader.join();
+  if (!manager.Loading().empty()) std::quick_exit(0);  // of an admin call, and slow to give up
+  if (!loaded && loaded.error().code == ErrorCode::kCancelled) return {};
   return loaded;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/cpu_features.h"
 #include "compute/cpu/cpu_backend.h"
+#include "compute/cpu/kv_pieces.h"
 #include "engine/native/native_engine.h"
 
 namespace inferflux::engine {

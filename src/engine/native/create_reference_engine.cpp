@@ -1,5 +1,6 @@
 #include "engine/native/create_reference_engine.h"
 
+#include "compute/reference/kv_pieces.h"
 #include "compute/reference/reference_backend.h"
 #include "engine/native/native_engine.h"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 
 namespace inferflux::engine {
@@ -12,6 +13,7 @@ struct EngineOptions {
   int32_t block_size = 32;        // tokens a KV block holds
   int64_t kv_bytes = 0;           // memory for KV; 0: a quarter of what is free, or less where less can be used
   std::string kv_dtype = "fp16";  // fp32, fp16, bf16, int8 or fp8
+  std::stop_token stop = {};      // calls the load off: kCancelled
 };
 
 }  // namespace inferflux::engine

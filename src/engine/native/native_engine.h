@@ -11,6 +11,7 @@
 #include "engine/native/engine_options.h"
 #include "engine/native/hidden_outputs.h"
 #include "engine/native/kv_budget.h"
+#include "engine/native/kv_bytes.h"
 #include "engine/native/step_plan.h"
 #include "engine/sampling/sampler.h"
 #include "engine/step_outputs.h"
@@ -29,7 +30,7 @@ class NativeEngine final : public InferenceBackend {
     const auto budget = PlanKv(config, compute::KvHeadBytes<Kv>(config.head_dim), options, AvailableMemory());
     if (!budget) return tl::make_unexpected(budget.error());
     auto runner = model::ModelRunner<B, Kv>::Load(*context, std::move(config), std::move(source), budget->blocks,
-                                                  options.block_size);
+                                                  options.block_size, options.stop);
     if (!runner) return Forward(runner);
     return std::unique_ptr<InferenceBackend>(
         new NativeEngine(std::move(context), std::move(*runner), *budget, options));
@@ -77,11 +78,44 @@ class NativeEngine final : public InferenceBackend {
     return result;
   }
 
+  Result<std::vector<std::byte>> Save(SequenceId sequence) override {
+    const auto found = store_.Find(sequence);
+    if (!found) return tl::make_unexpected(found.error());
+    if constexpr (compute::AddressableKv<B, Kv>) {
+      return SaveBlocks<B, Kv>(runner_.cache(), WholeBlocks(**found));
+    } else {
+      return InferenceBackend::Save(sequence);
+    }
+  }
+
+  Result<SequenceId> Restore(std::span<const TokenId> tokens, uint64_t salt,
+                             std::span<const std::byte> saved) override {
+    if constexpr (compute::AddressableKv<B, Kv>) {
+      auto opened = store_.Open({}, salt);
+      if (!opened) return Forward(opened);
+      const SequenceId sequence = opened->sequence;
+      Status restored = store_.Reserve(sequence, static_cast<int32_t>(tokens.size())).map([](const auto&) {});
+      if (restored) restored = LoadBlocks<B, Kv>(runner_.cache(), (*store_.Find(sequence))->blocks, saved);
+      if (restored) restored = store_.Commit(sequence, tokens);
+      if (restored) return sequence;
+      if (auto closed = store_.Close(sequence); !closed) return Forward(closed);
+      return Forward(restored);
+    } else {
+      return InferenceBackend::Restore(tokens, salt, saved);
+    }
+  }
+
  private:
   std::vector<float> ReadLogits(compute::View<B> hidden, const OutputRows& rows) {
     if (rows.logits.empty()) return {};
     if (rows.hidden.empty()) return runner_.Read(runner_.Logits(hidden));
     return runner_.Read(runner_.Logits(runner_.GatherRows(hidden, rows.logits)));
+  }
+
+  // Those that hold a token: room that was only reserved is left out.
+  std::span<const int32_t> WholeBlocks(const Sequence& sequence) const {
+    const auto size = static_cast<size_t>(store_.block_size());
+    return std::span(sequence.blocks).first((sequence.tokens.size() + size - 1) / size);
   }
 
   NativeEngine(std::unique_ptr<typename B::Context> context, model::ModelRunner<B, Kv> runner, const KvBudget& budget,

@@ -62,6 +62,12 @@ OutputResult Sampler::Sample(std::span<float> logits, const SamplingParams& para
   return result;
 }
 
+void Sampler::Score(std::span<float> logits, int32_t count, OutputResult& result) {
+  Sanitize(logits);
+  weights_.resize(logits.size());
+  FillLogprobs(logits, count, weights_, result);
+}
+
 void Sampler::Choose(std::span<float> logits, const SamplingParams& params, const SampleContext& context,
                      OutputResult& result) {
   const float highest = Highest(logits);

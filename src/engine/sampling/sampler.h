@@ -31,6 +31,9 @@ class Sampler {
   // banned.
   OutputResult Sample(std::span<float> logits, const SamplingParams& params, const SampleContext& context);
 
+  // Fills chosen for result.token, and top with the `count` likeliest.
+  void Score(std::span<float> logits, int32_t count, OutputResult& result);
+
  private:
   void Choose(std::span<float> logits, const SamplingParams& params, const SampleContext& context,
               OutputResult& result);

@@ -242,6 +242,40 @@ TEST(NativeEngine, AnUnknownKvTypeIsRefusedWithTheKnownOnes) {
   EXPECT_NE(engine.error().message.find("fp32, fp16, bf16, int8, fp8"), std::string::npos) << engine.error().message;
 }
 
+TEST_P(BitIdentity, SavedKvGoesOnInAnotherEngineAsIfItHadNeverLeft) {
+  const auto [model, cpu, kv_dtype] = GetParam();
+  EngineOptions options = kOptions;
+  options.kv_dtype = kv_dtype;
+  ThreadPool pool(1);
+  const auto first = MakeEngine(options, cpu ? &pool : nullptr, model);
+  const auto second = MakeEngine(options, cpu ? &pool : nullptr, model);
+  const auto prompt = RandomTokens(53, first->info().vocab_size, 9);  // three blocks and a part of one
+  const Logits whole = RunPrompt(*second, prompt, prompt.size());
+
+  const SequenceId saved = first->Open({}, 1)->sequence;
+  ASSERT_TRUE(first->Reserve(saved, 64));
+  ASSERT_TRUE(first->ExecuteUnifiedBatch({.items = {ItemOf(saved, std::span(prompt).first(50), 0)}}));
+  const auto bytes = first->Save(saved);
+  ASSERT_TRUE(bytes) << bytes.error().message;
+
+  for (const size_t length : {size_t{50}, size_t{33}}) {  // all of it, and a prefix that a longer conversation had
+    const auto restored = second->Restore(std::span(prompt).first(length), 77 + length, *bytes);
+    ASSERT_TRUE(restored) << restored.error().message;
+    ASSERT_TRUE(second->Reserve(*restored, 53));
+    const auto rest = std::span(prompt).subspan(length);
+    const auto result = second->ExecuteUnifiedBatch({.items = {ItemOf(*restored, rest, static_cast<int32_t>(length))}});
+    ASSERT_TRUE(result) << result.error().message;
+    Logits logits;
+    for (const auto& output : result->items[0]) logits.push_back(output.logits);
+    ExpectSameBits(Logits(whole.begin() + static_cast<std::ptrdiff_t>(length), whole.end()), logits);
+    ASSERT_TRUE(second->Close(*restored));
+  }
+  const auto open = second->usage().blocks_used;
+  EXPECT_FALSE(second->Restore(prompt, 5, std::span(*bytes).first(bytes->size() / 4 * 3))) << "too short";
+  EXPECT_FALSE(second->Restore(prompt, 5, std::span(*bytes).first(bytes->size() - 1))) << "no whole number of blocks";
+  EXPECT_EQ(second->usage().blocks_used, open) << "nothing is kept of what was refused";
+}
+
 TEST(Sampling, KeepsTheChecklist) {
   ThreadPool pool(1);
   testing::CheckSampler(*MakeEngine());

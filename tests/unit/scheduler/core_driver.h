@@ -40,10 +40,12 @@ inline void Read(TokenStream& stream, Received& received) {
 class BackendDriver {
  public:
   BackendDriver(engine::InferenceBackend& backend, const StepPolicy& policy,
-                std::shared_ptr<const text::Tokenizer> tokenizer)
+                std::shared_ptr<const text::Tokenizer> tokenizer,
+                StepExtras extras = {})
       : backend_(backend),
         tokenizer_(std::move(tokenizer)),
-        core(backend, tokenizer_, policy, {}, [this] { return now += tick; }) {}
+        core(
+            backend, tokenizer_, policy, {}, [this] { return now += tick; }, std::move(extras)) {}
 
   std::shared_ptr<TokenStream> Submit(GenerationRequest spec) {
     const auto max_tokens = CheckRequest(spec, backend_.info());

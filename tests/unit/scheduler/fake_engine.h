@@ -2,6 +2,8 @@
 // depends on all that it has heard, so a lost or foreign token shows in the text.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -56,6 +58,27 @@ class FakeEngine final : public engine::InferenceBackend {
     return store_.Find(id).map([](const engine::Sequence* found) { return found->length(); });
   }
 
+  // The "KV" of a token is the token.
+  Result<std::vector<std::byte>> Save(engine::SequenceId id) override {
+    auto found = store_.Find(id);
+    if (!found) return Forward(found);
+    const auto bytes = std::as_bytes(std::span((*found)->tokens));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  }
+  Result<engine::SequenceId> Restore(History tokens, uint64_t salt, std::span<const std::byte> saved) override {
+    ++restores;
+    if (tokens.size_bytes() > saved.size() || !std::ranges::equal(saved.first(tokens.size_bytes()), std::as_bytes(tokens))) {
+      return Fail(ErrorCode::kDataLoss, "the KV of other tokens");
+    }
+    auto opened = store_.Open({}, salt);
+    if (!opened) return Forward(opened);
+    Status restored = Reserve(opened->sequence, static_cast<int32_t>(tokens.size()));
+    if (restored) restored = store_.Commit(opened->sequence, tokens);
+    if (restored) return opened->sequence;
+    if (auto closed = store_.Close(opened->sequence); !closed) return Forward(closed);
+    return Forward(restored);
+  }
+
   Result<engine::StepResult> ExecuteUnifiedBatch(const engine::UnifiedBatch& batch) override {
     ++steps;
     if (on_step) on_step(batch);
@@ -71,6 +94,10 @@ class FakeEngine final : public engine::InferenceBackend {
       auto& outputs = result.items.emplace_back();
       for (const auto& spec : item.outputs) {
         const auto length = static_cast<size_t>(item.first_position + spec.token_index + 1);
+        if (spec.kind == engine::OutputSpec::Kind::kLogprobs) {
+          outputs.push_back({.token = spec.target, .chosen = {.id = spec.target, .logprob = -0.25f}});
+          continue;
+        }
         outputs.push_back({.token = model_(all.first(length), spec)});
         if (spec.top_logprobs) outputs.back().chosen = {.id = outputs.back().token, .logprob = -0.5f};
       }
@@ -83,6 +110,7 @@ class FakeEngine final : public engine::InferenceBackend {
   std::function<void(const engine::UnifiedBatch&)> on_step;  // sees every step before it runs
   std::function<Status(const engine::UnifiedBatch&)> fault;  // an error fails the step
   int64_t steps = 0;
+  int64_t restores = 0;
 
  private:
   FakeEngineOptions options_;

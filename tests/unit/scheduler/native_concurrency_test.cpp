@@ -49,7 +49,7 @@ TEST(NativeConcurrency, SixtyFourAtOnceSayWhatEachSaysAlone) {
   constexpr int64_t kTokenBytes = 2 * 2 * 2 * 8 * 2;  // K and V, 2 layers, 2 heads of 8, half floats
   const auto tight = MakeEngine(pool, 40 * 16 * kTokenBytes);
   ASSERT_EQ(tight->info().kv_tokens, 40 * 16);
-  BackendDriver together(*tight, {.max_draft_tokens = 4, .max_batch_tokens = 48}, FakeTokenizer());
+  BackendDriver together(*tight, {.speculation = {.kind = Speculation::Kind::kPromptLookup, .max_tokens = 4}, .max_batch_tokens = 48}, FakeTokenizer());
   together.tick = std::chrono::microseconds(10);  // steps of any size take as long: guesses cost nothing
   std::vector<std::shared_ptr<TokenStream>> streams;
   for (const auto& request : requests) streams.push_back(together.Submit(request));

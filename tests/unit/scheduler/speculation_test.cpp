@@ -64,7 +64,7 @@ TokenId Echo(FakeEngine::History history, const engine::OutputSpec& spec) {
   return history[(history.size() - prompt) % prompt];
 }
 
-constexpr StepPolicy kGuessing{.max_draft_tokens = 8};
+constexpr StepPolicy kGuessing{.speculation = {.kind = Speculation::Kind::kPromptLookup, .max_tokens = 8}};
 
 TEST(Speculation, TakesFewerStepsWhereItGuessesRight) {
   const GenerationRequest request{.prompt = Bytes("The quick brown fox jumps. "), .max_tokens = 200};

@@ -19,7 +19,7 @@ struct Gate {  // an engine that waits for permission before each step
 };
 
 std::unique_ptr<StepLoop> MakeLoop(FakeEngine::Model model, StepLoopOptions options = {}, Gate* gate = nullptr) {
-  const auto factory = [=]() -> Result<std::unique_ptr<engine::InferenceBackend>> {
+  const auto factory = [=](std::stop_token) -> Result<std::unique_ptr<engine::InferenceBackend>> {
     auto engine = std::make_unique<FakeEngine>(FakeEngineOptions{.blocks = 512, .context = 1000}, model);
     engine->on_step = [gate](const engine::UnifiedBatch&) {
       while (gate != nullptr && gate->closed) std::this_thread::sleep_for(1ms);
@@ -92,7 +92,7 @@ TEST(StepLoop, IsReadyOnlyAfterAWarmUpThatLeavesNothing) {
 
 TEST(StepLoop, AModelThatCannotBeLoadedSaysWhy) {
   StepLoop loop(
-      []() -> Result<std::unique_ptr<engine::InferenceBackend>> {
+      [](std::stop_token) -> Result<std::unique_ptr<engine::InferenceBackend>> {
         return Fail(ErrorCode::kDataLoss, "tensor 7 is torn");
       },
       FakeTokenizer(), {});
@@ -150,6 +150,33 @@ TEST(StepLoop, ASleepingLoopWakesForADeadline) {
   while (!stream->full()) std::this_thread::sleep_for(1ms);
   std::this_thread::sleep_for(150ms);
   EXPECT_EQ(ReadAll(*stream).finish->reason, FinishReason::kError);
+}
+
+TEST(StepLoop, StoppingCallsOffALoad) {
+  std::atomic<bool> loading{false};
+  StepLoop loop(
+      [&](const std::stop_token& stop) -> Result<std::unique_ptr<engine::InferenceBackend>> {
+        loading = true;
+        while (!stop.stop_requested()) std::this_thread::sleep_for(1ms);  // as a load of many gigabytes would
+        return Fail(ErrorCode::kCancelled, "called off");
+      },
+      FakeTokenizer(), {});
+  while (!loading) std::this_thread::sleep_for(1ms);
+  loop.Stop();
+  EXPECT_EQ(loop.ready().get().error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(loop.Submit({.prompt = {1}}).error().code, ErrorCode::kUnavailable);
+}
+
+TEST(StepLoop, ADraftThatCannotBeLoadedFailsTheLoadByName) {
+  StepLoopOptions options;
+  options.draft = [](std::stop_token) -> Result<std::unique_ptr<engine::InferenceBackend>> {
+    return Fail(ErrorCode::kDataLoss, "half a file");
+  };
+  const auto make = [](std::stop_token) -> Result<std::unique_ptr<engine::InferenceBackend>> {
+    return std::make_unique<FakeEngine>(FakeEngineOptions{}, Babble);
+  };
+  const StepLoop loop(make, FakeTokenizer(), options);
+  EXPECT_EQ(loop.ready().get().error().message, "the draft model: half a file");
 }
 
 TEST(StepLoop, StoppingEndsEveryRequestOnce) {

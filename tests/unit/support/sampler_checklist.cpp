@@ -92,6 +92,36 @@ void CheckGreedyAndLogprobs(Position& position, const std::vector<float>& logits
   EXPECT_EQ(result[0].top[0].id, result[0].token);
 }
 
+// What a prompt's tokens are worth: each against the logits before it.
+void CheckPromptLogprobs(InferenceBackend& engine, const std::vector<TokenId>& text) {
+  std::vector<std::vector<engine::OutputResult>> results;
+  for (const auto kind : {OutputSpec::Kind::kLogits, OutputSpec::Kind::kLogprobs}) {
+    auto opened = engine.Open({}, 2);
+    ASSERT_TRUE(opened) << opened.error().message;
+    ASSERT_TRUE(engine.Reserve(opened->sequence, static_cast<int32_t>(text.size())));
+    engine::BatchItem item{.sequence = opened->sequence, .tokens = text};
+    for (size_t i = 0; i + 1 < text.size(); ++i) {
+      item.outputs.push_back(
+          {.token_index = static_cast<int32_t>(i), .kind = kind, .target = text[i + 1], .top_logprobs = 3});
+    }
+    auto result = engine.ExecuteUnifiedBatch({.items = {item}});
+    ASSERT_TRUE(result) << result.error().message;
+    results.push_back(std::move(result->items[0]));
+    ASSERT_TRUE(engine.Close(opened->sequence));
+  }
+  for (size_t i = 0; i + 1 < text.size(); ++i) {
+    const std::vector<float>& logits = results[0][i].logits;
+    const float best = *std::ranges::max_element(logits);
+    double total = 0.0;
+    for (const float logit : logits) total += std::exp(double{logit} - best);
+    const auto& scored = results[1][i];
+    EXPECT_EQ(scored.chosen.id, text[i + 1]);
+    EXPECT_NEAR(scored.chosen.logprob, logits[static_cast<size_t>(text[i + 1])] - best - std::log(total), 1e-4);
+    ASSERT_EQ(scored.top.size(), 3u);
+    EXPECT_NEAR(scored.top[0].logprob, -std::log(total), 1e-4);
+  }
+}
+
 }  // namespace
 
 void CheckSampler(InferenceBackend& engine) {
@@ -106,6 +136,7 @@ void CheckSampler(InferenceBackend& engine) {
   const std::vector<float>& logits = raw[0].logits;
   ASSERT_EQ(logits.size(), vocab);
   CheckGreedyAndLogprobs(position, logits);
+  CheckPromptLogprobs(engine, text);
 
   CheckDraws(position, logits, {.seed = 1}, "plain");
   CheckDraws(position, logits, {.temperature = 0.5f, .seed = 2}, "temperature");

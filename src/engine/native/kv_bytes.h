@@ -1,0 +1,48 @@
+// KV blocks as bytes: one equal part a block, its pieces in the backend's own order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/kv_pieces.h"
+
+namespace inferflux::engine {
+
+template <class B, class Kv>
+  requires compute::AddressableKv<B, Kv>
+std::vector<std::byte> SaveBlocks(typename B::template KvCache<Kv>& cache, std::span<const int32_t> blocks) {
+  std::vector<std::byte> out;
+  for (const int32_t block : blocks) {
+    compute::KvPieces<B, Kv>::ForEach(cache, block, [&](auto piece) {
+      const auto bytes = std::as_bytes(piece);
+      out.insert(out.end(), bytes.begin(), bytes.end());
+    });
+  }
+  return out;
+}
+
+// Fills these blocks from the first parts of `saved`, which may have more. kDataLoss where it is of another size.
+template <class B, class Kv>
+  requires compute::AddressableKv<B, Kv>
+Status LoadBlocks(typename B::template KvCache<Kv>& cache, std::span<const int32_t> blocks,
+                  std::span<const std::byte> saved) {
+  if (blocks.empty()) return {};
+  size_t part = 0;
+  compute::KvPieces<B, Kv>::ForEach(cache, blocks[0], [&](auto piece) { part += piece.size_bytes(); });
+  if (saved.size() % part != 0 || saved.size() / part < blocks.size()) {
+    return Fail(ErrorCode::kDataLoss, "{} bytes of saved KV for {} blocks of {}", saved.size(), blocks.size(), part);
+  }
+  for (const int32_t block : blocks) {
+    compute::KvPieces<B, Kv>::ForEach(cache, block, [&](auto piece) {
+      std::memcpy(piece.data(), saved.data(), piece.size_bytes());
+      saved = saved.subspan(piece.size_bytes());
+    });
+  }
+  return {};
+}
+
+}  // namespace inferflux::engine

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Server figures that `inferctl bench` does not take: running streams beside a long prefill, and idle open streams.
+
+    python3 tools/serve_figures.py interference URL [--streams 4] [--prompt 8000] [--seconds 120]
+    python3 tools/serve_figures.py idle URL --pid PID [--streams 2000]
+"""
+import argparse
+import asyncio
+import json
+import random
+import time
+from urllib.parse import urlsplit
+
+
+async def open_stream(url, **fields):
+    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    data = json.dumps({"temperature": 0, "stream": True, "ignore_eos": True, **fields}).encode()
+    writer.write(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(data) + data)
+    await writer.drain()
+    return reader, writer
+
+
+async def stamps(reader, out):
+    """When each piece of text came."""
+    while line := await reader.readline():
+        if line.startswith(b"data: {") and any(c.get("text") for c in json.loads(line[6:]).get("choices", [])):
+            out.append(time.perf_counter())
+
+
+def prompt(length, vocab):
+    return [random.randrange(1, vocab) for _ in range(length)]
+
+
+def percentile(values, share):
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))] * 1e3
+
+
+async def interference(args):
+    url = urlsplit(args.url)
+    times = [[] for _ in range(args.streams)]
+    tasks = []
+    for out in times:
+        reader, _ = await open_stream(url, prompt=prompt(32, args.vocab), max_tokens=100000)
+        tasks.append(asyncio.create_task(stamps(reader, out)))
+    while not all(len(out) > 20 for out in times):
+        await asyncio.sleep(0.2)
+    quiet_from = time.perf_counter()
+    await asyncio.sleep(args.quiet)
+    began = time.perf_counter()
+    first = []
+    reader, _ = await open_stream(url, prompt=prompt(args.prompt, args.vocab), max_tokens=1)
+    try:
+        await asyncio.wait_for(stamps(reader, first), args.seconds)
+    except asyncio.TimeoutError:
+        pass
+    ended = time.perf_counter()
+    for task in tasks:
+        task.cancel()
+    gaps = [(b, b - a) for out in times for a, b in zip(out, out[1:])]
+    quiet = [gap for at, gap in gaps if quiet_from < at < began]
+    busy = [gap for at, gap in gaps if began < at < ended]
+    median = percentile(quiet, 0.5)
+    print(f"{args.streams} streams: quiet median {median:.1f} ms; while {args.prompt} tokens prefill: median "
+          f"{percentile(busy, 0.5):.1f} ms, p99 {percentile(busy, 0.99):.1f} ms ({percentile(busy, 0.99) / median:.2f} x); "
+          f"the prefill {'took' if first else 'had not ended after'} {ended - began:.1f} s")
+
+
+def resident(pid):
+    with open(f"/proc/{pid}/status") as status:
+        fields = dict(line.split(":", 1) for line in status)
+    return int(fields["VmRSS"].split()[0]) / 1024, int(fields["Threads"])
+
+
+async def idle(args):
+    url = urlsplit(args.url)
+    before = resident(args.pid)
+    streams = []
+    for _ in range(args.streams):  # they wait for admission, or are paused since nobody reads
+        streams.append(await open_stream(url, prompt=prompt(16, args.vocab), max_tokens=4000))
+    await asyncio.sleep(args.quiet)
+    after = resident(args.pid)
+    print(f"{args.streams} open streams: {after[0] - before[0]:.1f} MiB more ({before[0]:.1f} to {after[0]:.1f}), "
+          f"{after[1] - before[1]} threads more")
+    for _, writer in streams:
+        writer.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["interference", "idle"])
+    parser.add_argument("url")
+    parser.add_argument("--pid", type=int)
+    parser.add_argument("--streams", type=int, default=4)
+    parser.add_argument("--prompt", type=int, default=8000)
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--quiet", type=float, default=5)
+    parser.add_argument("--vocab", type=int, default=256)
+    args = parser.parse_args()
+    asyncio.run(interference(args) if args.what == "interference" else idle(args))
+
+
+main()
