@@ -89,14 +89,22 @@ void Candidates::KeepTypical(double p) {
   std::vector<std::pair<double, Candidate>> by_oddity;
   by_oddity.reserve(candidates_.size());
   for (const auto& candidate : candidates_) by_oddity.emplace_back(oddity(candidate), candidate);
-  std::sort(by_oddity.begin(), by_oddity.end());
+  // Only as far as the set reaches is sorted, in steps that grow.
   double reached = 0.0;
   candidates_.clear();
-  for (const auto& [distance, candidate] : by_oddity) {
-    candidates_.push_back(candidate);
-    reached += candidate.weight;
-    if (reached >= p * total_) break;
+  size_t sorted = 0;
+  for (size_t i = 0; i < by_oddity.size() && reached < p * total_; ++i) {
+    if (i == sorted) {
+      const auto begin = by_oddity.begin() + static_cast<std::ptrdiff_t>(sorted);
+      sorted = std::min(by_oddity.size(), std::max<size_t>(256, 4 * sorted));
+      const auto end = by_oddity.begin() + static_cast<std::ptrdiff_t>(sorted);
+      if (end != by_oddity.end()) std::nth_element(begin, end, by_oddity.end());
+      std::sort(begin, end);
+    }
+    candidates_.push_back(by_oddity[i].second);
+    reached += by_oddity[i].second.weight;
   }
+  if (candidates_.empty()) candidates_.push_back(std::min_element(by_oddity.begin(), by_oddity.end())->second);
   sorted_ = 0;
   Weigh();
 }
