@@ -1,15 +1,21 @@
 #include "scheduler/draft_control.h"
 
+#include <algorithm>
+
 namespace inferflux::scheduler {
 namespace {
 
 constexpr int32_t kProbeAfter = 32;
+// Steps of one size forget what others cost: now and then one is made that is large enough to tell.
+constexpr int32_t kMeasureAfter = 64;
+constexpr int32_t kMeasuringDraft = 3;
 constexpr double kMemory = 0.85;
 
 }  // namespace
 
 int32_t DraftControl::Length(const StepCost& cost, double draft, int32_t decoding, int32_t limit) {
-  if (!cost.known() || limit <= 0) return 0;
+  if (limit <= 0) return 0;
+  if (!cost.known()) return ++pauses_ >= kMeasureAfter ? std::min(limit, kMeasuringDraft) : 0;
   // A row more is worth it while the tokens that it may bring take longer in steps of their own.
   const double row = cost.per_row() * decoding + draft;
   const double step = cost.Seconds(decoding);

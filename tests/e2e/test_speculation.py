@@ -46,7 +46,7 @@ def test_what_cannot_be_is_refused(server, drafting):
         response = requests.post(server.url + "/v1/completions", json={"prompt": "x", "speculative": fields}, timeout=20)
         assert response.status_code == 400 and response.json()["error"]["param"] == param, response.text
     models = requests.get(drafting.url + "/v1/models", timeout=20).json()["data"]
-    assert models[0]["inferflux"]["draft"] is True
+    assert models[0]["details"]["draft"] is True
 
 
 def test_a_draft_with_other_tokens_is_refused_at_load(tmp_path):

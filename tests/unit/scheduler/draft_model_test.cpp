@@ -124,10 +124,9 @@ TEST(DraftModel, ARequestSaysHowItIsGuessedFor) {
   request.speculation = Speculation{.kind = Kind::kNone};
   EXPECT_EQ(pair.driver->Generate(request).finish->usage.drafted_tokens, 0);
   EXPECT_EQ(pair.draft->steps, 0);
-  request.speculation = Speculation{.kind = Kind::kDraft, .max_tokens = 1};
-  const Received received = pair.driver->Generate(request);
-  EXPECT_GT(received.finish->usage.drafted_tokens, 0);
-  EXPECT_GE(pair.target->steps, 60 + 120) << "never more than one ahead, beside the 120 steps before";
+  // By now a hundred steps of one row have hidden what more rows cost: that is measured first.
+  request.speculation = Speculation{.kind = Kind::kDraft, .max_tokens = 3};
+  EXPECT_GT(pair.driver->Generate(request).finish->usage.accepted_tokens, 10);
 }
 
 // Draws with a seed of their own: speculated and plain draws must have one distribution, not only for equal seeds.

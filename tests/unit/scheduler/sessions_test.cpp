@@ -35,7 +35,7 @@ struct Server {
   }
   // Fills the store with other people's text.
   void Crowd() {
-    for (int i = 0; i < 4; ++i) Say("", std::string(150, static_cast<char>('A' + i)));
+    for (int i = 0; i < 4; ++i) Say("", std::string(190, static_cast<char>('A' + crowds++ % 26)));
   }
   std::vector<SessionInfo> Do(Action action, const std::string& id = {}, uint64_t salt = 0) {
     const auto done = driver.core.Session({.action = action, .id = id, .salt = salt});
@@ -44,6 +44,7 @@ struct Server {
 
   FakeEngine engine;
   BackendDriver driver;
+  int crowds = 0;
 };
 
 constexpr FakeEngineOptions kTight{.blocks = 60, .block_size = 4, .max_sequences = 16, .context = 240};
@@ -54,7 +55,7 @@ TEST(Sessions, KeepTheirKvThroughACrowd) {
   for (Server* server : {&kept, &forgotten}) {
     const bool session = server == &kept;
     const std::string first = server->Say(session ? "a" : "", kOpening).text;
-    for (int i = 0; i < 3; ++i) server->Crowd();
+    for (int i = 0; i < 2; ++i) server->Crowd();
     const std::string second = kOpening + first + " and then";
     const Received received = server->Say(session ? "a" : "", second);
     // All but the last sampled token and what is new.
