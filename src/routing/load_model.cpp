@@ -67,7 +67,8 @@ std::shared_ptr<scheduler::StepLoop> StartLoop(const EngineMaker& make, EngineRe
   options.sessions.model = ModelFingerprint(*engine_request.source);
   options.policy.speculation = DefaultSpeculation(request);
   if (draft) {
-    options.draft = FactoryOf(make, {.source = draft, .kv_dtype = request.kv_dtype, .kv_bytes = DraftKvBytes(request)});
+    options.draft = FactoryOf(make, {.source = draft, .kv_dtype = request.kv_dtype, .kv_bytes = DraftKvBytes(request),
+                                   .llama = request.llama});
   }
   if (request.max_batch_tokens > 0) options.policy.max_batch_tokens = request.max_batch_tokens;
   if (request.max_queued > 0) options.max_queued = request.max_queued;
