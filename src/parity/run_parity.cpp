@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <stop_token>
 #include <utility>
 
 #include "scheduler/step_loop.h"
@@ -40,7 +41,8 @@ class Run {
 
   void CheckGenerations() {
     const auto& tokenizer = model_.text.tokenizer;
-    scheduler::StepLoop loop([this] { return entry_.make(request_); }, tokenizer, {.warm_up_tokens = 0});
+    scheduler::StepLoop loop([this](std::stop_token) { return entry_.make(request_); }, tokenizer,
+                             scheduler::StepLoopOptions{.warm_up_tokens = 0});
     if (const Status ready = loop.ready().get(); !ready) {
       return Add("step loop", Outcome::kDifferent, ready.error().message);
     }

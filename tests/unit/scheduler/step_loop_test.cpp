@@ -70,7 +70,7 @@ TEST(StepLoop, IsReadyOnlyAfterAWarmUpThatLeavesNothing) {
   std::atomic<int64_t> used{-1};
   std::atomic<FakeEngine*> made{nullptr};
   StepLoop loop(
-      [&]() -> Result<std::unique_ptr<engine::InferenceBackend>> {
+      [&](std::stop_token) -> Result<std::unique_ptr<engine::InferenceBackend>> {
         load.acquire();
         auto engine = std::make_unique<FakeEngine>(FakeEngineOptions{}, Babble);
         made = engine.get();
