@@ -40,6 +40,12 @@ concept AttentionSinks =
           std::same_as<typename B::Buffer>;
     };
 
+// A backend that holds some weights in another form than the file: what that costs, a line a type.
+template <class B>
+concept LoadNotes = Backend<B> && requires(const typename B::Context& context) {
+  { B::LoadNotes(context) } -> std::same_as<std::vector<std::string>>;
+};
+
 // Mixtures of experts (arXiv:2101.03961, 2401.04088): a router sends each row to a few of many feed-forward networks.
 // Between Route and Combine a matrix has one line for each row and each of its experts, [rows * used, n], a row's lines
 // next to each other in the order of its choices.

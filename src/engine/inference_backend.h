@@ -34,6 +34,7 @@ struct EngineInfo {
   bool causal = true;
   int32_t hidden = 0;            // values of a kHidden output; 0: the engine has no such outputs
   model::PoolingConfig pooling;  // how a text's hidden states become its embedding
+  std::vector<std::string> notes;  // what loading did to the weights, and what memory that costs; logged
   std::vector<std::string> plan;  // one line a product: which kernel runs it; logged at debug level
 };
 

@@ -31,8 +31,10 @@ Result<std::vector<Candidate>> BackendFactory::Candidates(std::span<const std::s
     std::vector<const TargetTraits*> targets;
     for (const TargetTraits& traits : AllTargets()) {
       const bool built = std::ranges::any_of(
-          engines_, [&](const EngineEntry& entry) { return entry.target == traits.target && entry.make; });
-      if (built && traits.target != Target::kReference) targets.push_back(&traits);  // the oracle is only for asking
+          engines_, [&](const EngineEntry& entry) {
+            return entry.target == traits.target && entry.make && entry.automatic;
+          });
+      if (built) targets.push_back(&traits);
     }
     std::ranges::stable_sort(targets, std::greater<>(), &TargetTraits::device_rank);
     for (const TargetTraits* traits : targets) hints.push_back({traits->target, hint->provider});

@@ -40,6 +40,7 @@ struct EngineEntry {
   Provider provider = Provider::kNative;
   EngineMaker make;  // empty: known, but not in this build
   std::string why_absent;
+  bool automatic = true;  // whether `auto` may lead to it
 };
 
 // One thing to try, or a reason why it is not tried.

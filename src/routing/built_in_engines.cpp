@@ -5,25 +5,11 @@
 
 #include "engine/native/create_cpu_engine.h"
 #include "engine/native/create_reference_engine.h"
-#include "model/families/family.h"
 #include "routing/llama_engines.h"
+#include "routing/mlx_engines.h"
+#include "routing/native_maker.h"
 
 namespace inferflux::routing {
-namespace {
-
-// Wraps an engine's own factory: what every native engine needs first is the model's configuration.
-template <class Create>
-EngineMaker Native(Create create) {
-  return [create](const EngineRequest& request) -> Result<std::unique_ptr<engine::InferenceBackend>> {
-    auto config = model::ReadModelConfig(*request.source, request.context);
-    if (!config) return Forward(config);
-    engine::EngineOptions options{.context = request.context, .kv_bytes = request.kv_bytes, .stop = request.stop};
-    if (!request.kv_dtype.empty()) options.kv_dtype = request.kv_dtype;
-    return create(std::move(*config), request.source, options);
-  };
-}
-
-}  // namespace
 
 std::vector<EngineEntry> BuiltInEngines(ThreadPool& pool) {
   std::vector<EngineEntry> out = {
@@ -36,9 +22,11 @@ std::vector<EngineEntry> BuiltInEngines(ThreadPool& pool) {
        .provider = Provider::kNative,
        .make = Native([](auto config, auto source, const auto& options) {
          return engine::CreateReferenceEngine(std::move(config), std::move(source), options);
-       })},
+       }),
+       .automatic = false},  // the oracle is only for asking
   };
   std::ranges::move(LlamaEngines(pool), std::back_inserter(out));
+  std::ranges::move(MlxEngines(), std::back_inserter(out));
   return out;
 }
 

@@ -96,6 +96,7 @@ ModelInfo Describe(const model::ModelSource& source, const engine::EngineInfo& e
           .embedding = {.dimensions = engine.pooling.type ? engine.hidden : 0,
                         .shorter = engine.pooling.lengths,
                         .normalised = engine.pooling.normalise},
+          .notes = engine.notes,
           .created = std::chrono::duration_cast<std::chrono::seconds>(now).count()};
 }
 
@@ -175,6 +176,7 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
         }
         served->capabilities.batch_invariant = engine.batch_invariant;
         served->info.draft = request.draft;
+        for (const std::string& note : engine.notes) log::Info("{}: {}", request.id, note);
         for (const std::string& line : engine.plan) log::Debug("{}: {}", request.id, line);
         log::Info(
             "{} is ready on {} ({}) after {:.2f} s: {}, {} weights, {} parameters, context {}, {} tokens of {} KV",

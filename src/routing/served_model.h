@@ -48,6 +48,7 @@ struct ModelInfo {
   std::string kv_dtype;
   int64_t kv_tokens = 0;  // tokens that the whole KV budget holds
   EmbeddingInfo embedding;
+  std::vector<std::string> notes;  // what loading did to the weights, and what memory that costs
   int64_t created = 0;  // seconds since 1970, when it was loaded
 };
 

@@ -55,6 +55,7 @@ json::object DescribeServed(const routing::ServedModel& model) {
   details["kv_dtype"] = model.info.kv_dtype;
   details["kv_tokens"] = model.info.kv_tokens;
   if (model.capabilities.embeddings) details["embedding_dimensions"] = model.info.embedding.dimensions;
+  details["notes"] = json::array(model.info.notes.begin(), model.info.notes.end());
   json::object out;
   out["id"] = model.id;
   out["object"] = "model";

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/without_exceptions.h"
 #include "engine/inference_backend.h"
 #include "engine/kv/kv_store.h"
 #include "engine/native/engine_options.h"
@@ -47,35 +48,15 @@ class NativeEngine final : public InferenceBackend {
   KvUsage usage() const override { return store_.usage(); }
 
   Status Reserve(SequenceId sequence, int32_t tokens) override {
-    auto copy = store_.Reserve(sequence, tokens);
-    if (!copy) return Forward(copy);
-    if (*copy) runner_.CopyBlock((*copy)->from, (*copy)->to);
-    return {};
+    return WithoutExceptions(B::kName, [&] { return MakeRoom(sequence, tokens); });
+  }
+
+  Result<StepResult> ExecuteUnifiedBatch(const UnifiedBatch& batch) override {
+    return WithoutExceptions(B::kName, [&] { return Execute(batch); });
   }
 
   Result<int32_t> Length(SequenceId sequence) const override {
     return store_.Find(sequence).map([](const Sequence* found) { return found->length(); });
-  }
-
-  Result<StepResult> ExecuteUnifiedBatch(const UnifiedBatch& batch) override {
-    auto plan = PlanStep(store_, batch, info_.vocab_size, info_.context);
-    if (!plan) return Forward(plan);
-    if (!info_.causal) {
-      if (auto valid = CheckHiddenOnly(batch); !valid) return Forward(valid);
-    }
-    const auto hidden = runner_.Step(plan->geometry, plan->output_rows);
-    const OutputRows rows = SplitOutputs(batch);
-    auto logits = ReadLogits(hidden, rows);
-    for (const auto& item : batch.items) {
-      if (!info_.causal) break;  // room was lent for the step; nothing stays
-      if (auto committed = store_.Commit(item.sequence, item.tokens); !committed) return Forward(committed);
-    }
-    const auto tokens_of = [&](SequenceId id) { return std::span<const TokenId>((*store_.Find(id))->tokens); };
-    StepResult result = MakeOutputs(tokens_of, batch, logits, info_.vocab_size, sampler_);
-    if (!rows.hidden.empty()) {
-      FillHidden(batch, runner_.Read(runner_.GatherRows(hidden, rows.hidden)), info_.hidden, &result);
-    }
-    return result;
   }
 
   Result<std::vector<std::byte>> Save(SequenceId sequence) override {
@@ -106,6 +87,34 @@ class NativeEngine final : public InferenceBackend {
   }
 
  private:
+  Status MakeRoom(SequenceId sequence, int32_t tokens) {
+    auto copy = store_.Reserve(sequence, tokens);
+    if (!copy) return Forward(copy);
+    if (*copy) runner_.CopyBlock((*copy)->from, (*copy)->to);
+    return {};
+  }
+
+  Result<StepResult> Execute(const UnifiedBatch& batch) {
+    auto plan = PlanStep(store_, batch, info_.vocab_size, info_.context);
+    if (!plan) return Forward(plan);
+    if (!info_.causal) {
+      if (auto valid = CheckHiddenOnly(batch); !valid) return Forward(valid);
+    }
+    const auto hidden = runner_.Step(plan->geometry, plan->output_rows);
+    const OutputRows rows = SplitOutputs(batch);
+    auto logits = ReadLogits(hidden, rows);
+    for (const auto& item : batch.items) {
+      if (!info_.causal) break;  // room was lent for the step; nothing stays
+      if (auto committed = store_.Commit(item.sequence, item.tokens); !committed) return Forward(committed);
+    }
+    const auto tokens_of = [&](SequenceId id) { return std::span<const TokenId>((*store_.Find(id))->tokens); };
+    StepResult result = MakeOutputs(tokens_of, batch, logits, info_.vocab_size, sampler_);
+    if (!rows.hidden.empty()) {
+      FillHidden(batch, runner_.Read(runner_.GatherRows(hidden, rows.hidden)), info_.hidden, &result);
+    }
+    return result;
+  }
+
   std::vector<float> ReadLogits(compute::View<B> hidden, const OutputRows& rows) {
     if (rows.logits.empty()) return {};
     if (rows.hidden.empty()) return runner_.Read(runner_.Logits(hidden));
@@ -136,6 +145,7 @@ class NativeEngine final : public InferenceBackend {
              .hidden = runner_.config().hidden,
              .pooling = runner_.config().pooling,
              .plan = runner_.Plan()};
+    if constexpr (compute::LoadNotes<B>) info_.notes = B::LoadNotes(*context_);
   }
 
   std::unique_ptr<typename B::Context> context_;  // outlives the runner

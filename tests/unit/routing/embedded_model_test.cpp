@@ -171,8 +171,14 @@ TEST_P(EmbeddedModel, LogitsEqualTransformers) {
   }
 }
 
+// Every native engine of this build, the CPU's with every instruction set.
 std::vector<Setting> Settings() {
-  std::vector<Setting> out{{Target::kReference, CpuIsa::kScalar}};
+  ThreadPool pool(1);
+  std::vector<Setting> out;
+  for (const EngineEntry& entry : BuiltInEngines(pool)) {
+    const bool native = entry.provider == Provider::kNative && entry.make;
+    if (native && entry.target != Target::kCpu) out.push_back({entry.target, CpuIsa::kScalar});
+  }
   for (const CpuIsa isa : testing::RunnableIsas()) out.push_back({Target::kCpu, isa});
   return out;
 }

@@ -1,0 +1,187 @@
+// MLX's arrays as a compute backend: Metal on a Mac, the CPU elsewhere (https://github.com/ml-explore/mlx, its C++
+// API).
+//
+// Arrays are lazy and immutable. An operation adds a node to a graph, and Read evaluates it; nothing else does. The KV
+// arrays are replaced by updated ones, which MLX writes in place since nobody else holds the old ones
+// (docs/decisions/0007-mlx-keeps-paged-kv.md).
+//
+// Everything runs on the calling thread's default stream, so one engine's calls must come from one thread.
+// MLX reports errors by exceptions (out of memory, a device that failed): the loading functions that yield a Result
+// catch them, the operations do not. engine/native/create_mlx_engine.cpp is the edge where they become errors.
+#pragma once
+
+#include <mlx/array.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/kv_types.h"
+#include "compute/params.h"
+
+namespace inferflux::compute {
+
+struct Mlx {
+  static constexpr const char* kName = "mlx";
+
+  // [rows, cols] of float32. MLX's arrays are shared handles: a view holds what it looks into.
+  struct View {
+    mlx::core::array values;
+    int64_t rows() const { return values.shape(0); }
+    int64_t cols() const { return values.shape(1); }
+  };
+  struct Buffer {
+    mlx::core::array values;
+    operator View() const { return {values}; }  // NOLINT: a buffer is a view of itself
+  };
+
+  // [kv_heads, slots, head_dim] each; slot = block * block_size + offset.
+  struct KvLayer {
+    mlx::core::array keys;
+    mlx::core::array values;
+  };
+  template <class E>
+  struct KvCache {
+    KvShape shape;
+    std::shared_ptr<std::vector<KvLayer>> layers;
+  };
+
+  // Weights that had to change their form, by the type that the file has.
+  struct Converted {
+    std::string form;
+    int64_t file_bytes = 0;
+    int64_t bytes = 0;
+  };
+
+  // One sequence's part of a step.
+  struct Sequence {
+    int32_t first_row = 0;
+    int32_t rows = 0;
+    int32_t first_position = 0;
+    // Where its KV lies: from this slot on without a gap, or in the slots of these blocks.
+    int32_t first_slot = 0;
+    std::optional<mlx::core::array> slots;  // [length]
+    int32_t length() const { return first_position + rows; }
+  };
+  struct Batch {
+    StepGeometry geometry;
+    mlx::core::array tokens;     // [rows]
+    mlx::core::array new_slots;  // [rows]: where the step's keys and values go
+    std::vector<Sequence> sequences;
+  };
+
+  // Rows of one form: plain floats [outputs, inputs], or groups of 32 inputs as scale * q + bias.
+  struct Weights {
+    mlx::core::array values;  // affine: packed words, [outputs, inputs * bits / 32]
+    std::optional<mlx::core::array> scales;
+    std::optional<mlx::core::array> biases;
+    int bits = 0;  // affine only
+  };
+  struct Matrix {
+    int64_t rows = 0;            // outputs
+    int64_t cols = 0;            // inputs
+    std::vector<Weights> parts;  // stacked along the outputs
+    std::string description;
+  };
+  using Table = Matrix;
+
+  struct Context {
+    Context();
+
+    std::string device;  // "cpu" or "gpu"
+    // Whether products with 16-bit weights run in the weights' own type, as is fast on a GPU, or in float32.
+    bool narrow_products = false;
+    std::map<std::string, Converted> converted;
+    std::map<std::string, Matrix, std::less<>> tables;  // by name: an output that is the embedding shares its arrays
+    std::vector<std::weak_ptr<std::vector<KvLayer>>> caches;
+    std::vector<mlx::core::array> KvArrays();  // of the caches that still live
+  };
+
+  struct Experts {
+    int64_t experts = 0;
+    Matrix stacked;  // of [experts, outputs, inputs]
+  };
+  struct Routing {
+    int32_t rows = 0;
+    int32_t used = 0;
+    mlx::core::array experts;  // [rows, used], int32
+    mlx::core::array weights;  // [rows, used]
+  };
+
+  // As they are: without loss, that is. Any other type that formats/ can decode is loaded as BF16.
+  static consteval bool SupportsWeights(formats::TensorType type) {
+    using enum formats::TensorType;
+    return type == kF32 || type == kF16 || type == kBf16 || type == kQ4_0 || type == kQ4_1 || type == kQ5_0 ||
+           type == kQ5_1 || type == kQ8_0 || type == kQ4_K || type == kQ5_K;
+  }
+
+  static Buffer LoadVector(Context& context, std::span<const float> values);
+  static Result<Matrix> LoadMatrix(Context& context, std::span<const HostMatrix> parts);
+  static Result<Table> LoadTable(Context& context, const HostMatrix& table);
+  static std::string Describe(const Matrix& matrix) { return matrix.description; }
+  // What the loaded weights cost beyond the file, one line a type.
+  static std::vector<std::string> LoadNotes(const Context& context);
+
+  static Batch LoadBatch(Context& context, const StepGeometry& geometry);
+  static View Columns(View x, int64_t first, int64_t count);
+  static Buffer Embed(Context& context, const Table& table, const Batch& batch);
+  static Buffer GatherRows(Context& context, View x, std::span<const int32_t> rows);
+  static Buffer Scale(Context& context, View x, float factor);
+  static Buffer Add(Context& context, View a, View b);
+  static Buffer AddBias(Context& context, View x, View bias);
+  static Buffer RmsNorm(Context& context, View x, View weight, float epsilon);
+  static Buffer MatMul(Context& context, View x, const Matrix& matrix);
+  static Buffer Gate(Context& context, View gate, View up, Activation activation);
+  static Buffer RopeAngles(Context& context, const Batch& batch, const RopeSpec& spec);
+  static Buffer Rope(Context& context, View x, View angles, const RopeParams& params);
+  static std::vector<float> Read(Context& context, View x);
+
+  // Optional operations (compute/optional_ops.h).
+  static Buffer LayerNorm(Context& context, View x, View weight, View bias, float epsilon);
+  static Buffer Activate(Context& context, View x, Activation activation);
+  static Buffer SoftCap(Context& context, View x, float cap);
+  static Result<Experts> LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts);
+  static std::string DescribeExperts(const Experts& experts);
+  static Routing Route(Context& context, View logits, const RoutingParams& params);
+  static Buffer ExpertMatMul(Context& context, View x, const Experts& experts, const Routing& routing);
+  static Buffer AddExpertBias(Context& context, View x, View biases, const Routing& routing);
+  static Buffer Combine(Context& context, View x, const Routing& routing);
+  static Buffer GateRows(Context& context, View x, View logits);
+
+  // Elements are plain numbers: MLX has no array of integers with a scale a head.
+  template <class E>
+  requires(!E::kScaled) static Result<KvCache<E>> CreateKvCache(Context& context, const KvShape& shape);
+  template <class E>
+  static void Append(Context&, KvCache<E>& cache, int32_t layer, View k, View v, const Batch& batch) {
+    AppendTo((*cache.layers)[static_cast<size_t>(layer)], cache.shape, k, v, batch);
+  }
+  template <class E>
+  static Buffer Attend(Context&, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
+                       const AttentionParams& params) {
+    return AttendTo(q, (*cache.layers)[static_cast<size_t>(layer)], batch, params, std::nullopt);
+  }
+  template <class E>
+  static Buffer AttendWithSinks(Context&, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
+                                const AttentionParams& params, View sinks) {
+    return AttendTo(q, (*cache.layers)[static_cast<size_t>(layer)], batch, params, sinks.values);
+  }
+  template <class E>
+  static void CopyBlock(Context&, KvCache<E>& cache, int32_t from, int32_t to) {
+    for (KvLayer& layer : *cache.layers) CopyBlockOf(layer, cache.shape, from, to);
+  }
+
+ private:
+  static void AppendTo(KvLayer& layer, const KvShape& shape, View k, View v, const Batch& batch);
+  static Buffer AttendTo(View q, const KvLayer& layer, const Batch& batch, const AttentionParams& params,
+                         std::optional<mlx::core::array> sinks);
+  static void CopyBlockOf(KvLayer& layer, const KvShape& shape, int32_t from, int32_t to);
+};
+
+}  // namespace inferflux::compute

@@ -1,0 +1,177 @@
+#include "compute/mlx/weights.h"
+
+#include <fmt/format.h>
+#include <mlx/ops.h>
+#include <mlx/transforms.h>
+#include <mlx/version.h>
+
+#include <cstring>
+#include <limits>
+
+#include "base/half.h"
+#include "base/without_exceptions.h"
+#include "compute/host/check_matrix.h"
+#include "compute/mlx/arrays.h"
+#include "formats/quant/dequantize.h"
+
+namespace inferflux::compute {
+namespace {
+
+using formats::TensorType;
+
+template <class T>
+mx::array Plain(const HostMatrix& matrix, mx::Dtype dtype) {
+  return MakeArray<T>({Int(matrix.rows), Int(matrix.cols)}, dtype,
+                      [&](T* out) { std::memcpy(out, matrix.data.data(), matrix.data.size()); });
+}
+
+mx::array AsBf16(const HostMatrix& matrix) {
+  return MakeArray<Bf16>({Int(matrix.rows), Int(matrix.cols)}, mx::bfloat16, [&](Bf16* out) {
+    std::vector<float> row(static_cast<size_t>(matrix.cols));
+    for (int64_t r = 0; r < matrix.rows; ++r) {
+      formats::DequantizeRow(matrix.type, matrix.data.data() + r * host::RowBytesOf(matrix), row.data(), matrix.cols);
+      for (const float value : row) *out++ = ToBf16(value);
+    }
+  });
+}
+
+int64_t BytesOf(const Mlx::Weights& weights) {
+  size_t bytes = weights.values.nbytes();
+  if (weights.scales) bytes += weights.scales->nbytes() + weights.biases->nbytes();
+  return static_cast<int64_t>(bytes);
+}
+
+std::string FormOf(const Mlx::Weights& weights) {
+  if (weights.scales) return fmt::format("affine {}-bit groups of {}", weights.bits, kAffineGroup);
+  const mx::Dtype type = weights.values.dtype();
+  return type == mx::float32 ? "f32" : type == mx::float16 ? "f16" : "bf16";
+}
+
+bool SameForm(const Mlx::Weights& a, const Mlx::Weights& b) {
+  return a.bits == b.bits && a.values.dtype() == b.values.dtype();
+}
+
+// Joins along `axis`, and evaluates, so that the pieces are gone before the next ones come.
+Mlx::Weights Joined(const std::vector<Mlx::Weights>& pieces, bool new_axis) {
+  if (pieces.size() == 1 && !new_axis) return pieces.front();
+  const auto join = [&](auto member) {
+    std::vector<mx::array> arrays;
+    for (const auto& piece : pieces) arrays.push_back(member(piece));
+    return new_axis ? mx::stack(std::move(arrays), 0) : mx::concatenate(std::move(arrays), 0);
+  };
+  Mlx::Weights out{.values = join([](const auto& w) { return w.values; }), .bits = pieces.front().bits};
+  std::vector<mx::array> wanted{out.values};
+  if (out.bits > 0) {
+    out.scales = join([](const auto& w) { return *w.scales; });
+    out.biases = join([](const auto& w) { return *w.biases; });
+    wanted.insert(wanted.end(), {*out.scales, *out.biases});
+  }
+  mx::eval(std::move(wanted));
+  return out;
+}
+
+Status Check(std::span<const HostMatrix> parts) {
+  if (auto checked = host::CheckParts(parts); !checked) return checked;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  int64_t rows = 0;
+  for (const HostMatrix& part : parts) {
+    if (part.cols > kMost || part.rows > kMost - rows) {
+      return Fail(ErrorCode::kUnsupported, "{} is [{}, {}]: an MLX array has at most {} rows and columns", part.name,
+                  part.rows, part.cols, kMost);
+    }
+    rows += part.rows;
+  }
+  return {};
+}
+
+// Neighbouring parts of one form become one array, and one product.
+Mlx::Matrix Stacked(Mlx::Context& context, std::span<const HostMatrix> parts) {
+  Mlx::Matrix out{.cols = parts.front().cols, .parts = {}, .description = {}};
+  std::vector<Mlx::Weights> run;
+  const auto finish = [&] {
+    if (run.empty()) return;
+    out.parts.push_back(Joined(run, /*new_axis=*/false));
+    out.description += (out.description.empty() ? "" : " + ") + FormOf(out.parts.back());
+    run.clear();
+  };
+  for (const HostMatrix& part : parts) {
+    Mlx::Weights weights = WeightsOf(context, part);
+    if (!run.empty() && !SameForm(run.back(), weights)) finish();
+    run.push_back(std::move(weights));
+    out.rows += part.rows;
+  }
+  finish();
+  out.description =
+      fmt::format("{} [{}, {}] as {}, {}", host::TypesOf(parts), out.rows, out.cols, out.description, context.device);
+  return out;
+}
+
+}  // namespace
+
+Mlx::Weights WeightsOf(Mlx::Context& context, const HostMatrix& matrix) {
+  switch (matrix.type) {
+    case TensorType::kF32:
+      return {Plain<float>(matrix, mx::float32), std::nullopt, std::nullopt, 0};
+    case TensorType::kF16:
+      return {Plain<Fp16>(matrix, mx::float16), std::nullopt, std::nullopt, 0};
+    case TensorType::kBf16:
+      return {Plain<Bf16>(matrix, mx::bfloat16), std::nullopt, std::nullopt, 0};
+    default:
+      break;
+  }
+  Mlx::Weights weights =
+      AffineBits(matrix.type) > 0 ? AffineWeights(matrix) : Mlx::Weights{AsBf16(matrix), std::nullopt, std::nullopt, 0};
+  Mlx::Converted& converted = context.converted[std::string(formats::TensorTypeName(matrix.type))];
+  converted.form = FormOf(weights);
+  converted.file_bytes += static_cast<int64_t>(matrix.data.size());
+  converted.bytes += BytesOf(weights);
+  return weights;
+}
+
+Result<Mlx::Matrix> Mlx::LoadMatrix(Context& context, std::span<const HostMatrix> parts) {
+  if (auto checked = Check(parts); !checked) return Forward(checked);
+  const auto table = context.tables.find(parts.front().name);
+  if (table != context.tables.end() && parts.size() == 1) return table->second;
+  return WithoutExceptions("MLX holding " + parts.front().name,
+                           [&]() -> Result<Matrix> { return Stacked(context, parts); });
+}
+
+Result<Mlx::Table> Mlx::LoadTable(Context& context, const HostMatrix& table) {
+  auto loaded = LoadMatrix(context, {&table, 1});
+  if (loaded) context.tables.insert_or_assign(table.name, *loaded);
+  return loaded;
+}
+
+Result<Mlx::Experts> Mlx::LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts) {
+  if (parts.empty()) return Fail(ErrorCode::kInvalidArgument, "a mixture of no experts");
+  for (const auto& expert : parts) {
+    if (auto checked = Check(expert); !checked) return Forward(checked);
+  }
+  return WithoutExceptions("MLX holding " + parts.front().front().name, [&]() -> Result<Experts> {
+    std::vector<Matrix> each;
+    for (const auto& expert : parts) each.push_back(Stacked(context, expert));
+    Experts out{static_cast<int64_t>(parts.size()), each.front()};
+    for (size_t p = 0; p < out.stacked.parts.size(); ++p) {
+      std::vector<Weights> pieces;
+      for (const Matrix& matrix : each) pieces.push_back(matrix.parts.at(p));
+      out.stacked.parts[p] = Joined(pieces, /*new_axis=*/true);
+    }
+    return out;
+  });
+}
+
+std::string Mlx::DescribeExperts(const Experts& experts) {
+  return fmt::format("{} experts, each {}", experts.experts, experts.stacked.description);
+}
+
+std::vector<std::string> Mlx::LoadNotes(const Context& context) {
+  std::vector<std::string> notes{fmt::format("MLX {} on the {}", mx::version(), context.device)};
+  for (const auto& [type, converted] : context.converted) {
+    notes.push_back(fmt::format("{} weights are held as {}: {:.1f} MiB, {:.1f} MiB in the file", type, converted.form,
+                                static_cast<double>(converted.bytes) / (1 << 20),
+                                static_cast<double>(converted.file_bytes) / (1 << 20)));
+  }
+  return notes;
+}
+
+}  // namespace inferflux::compute

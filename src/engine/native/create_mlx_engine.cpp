@@ -1,0 +1,20 @@
+#include "engine/native/create_mlx_engine.h"
+
+#include "base/without_exceptions.h"
+#include "compute/mlx/mlx_backend.h"
+#include "engine/native/native_engine.h"
+
+namespace inferflux::engine {
+
+std::string MlxDevice() { return compute::Mlx::Context().device; }
+
+Result<std::unique_ptr<InferenceBackend>> CreateMlxEngine(model::ModelConfig config,
+                                                          std::shared_ptr<const model::ModelSource> source,
+                                                          const EngineOptions& options) {
+  return WithoutExceptions("loading on MLX", [&] {
+    return CreateNativeEngine<compute::Mlx>(std::make_unique<compute::Mlx::Context>(), std::move(config),
+                                            std::move(source), options);
+  });
+}
+
+}  // namespace inferflux::engine

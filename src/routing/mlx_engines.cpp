@@ -1,0 +1,24 @@
+#include "routing/mlx_engines.h"
+
+#include "engine/native/create_mlx_engine.h"
+#include "routing/native_maker.h"
+
+namespace inferflux::routing {
+
+std::vector<EngineEntry> MlxEngines() {
+  const bool gpu = engine::MlxDevice() == "gpu";
+  const EngineMaker make = Native([](auto config, auto source, const auto& options) {
+    return engine::CreateMlxEngine(std::move(config), std::move(source), options);
+  });
+  // On a CPU our own backend is the faster one: MLX is then for those who ask for it.
+  EngineEntry mlx{.target = Target::kMlx, .provider = Provider::kNative, .make = make, .automatic = gpu};
+  EngineEntry mps{.target = Target::kMps, .provider = Provider::kNative, .automatic = false};
+  if (gpu) {
+    mps.make = make;
+  } else {
+    mps.why_absent = "MLX finds no Metal device here; the backend mlx runs it on the CPU";
+  }
+  return {std::move(mlx), std::move(mps)};
+}
+
+}  // namespace inferflux::routing
