@@ -1,6 +1,8 @@
 #include <mlx/ops.h>
 
+#include <limits>
 #include <numeric>
+#include <type_traits>
 
 #include "base/checked_math.h"
 #include "compute/mlx/arrays.h"
@@ -34,8 +36,8 @@ mx::array WithBlockCopied(const mx::array& store, const KvShape& shape, int32_t 
 
 }  // namespace
 
-template <class E>
-requires(!E::kScaled) Result<Mlx::KvCache<E>> Mlx::CreateKvCache(Context& context, const KvShape& shape) {
+template <MlxKvType E>
+Result<Mlx::KvCache<E>> Mlx::CreateKvCache(Context& context, const KvShape& shape) {
   if (shape.layers <= 0 || shape.kv_heads <= 0 || shape.head_dim <= 0 || shape.blocks <= 0 || shape.block_size <= 0) {
     return Fail(ErrorCode::kInvalidArgument, "an empty KV store: {} layers, {} heads of {}, {} blocks of {}",
                 shape.layers, shape.kv_heads, shape.head_dim, shape.blocks, shape.block_size);

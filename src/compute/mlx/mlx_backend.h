@@ -12,13 +12,13 @@
 
 #include <mlx/array.h>
 
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -27,6 +27,10 @@
 #include "compute/params.h"
 
 namespace inferflux::compute {
+
+// KV types that MLX has arrays of.
+template <class E>
+concept MlxKvType = std::same_as<E, KvFp32> || std::same_as<E, KvFp16> || std::same_as<E, KvBf16>;
 
 struct Mlx {
   static constexpr const char* kName = "mlx";
@@ -155,9 +159,8 @@ struct Mlx {
   static Buffer Combine(Context& context, View x, const Routing& routing);
   static Buffer GateRows(Context& context, View x, View logits);
 
-  // Elements are plain numbers: MLX has no array of integers with a scale a head.
-  template <class E>
-  requires(!E::kScaled) static Result<KvCache<E>> CreateKvCache(Context& context, const KvShape& shape);
+  template <MlxKvType E>
+  static Result<KvCache<E>> CreateKvCache(Context& context, const KvShape& shape);
   template <class E>
   static void Append(Context&, KvCache<E>& cache, int32_t layer, View k, View v, const Batch& batch) {
     AppendTo((*cache.layers)[static_cast<size_t>(layer)], cache.shape, k, v, batch);
