@@ -67,14 +67,17 @@ Mlx::Buffer Mlx::AttendTo(View q, const KvLayer& layer, const Batch& batch, cons
     const mx::array values = Stored(layer.values, sequence, first);
     const bool windowed = params.window > 0 && keys_seen > params.window;
     const int32_t window = windowed ? params.window : 0;
+    // An encoder's token sees all of its sequence.
+    const auto mask = [&] {
+      return params.causal ? Mask(sequence.first_position, rows, first, keys_seen, window) : std::nullopt;
+    };
     const auto attended = [&]() -> mx::array {
       if (params.softcap > 0.0f) {
-        return Capped(queries, keys, values, params, Mask(sequence.first_position, rows, first, keys_seen, window),
-                      sinks);
+        return Capped(queries, keys, values, params, mask(), sinks);
       }
-      const auto mask = windowed ? Mask(sequence.first_position, rows, first, keys_seen, window) : std::nullopt;
-      const char* mode = mask ? "array" : rows > 1 ? "causal" : "";
-      return mx::fast::scaled_dot_product_attention(queries, keys, values, params.scale, mode, mask, sinks);
+      const auto cut = windowed ? mask() : std::nullopt;
+      const char* mode = cut ? "array" : rows > 1 && params.causal ? "causal" : "";
+      return mx::fast::scaled_dot_product_attention(queries, keys, values, params.scale, mode, cut, sinks);
     }();
     outputs.push_back(
         mx::reshape(mx::transpose(mx::reshape(attended, {params.heads, rows, params.head_dim}), {1, 0, 2}),

@@ -31,7 +31,9 @@ mx::array WithBlockCopied(const mx::array& store, const KvShape& shape, int32_t 
   std::iota(slots.begin(), slots.end(), from * shape.block_size);
   const int first = to * shape.block_size;
   const mx::Shape begin{0, first, 0}, end{shape.kv_heads, first + shape.block_size, shape.head_dim};
-  return mx::slice_update(store, mx::take(store, IndexArray(slots), 1), begin, end);
+  mx::array block = mx::take(store, IndexArray(slots), 1);
+  block.eval();  // as long as it is only planned, it holds the store
+  return mx::slice_update(store, block, begin, end);
 }
 
 }  // namespace

@@ -4,9 +4,7 @@
 #include "base/thread_pool.h"
 #include "compute/cpu/cpu_backend.h"
 #include "compute/reference/reference_backend.h"
-#include "model/families/family.h"
-#include "model/golden.h"
-#include "model/model_runner.h"
+#include "model/expect_hidden.h"
 
 namespace inferflux::model {
 
@@ -16,61 +14,11 @@ namespace {
 
 constexpr double kBound = 1e-4;
 
-template <class T>
-std::vector<T> Values(const formats::GgufFile& file, const char* name) {
-  const auto* tensor = file.FindTensor(name);
-  std::vector<T> out(tensor->elements());
-  std::memcpy(out.data(), tensor->data.data(), tensor->data.size());
-  return out;
-}
-
-// All texts as sequences of one step, each with blocks of its own.
-compute::StepGeometry AllTexts(const std::vector<TokenId>& tokens, const std::vector<int32_t>& lengths,
-                               int32_t block_size) {
-  compute::StepGeometry step{.tokens = tokens, .query_starts = {0}, .table_starts = {0}, .block_size = block_size};
-  for (const int32_t length : lengths) {
-    for (int32_t p = 0; p < length; ++p) {
-      if (p % block_size == 0) step.block_tables.push_back(static_cast<int32_t>(step.block_tables.size()));
-      step.positions.push_back(p);
-    }
-    step.query_starts.push_back(static_cast<int32_t>(step.positions.size()));
-    step.table_starts.push_back(static_cast<int32_t>(step.block_tables.size()));
-  }
-  return step;
-}
-
-template <class B>
-void ExpectHidden(typename B::Context& context, const std::string& model, const std::string& name) {
-  const auto golden = formats::GgufFile::Open(testing::ModelPath(name + ".golden.gguf"));
-  ASSERT_TRUE(golden) << golden.error().message;
-  const auto source = ModelSource::Open(testing::ModelPath(model));
-  ASSERT_TRUE(source) << source.error().message;
-  const auto config = ReadModelConfig(**source);
-  ASSERT_TRUE(config) << config.error().message;
-  EXPECT_EQ(config->pooling.type, Pooling::kMean);
-  auto runner = ModelRunner<B, compute::KvFp32>::Load(context, *config, *source, 8, 16);
-  ASSERT_TRUE(runner) << runner.error().message;
-
-  const auto tokens = Values<TokenId>(**golden, "tokens");
-  std::vector<int32_t> rows(tokens.size());
-  std::iota(rows.begin(), rows.end(), 0);
-  const auto hidden = runner->Read(runner->Step(AllTexts(tokens, Values<int32_t>(**golden, "lengths"), 16), rows));
-  const auto expected = Values<float>(**golden, "hidden");
-  ASSERT_EQ(hidden.size(), expected.size());
-  const size_t width = static_cast<size_t>(config->hidden);
-  for (size_t r = 0; r < tokens.size(); ++r) {
-    EXPECT_LT(testing::RelativeError(std::span(hidden).subspan(r * width, width),
-                                     std::span(expected).subspan(r * width, width)),
-              kBound)
-        << "token " << r;
-  }
-}
-
 class GoldenEncoder : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(GoldenEncoder, ReferenceEqualsTransformers) {
   compute::Reference::Context context;
-  ExpectHidden<compute::Reference>(context, GetParam() + std::string(".gguf"), GetParam());
+  testing::ExpectHidden<compute::Reference>(context, GetParam() + std::string(".gguf"), GetParam(), kBound);
 }
 
 TEST_P(GoldenEncoder, CpuEqualsTransformers) {
@@ -78,12 +26,12 @@ TEST_P(GoldenEncoder, CpuEqualsTransformers) {
   const auto isa = SelectCpuIsa();
   ASSERT_TRUE(isa) << isa.error().message;
   compute::Cpu::Context context(pool, *isa);
-  ExpectHidden<compute::Cpu>(context, GetParam() + std::string(".gguf"), GetParam());
+  testing::ExpectHidden<compute::Cpu>(context, GetParam() + std::string(".gguf"), GetParam(), kBound);
 }
 
 TEST_P(GoldenEncoder, DirectoryEqualsTransformers) {
   compute::Reference::Context context;
-  ExpectHidden<compute::Reference>(context, GetParam() + std::string("-hf"), GetParam());
+  testing::ExpectHidden<compute::Reference>(context, GetParam() + std::string("-hf"), GetParam(), kBound);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, GoldenEncoder, ::testing::Values("bert", "roberta", "nomic_bert"),
