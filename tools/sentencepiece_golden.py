@@ -38,7 +38,9 @@ def train(tmp, rng, **more):
     sp.SentencePieceTrainer.train(sentence_iterator=iter(lines(rng, 3000)), model_writer=model, vocab_size=420,
                                   character_coverage=1.0, hard_vocab_limit=False, num_threads=1, minloglevel=2,
                                   normalization_rule_tsv=str(rules), **more)
-    return model.getvalue()
+    parsed = proto.ModelProto.FromString(model.getvalue())
+    parsed.normalizer_spec.ClearField("normalization_rule_tsv")  # a path of the machine that trained it
+    return parsed.SerializeToString()
 
 
 def texts(rng, count):

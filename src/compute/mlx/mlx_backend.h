@@ -3,7 +3,7 @@
 //
 // Arrays are lazy and immutable. An operation adds a node to a graph, and Read evaluates it; nothing else does. The KV
 // arrays are replaced by updated ones, which MLX writes in place since nobody else holds the old ones
-// (docs/decisions/0007-mlx-keeps-paged-kv.md).
+// (docs/decisions/0008-mlx-keeps-paged-kv.md).
 //
 // Everything runs on the calling thread's default stream, so one engine's calls must come from one thread.
 // MLX reports errors by exceptions (out of memory, a device that failed): the loading functions that yield a Result
