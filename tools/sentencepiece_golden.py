@@ -14,7 +14,7 @@ import random
 
 import sentencepiece as sp
 from sentencepiece import sentencepiece_model_pb2 as proto
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 WORDS = ("the quick brown fox jumps over a lazy dog while many other words like tokenizer internationalisation naïve café "
          "Straße 东京 大阪 привет мир γειά σου 123 4567 don't we're it's ﬁne ﬂow ½ ＡＢＣ e\u0301tude a\u00a0b tab\tend").split(" ")
@@ -24,6 +24,7 @@ RULES = [("ﬁ", "fi"), ("ﬂ", "fl"), ("½", "1/2"), ("e\u0301", "é"), ("\u00a
     (chr(0xFF21 + i), chr(0x41 + i)) for i in range(26)]
 CONFIG = {"model_type": "llama", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "bos_token_id": 1,
           "eos_token_id": 2}
+UNMARKED = {key: value for key, value in CONFIG.items() if not key.endswith("_token_id")}
 
 
 def lines(rng, count):
@@ -82,9 +83,18 @@ def bpe_json(model):
     return tokenizer
 
 
-def write(out, rows, strings, encode, **files):
+def plain_unigram(rng):
+    """One that `tokenizers` trained by itself: no normaliser, so runs of spaces stay, and no token of structure but <unk>."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    tokenizer.train_from_iterator(lines(rng, 2000), trainers.UnigramTrainer(
+        vocab_size=500, show_progress=False, unk_token="<unk>", special_tokens=["<unk>"]))
+    return tokenizer
+
+
+def write(out, rows, strings, encode, config=CONFIG, **files):
     out.mkdir(parents=True, exist_ok=True)
-    (out / "config.json").write_text(json.dumps(CONFIG | {"vocab_size": rows}) + "\n")
+    (out / "config.json").write_text(json.dumps(config | {"vocab_size": rows}) + "\n")
     for name, data in files.items():
         (out / name.replace("_", ".")).write_bytes(data)
     cases = [[text, encode(text)] for text in strings]
@@ -117,6 +127,9 @@ def main():
         tokenizer = unigram_json(model) if name == "unigram" else bpe_json(model)
         write(args.out / f"{name}-json", processor.get_piece_size(), strings,
               lambda text: tokenizer.encode(text, add_special_tokens=False).ids, tokenizer_json=compact(tokenizer))
+    plain = plain_unigram(random.Random(21))
+    write(args.out / "unigram_plain-json", plain.get_vocab_size(), strings,
+          lambda text: plain.encode(text, add_special_tokens=False).ids, UNMARKED, tokenizer_json=compact(plain))
     (args.out / "rules.tsv").unlink()
 
 

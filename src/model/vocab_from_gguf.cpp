@@ -49,6 +49,18 @@ Status ReadTokens(const GgufMetadata& metadata, VocabSpec& vocab) {
   return {};
 }
 
+// A default names structure: where the vocabulary has plain text at that id, its maker meant something else.
+void DropDefaultsThatAreText(VocabSpec& vocab) {
+  const auto text = [&](const std::optional<TokenId>& id) {
+    return id && static_cast<size_t>(*id) < vocab.kinds.size() &&
+           vocab.kinds[static_cast<size_t>(*id)] == TokenKind::kNormal;
+  };
+  if (std::ranges::all_of(vocab.kinds, [](TokenKind kind) { return kind == TokenKind::kNormal; })) return;
+  for (auto* id : {&vocab.bos, &vocab.eos, &vocab.unk, &vocab.pad, &vocab.cls, &vocab.sep, &vocab.mask}) {
+    if (text(*id)) id->reset();
+  }
+}
+
 // An id that is out of range is left out: converters write such for tokens that a vocabulary lacks.
 Status ReadId(const GgufMetadata& metadata, std::string_view name, std::optional<TokenId>& into, size_t tokens) {
   auto id = metadata.GetOr<int64_t>(Key(name), into ? *into : -1);
@@ -139,7 +151,10 @@ Status ReadOwnIds(const GgufMetadata& metadata, std::string_view key, size_t tok
 Status ReadOwnKeys(const GgufMetadata& metadata, VocabSpec& vocab) {
   const auto prefix = metadata.GetOr<std::string>(formats::kSpacePrefixKey, "");
   if (!prefix) return tl::make_unexpected(prefix.error());
-  if (*prefix == "first" && vocab.space_prefix != SpacePrefix::kNever) vocab.space_prefix = SpacePrefix::kFirstRun;
+  if (vocab.space_prefix != SpacePrefix::kNever) {
+    if (*prefix == "first") vocab.space_prefix = SpacePrefix::kFirstRun;
+    if (*prefix == "unspaced") vocab.space_prefix = SpacePrefix::kEveryUnspacedRun;
+  }
   const std::pair<std::string_view, std::vector<TokenId>*> lists[] = {
       {formats::kEndsKey, &vocab.end_of_generation},
       {formats::kStripsLeftKey, &vocab.strips_left},
@@ -180,6 +195,7 @@ Result<VocabSpecs> VocabFromGguf(const GgufMetadata& metadata) {
   if (vocab.model == "gpt2" && merged_pieces) vocab.model = "gemma4";
   SetDefaults(vocab);
   if (Status ok = ReadTokens(metadata, vocab); !ok) return Forward(ok);
+  DropDefaultsThatAreText(vocab);
   if (Status ok = ReadIds(metadata, vocab); !ok) return Forward(ok);
   if (Status ok = ReadFlags(metadata, vocab); !ok) return Forward(ok);
   if (Status ok = ReadOwnKeys(metadata, vocab); !ok) return Forward(ok);

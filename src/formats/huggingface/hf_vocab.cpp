@@ -161,7 +161,7 @@ Status WriteRules(const HfTokenizer& tokenizer, GgufWriter& writer) {
   const auto rules = ReadSentencePieceRules(tokenizer);
   if (!rules) return tl::make_unexpected(rules.error());
   writer.Set("tokenizer.ggml.add_space_prefix", rules->space_prefix != "never");
-  if (rules->space_prefix == "first") writer.Set(kSpacePrefixKey, rules->space_prefix);
+  if (rules->space_prefix == "first" || rules->space_prefix == "unspaced") writer.Set(kSpacePrefixKey, rules->space_prefix);
   writer.Set("tokenizer.ggml.remove_extra_whitespaces", rules->remove_extra_whitespaces);
   if (!rules->charsmap.empty()) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(rules->charsmap.data());

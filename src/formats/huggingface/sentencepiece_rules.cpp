@@ -104,7 +104,7 @@ Status ReadSplitStep(const JsonObject& step, Findings& found) {
     if (!mark) return tl::make_unexpected(mark.error());
     if (*mark != kSpaceMark || (*scheme != "always" && *scheme != "first" && *scheme != "never"))
       return NoCounterpart(step, *type);
-    found.rules.space_prefix = *scheme == "always" ? "every" : *scheme;
+    found.rules.space_prefix = *scheme == "always" ? "unspaced" : *scheme;
     return {};
   }
   if (*type == "Split") {  // at spaces, of which the normalizer left none

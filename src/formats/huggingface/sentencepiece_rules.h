@@ -10,8 +10,10 @@ namespace inferflux::formats {
 struct HfTokenizer;
 
 struct SentencePieceRules {
-  std::string charsmap;               // precompiled_charsmap; empty: text is taken as it is
-  std::string space_prefix = "never";  // a space goes before "every" run between added tokens, the "first" alone, or "never"
+  std::string charsmap;  // precompiled_charsmap; empty: text is taken as it is
+  // A space goes before "every" run between added tokens, "unspaced" ones (that begin with none), the "first" if it is
+  // unspaced, or "never".
+  std::string space_prefix = "never";
   bool remove_extra_whitespaces = false;
 };
 

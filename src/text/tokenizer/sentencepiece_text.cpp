@@ -34,8 +34,8 @@ std::string SentencePieceText::Normalize(std::string_view run, bool first) const
   if (remove_extra_whitespaces_) text = Squeeze(text);
   if (text.empty()) return text;
   const bool has_space = text.starts_with(' ') || text.starts_with(kSpaceMarkUtf8);
-  const bool prefixed =
-      prefix_ == SpacePrefix::kEveryRun || (prefix_ == SpacePrefix::kFirstRun && first && !has_space);
+  const bool wanted = first ? prefix_ != SpacePrefix::kNever : prefix_ >= SpacePrefix::kEveryUnspacedRun;
+  const bool prefixed = wanted && (!has_space || prefix_ == SpacePrefix::kEveryRun);
   if (prefixed) text.insert(text.begin(), ' ');
   return ReplaceAll(text, " ", kSpaceMarkUtf8);
 }

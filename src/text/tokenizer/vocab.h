@@ -21,9 +21,9 @@ enum class TokenKind : uint8_t {
 };
 
 // When a SentencePiece tokeniser puts a space in front of a run of text (a run ends where a whole token is matched).
-// kFirstRun, as Hugging Face's Metaspace has it, leaves a run alone that begins with one; kEveryRun, SentencePiece's own
-// way, does not.
-enum class SpacePrefix : uint8_t { kNever, kFirstRun, kEveryRun };
+// kFirstRun and kEveryUnspacedRun, as Hugging Face's Metaspace has them, leave a run alone that begins with one; kEveryRun,
+// SentencePiece's own way, does not.
+enum class SpacePrefix : uint8_t { kNever, kFirstRun, kEveryUnspacedRun, kEveryRun };
 
 struct VocabSpec {
   // The algorithm, by GGUF's names: "gpt2" byte-level BPE, "llama" SentencePiece BPE by scores, "gemma4" the same by

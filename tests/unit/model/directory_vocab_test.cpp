@@ -51,7 +51,7 @@ TEST_P(SentencePieceDirectory, TokenisesAsItsMakerDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SentencePieceDirectory,
-                         ::testing::Values("unigram-model", "unigram-json", "unigram_bytes-model", "bpe-model", "bpe-json"),
+                         ::testing::Values("unigram-model", "unigram-json", "unigram_plain-json", "unigram_bytes-model", "bpe-model", "bpe-json"),
                          [](const auto& info) {
                            std::string name = info.param;
                            name[name.find('-')] = '_';
