@@ -1,0 +1,255 @@
+#include "text/grammar/automata_builder.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace inferflux::text {
+namespace {
+
+constexpr size_t kMaxNfaStates = 200'000;
+constexpr size_t kMaxStates = 32'768;
+constexpr size_t kMaxSubsets = 2'000'000;  // NFA states in all subsets together: the time that a grammar takes
+
+// What is reached without a byte, itself included; ascending.
+void Close(const Nfa& nfa, std::vector<uint32_t>& set, std::vector<bool>& seen) {
+  for (size_t i = 0; i < set.size(); ++i) {
+    for (const uint32_t to : nfa.states[set[i]].empty) {
+      if (seen[to]) continue;
+      seen[to] = true;
+      set.push_back(to);
+    }
+  }
+  for (const uint32_t state : set) seen[state] = false;
+  std::ranges::sort(set);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const CompiledGrammar>> AutomataBuilder::Build() {
+  if (!facts_.productive[grammar_.root]) {
+    return Fail(ErrorCode::kInvalidArgument, "the rule '{}' never ends: every text that it begins is endless",
+                NameOf(grammar_.root));
+  }
+  if (auto built = BuildNfas(); !built) return Forward(built);
+  ChooseByteClasses();
+  for (size_t i = 0; i < needed_.size(); ++i) {
+    if (nfas_[i].states.empty()) {
+      PlaceCounter(needed_[i]);
+      continue;
+    }
+    auto dfa = Determinise(nfas_[i]);
+    if (!dfa) return Forward(dfa);
+    Trim(*dfa);
+    Place(needed_[i], *dfa);
+    nfas_[i] = {};
+  }
+  if (auto checked = CheckLeftRecursion(); !checked) return Forward(checked);
+  Link();
+  return std::shared_ptr<const CompiledGrammar>(std::move(out_));
+}
+
+// Of all rules that the root needs.
+Status AutomataBuilder::BuildNfas() {
+  NfaBuilder builder(grammar_, facts_, counted_, kMaxNfaStates);
+  std::vector<bool> seen(grammar_.rules.size());
+  const auto need = [&](RuleId rule) {
+    if (rule >= seen.size()) seen.resize(rule + 1);
+    if (seen[rule]) return;
+    seen[rule] = true;
+    needed_.push_back(rule);
+  };
+  need(grammar_.root);
+  for (size_t i = 0; i < needed_.size(); ++i) {
+    const RuleId rule = needed_[i];
+    Expr body;
+    if (rule < grammar_.rules.size()) {
+      body = grammar_.rules[rule].body;
+    } else {
+      const CountedRule& counted = counted_[rule - grammar_.rules.size()];
+      body = counted.body;
+      if (!body) need(counted.rule);
+    }
+    nfas_.emplace_back();
+    if (!body) continue;
+    auto nfa = builder.Build(*body);
+    if (!nfa) return Forward(nfa, "the rule '" + NameOf(rule) + "'");
+    for (const auto& state : nfa->states) {
+      for (const auto& call : state.calls) need(call.rule);
+    }
+    nfas_.back() = std::move(*nfa);
+  }
+  start_.resize(grammar_.rules.size() + counted_.size());
+  begins_with_.resize(start_.size());
+  return {};
+}
+
+void AutomataBuilder::ChooseByteClasses() {
+  std::array<bool, 257> begins{};
+  for (const Nfa& nfa : nfas_) {
+    for (const auto& state : nfa.states) {
+      for (const auto& edge : state.bytes) begins[edge.bytes.first] = begins[size_t{edge.bytes.last} + 1] = true;
+    }
+  }
+  uint32_t byte_class = 0;
+  for (size_t byte = 0; byte < 256; ++byte) {
+    if (byte > 0 && begins[byte]) ++byte_class;
+    out_->class_of_[byte] = static_cast<uint8_t>(byte_class);
+  }
+  out_->byte_classes_ = byte_class + 1;
+}
+
+Result<AutomataBuilder::Dfa> AutomataBuilder::Determinise(const Nfa& nfa) {
+  Dfa dfa;
+  std::map<std::vector<uint32_t>, State> known;
+  std::vector<const std::vector<uint32_t>*> sets;  // keys of `known`: they stay where they are
+  std::vector<bool> seen(nfa.states.size());
+  const auto state_of = [&](std::vector<uint32_t> set) -> State {
+    if (set.empty()) return CompiledGrammar::kNoState;
+    std::ranges::sort(set);
+    set.erase(std::unique(set.begin(), set.end()), set.end());
+    for (const uint32_t state : set) seen[state] = true;
+    Close(nfa, set, seen);
+    const auto [found, is_new] = known.try_emplace(std::move(set), static_cast<State>(sets.size()));
+    if (is_new) sets.push_back(&found->first);
+    return found->second;
+  };
+  state_of({0});
+  std::vector<std::vector<uint32_t>> targets(out_->byte_classes_);
+  std::map<RuleId, std::vector<uint32_t>> called;
+  for (size_t at = 0; at < sets.size(); ++at) {
+    work_ += sets[at]->size();
+    if (states_ + sets.size() > kMaxStates || work_ > kMaxSubsets) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "the grammar needs more than {} automaton states; make it smaller, or less ambiguous", kMaxStates);
+    }
+    for (auto& target : targets) target.clear();
+    called.clear();
+    for (const uint32_t from : *sets[at]) {
+      for (const auto& edge : nfa.states[from].bytes) {
+        const uint8_t last = out_->class_of_[edge.bytes.last];
+        for (size_t c = out_->class_of_[edge.bytes.first]; c <= last; ++c) targets[c].push_back(edge.to);
+      }
+      for (const auto& edge : nfa.states[from].calls) called[edge.rule].push_back(edge.to);
+    }
+    dfa.final.push_back(std::ranges::binary_search(*sets[at], nfa.end));
+    auto& next = dfa.next.emplace_back();
+    for (auto& target : targets) next.push_back(state_of(std::move(target)));
+    auto& calls = dfa.calls.emplace_back();
+    for (auto& [rule, to] : called) calls.push_back({rule, state_of(std::move(to))});
+  }
+  states_ += sets.size();
+  return dfa;
+}
+
+// Takes out what leads to no end, so that whatever is begun can be finished. The states themselves stay.
+void AutomataBuilder::Trim(Dfa& dfa) {
+  const size_t count = dfa.next.size();
+  std::vector<std::vector<State>> before(count);
+  for (State from = 0; from < count; ++from) {
+    for (const State to : dfa.next[from]) {
+      if (to != CompiledGrammar::kNoState) before[to].push_back(from);
+    }
+    for (const auto& call : dfa.calls[from]) before[call.to].push_back(from);
+  }
+  std::vector<bool> ends(count);
+  std::vector<State> work;
+  const auto mark = [&](State state) {
+    if (ends[state]) return;
+    ends[state] = true;
+    work.push_back(state);
+  };
+  for (State state = 0; state < count; ++state) {
+    if (dfa.final[state]) mark(state);
+  }
+  while (!work.empty()) {
+    const State state = work.back();
+    work.pop_back();
+    for (const State from : before[state]) mark(from);
+  }
+  for (State from = 0; from < count; ++from) {
+    for (State& to : dfa.next[from]) {
+      if (to != CompiledGrammar::kNoState && !ends[to]) to = CompiledGrammar::kNoState;
+    }
+    std::erase_if(dfa.calls[from], [&](const Dfa::Call& call) { return !ends[call.to]; });
+  }
+}
+
+void AutomataBuilder::Place(RuleId rule, const Dfa& dfa) {
+  const auto base = static_cast<State>(out_->facts_.size());
+  start_[rule] = base;
+  for (const auto& call : dfa.calls[0]) begins_with_[rule].push_back(call.rule);
+  for (size_t state = 0; state < dfa.next.size(); ++state) {
+    CompiledGrammar::StateFacts facts{.first_call = static_cast<uint32_t>(out_->calls_.size()),
+                                      .calls = static_cast<uint32_t>(dfa.calls[state].size()),
+                                      .final = dfa.final[state]};
+    for (const State to : dfa.next[state]) {
+      const bool leads = to != CompiledGrammar::kNoState;
+      facts.takes_bytes = facts.takes_bytes || leads;
+      out_->next_.push_back(leads ? base + to : to);
+    }
+    for (const auto& call : dfa.calls[state]) {
+      out_->calls_.push_back({.start = 0, .then = base + call.to});
+      called_.push_back(call.rule);
+    }
+    out_->facts_.push_back(facts);
+  }
+}
+
+void AutomataBuilder::PlaceCounter(RuleId rule) {
+  const CountedRule& counted = counted_[rule - grammar_.rules.size()];
+  start_[rule] = static_cast<State>(out_->facts_.size());
+  begins_with_[rule].push_back(counted.rule);
+  out_->next_.insert(out_->next_.end(), out_->byte_classes_, CompiledGrammar::kNoState);
+  out_->facts_.push_back({.counter = static_cast<uint32_t>(out_->counters_.size())});
+  out_->counters_.push_back({.body = counted.rule, .min = counted.min, .max = counted.max});  // a rule until Link
+  ++states_;
+}
+
+// All rules have their places now.
+void AutomataBuilder::Link() {
+  out_->root_ = start_[grammar_.root];
+  for (size_t i = 0; i < called_.size(); ++i) out_->calls_[i].start = start_[called_[i]];
+  for (auto& counter : out_->counters_) counter.body = start_[counter.body];
+}
+
+// A rule that begins with itself would be entered for ever.
+Status AutomataBuilder::CheckLeftRecursion() const {
+  enum class Mark : uint8_t { kNew, kOpen, kDone };
+  std::vector<Mark> marks(start_.size(), Mark::kNew);
+  for (const RuleId root : needed_) {
+    std::vector<std::pair<RuleId, size_t>> path = {{root, 0}};
+    while (!path.empty()) {
+      auto& [rule, next] = path.back();
+      if (next == 0 && marks[rule] != Mark::kNew) {
+        path.pop_back();
+        continue;
+      }
+      marks[rule] = Mark::kOpen;
+      if (next == begins_with_[rule].size()) {
+        marks[rule] = Mark::kDone;
+        path.pop_back();
+        continue;
+      }
+      const RuleId called = begins_with_[rule][next++];
+      if (marks[called] == Mark::kOpen) {
+        return Fail(ErrorCode::kInvalidArgument,
+                    "the rule '{}' is left-recursive: it can begin with itself; write it as a repetition, "
+                    "a ::= b (\"+\" b)* instead of a ::= a \"+\" b | b",
+                    NameOf(called));
+      }
+      if (marks[called] == Mark::kNew) path.push_back({called, 0});
+    }
+  }
+  return {};
+}
+
+std::string AutomataBuilder::NameOf(RuleId rule) const {
+  return rule < grammar_.rules.size() ? grammar_.rules[rule].name : "a repetition";
+}
+
+Result<std::shared_ptr<const CompiledGrammar>> CompiledGrammar::Compile(const Grammar& grammar) {
+  return AutomataBuilder(grammar).Build();
+}
+
+}  // namespace inferflux::text

@@ -1,0 +1,38 @@
+// From what requests want to grammars over one model's tokens. Those of late are kept: requests often want the same.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "base/result.h"
+#include "text/grammar/grammar_spec.h"
+#include "text/grammar/token_grammar.h"
+#include "text/tokenizer/tokenizer.h"
+
+namespace inferflux::text {
+
+// Any thread.
+class GrammarCompiler {
+ public:
+  explicit GrammarCompiler(std::shared_ptr<const Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
+
+  Result<std::shared_ptr<const TokenGrammar>> Compile(const GrammarSpec& spec);
+
+ private:
+  struct Entry {
+    GrammarSpec spec;
+    std::shared_ptr<const TokenGrammar> grammar;
+  };
+
+  std::shared_ptr<const GrammarVocabulary> Vocabulary();
+  std::shared_ptr<const TokenGrammar> Find(const GrammarSpec& spec);
+
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::mutex mutex_;                                     // what follows
+  std::shared_ptr<const GrammarVocabulary> vocabulary_;  // made when it is first needed
+  std::list<Entry> recent_;                              // the last used first
+};
+
+}  // namespace inferflux::text

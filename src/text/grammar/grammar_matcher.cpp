@@ -1,0 +1,70 @@
+#include "text/grammar/grammar_matcher.h"
+
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace inferflux::text {
+namespace {
+
+// Beyond these a generation forgets what it has computed, and goes on from where it is.
+constexpr size_t kMaxConfigs = 16'384;
+constexpr size_t kMaxFrames = 262'144;
+constexpr size_t kMaxMasks = 64;
+
+}  // namespace
+
+struct GrammarMatcher::Run {
+  explicit Run(const std::shared_ptr<const CompiledGrammar>& grammar) : pushdown(grammar) {}
+
+  Pushdown pushdown;
+  std::unordered_map<ConfigId, std::shared_ptr<const TokenMask>> masks;
+};
+
+GrammarMatcher::GrammarMatcher(std::shared_ptr<const TokenGrammar> grammar, bool starts_text)
+    : grammar_(std::move(grammar)),
+      run_(std::make_shared<Run>(grammar_->grammar())),
+      at_(run_->pushdown.Start()),
+      drops_space_(starts_text && grammar_->tokenizer().adds_space_prefix()) {}
+
+Result<std::shared_ptr<const TokenMask>> GrammarMatcher::Mask() {
+  if (drops_space_) {
+    auto mask = grammar_->Mask(run_->pushdown, at_, true);
+    if (!mask) return Forward(mask);
+    return std::make_shared<const TokenMask>(std::move(*mask));
+  }
+  if (const auto found = run_->masks.find(at_); found != run_->masks.end()) return found->second;
+  auto mask = grammar_->Mask(run_->pushdown, at_, false);
+  if (!mask) return Forward(mask);
+  auto kept = std::make_shared<const TokenMask>(std::move(*mask));
+  if (run_->masks.size() == kMaxMasks) run_->masks.clear();
+  run_->masks.emplace(at_, kept);
+  return kept;
+}
+
+bool GrammarMatcher::Accept(TokenId token) {
+  const Tokenizer& tokenizer = grammar_->tokenizer();
+  std::string_view bytes = tokenizer.Bytes(token);
+  if (bytes.empty() || tokenizer.IsEndOfGeneration(token)) return false;
+  if (drops_space_ && bytes.front() == ' ') {
+    bytes.remove_prefix(1);
+    if (bytes.empty() && must_end()) return false;
+  }
+  ConfigId to = at_;
+  for (const char c : bytes) to = run_->pushdown.Next(to, static_cast<uint8_t>(c));
+  if (to == Pushdown::kDead) return false;
+  at_ = to;
+  drops_space_ = false;
+  if (run_->pushdown.configs() > kMaxConfigs || run_->pushdown.frames() > kMaxFrames) {
+    auto fresh = std::make_shared<Run>(grammar_->grammar());
+    at_ = fresh->pushdown.Copy(run_->pushdown, at_);
+    run_ = std::move(fresh);
+  }
+  return true;
+}
+
+bool GrammarMatcher::can_end() const { return run_->pushdown.CanEnd(at_); }
+
+bool GrammarMatcher::must_end() const { return !run_->pushdown.CanGoOn(at_); }
+
+}  // namespace inferflux::text

@@ -1,0 +1,40 @@
+// Where a generation stands in its grammar. Small, and copied to look ahead: a guess is followed on a copy.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "base/token_id.h"
+#include "base/token_mask.h"
+#include "text/grammar/pushdown.h"
+#include "text/grammar/token_grammar.h"
+
+namespace inferflux::text {
+
+// Copies share what they have computed: all of them on one thread.
+class GrammarMatcher {
+ public:
+  // With `starts_text` the text is one of its own, whose first space the tokeniser put there (DetokenizerOptions).
+  GrammarMatcher(std::shared_ptr<const TokenGrammar> grammar, bool starts_text);
+
+  // The tokens that may follow. An error ends the generation: the grammar is too ambiguous, or what must follow cannot
+  // be spelt.
+  Result<std::shared_ptr<const TokenMask>> Mask();
+
+  // Takes a token of text. False, and nothing is taken, where it does not fit; so it is for control and end tokens.
+  bool Accept(TokenId token);
+
+  bool can_end() const;
+  // Nothing more can follow: the text is whole.
+  bool must_end() const;
+
+ private:
+  struct Run;
+
+  std::shared_ptr<const TokenGrammar> grammar_;
+  std::shared_ptr<Run> run_;
+  ConfigId at_;
+  bool drops_space_;
+};
+
+}  // namespace inferflux::text

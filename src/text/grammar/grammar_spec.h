@@ -1,0 +1,33 @@
+// What a request wants its text to be.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "text/grammar/compiled_grammar.h"
+
+namespace inferflux::text {
+
+struct GrammarSpec {
+  enum class Kind : uint8_t {
+    kJsonObject,  // any JSON object
+    kJsonSchema,  // `source`: a schema, as JSON
+    kRegex,       // `source`: the whole text matches it
+    kChoice,      // one of `choices`, as it is
+    kGbnf,        // `source`: a grammar in GBNF
+  };
+
+  Kind kind = Kind::kJsonObject;
+  std::string source = {};
+  std::vector<std::string> choices = {};
+
+  friend bool operator==(const GrammarSpec&, const GrammarSpec&) = default;
+};
+
+// kInvalidArgument or kUnsupported says what is wrong and where.
+Result<std::shared_ptr<const CompiledGrammar>> CompileGrammar(const GrammarSpec& spec);
+
+}  // namespace inferflux::text

@@ -1,0 +1,206 @@
+#include "text/grammar/json_grammar.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "text/tokenizer/utf8.h"
+
+namespace inferflux::text {
+namespace json = boost::json;
+namespace {
+
+const CodeRanges kPlain = {
+    {' ', '!'}, {'#', '['}, {']', 0xD7FF}, {0xE000, 0x10FFFF}};  // no quote, backslash or control
+const CodeRanges kEscaped = {{0, 0x1F}, {'"', '"'}, {'\\', '\\'}};
+
+std::string QuotedText(std::string_view text) { return json::serialize(json::value(text)); }
+
+Expr HexDigit() { return OneOf({{'0', '9'}, {'A', 'F'}, {'a', 'f'}}); }
+Expr Digits(uint32_t min, uint32_t max) { return Repeat(OneOf({{'0', '9'}}), min, max); }
+Expr Either(char a, char b) {
+  return OneOf(Normalise(std::vector<CodeRange>{{char32_t(a), char32_t(a)}, {char32_t(b), char32_t(b)}}));
+}
+
+// What the character's content in a JSON string is.
+Expr Escape(const Expr& content) {
+  using Kind = Expression::Kind;
+  if (content->kind == Kind::kText) {
+    const std::string quoted = QuotedText(content->text);
+    return Literal(quoted.substr(1, quoted.size() - 2));
+  }
+  if (content->kind == Kind::kClass) {
+    std::vector<Expr> ways = {OneOf(Intersect(content->ranges, kPlain))};
+    for (const CodeRange& range : Intersect(content->ranges, kEscaped)) {
+      for (char32_t code = range.first; code <= range.last; ++code) {
+        std::string text;
+        AppendUtf8(code, text);
+        ways.push_back(Escape(Literal(text)));
+      }
+    }
+    return Choice(std::move(ways));
+  }
+  Expression out = *content;
+  for (Expr& part : out.parts) part = Escape(part);
+  return std::make_shared<Expression>(std::move(out));
+}
+
+// A tree of names by their characters.
+struct NameTree {
+  std::map<char32_t, NameTree> next;
+  bool is_name = false;
+
+  void Add(std::string_view name) {
+    if (name.empty()) {
+      is_name = true;
+      return;
+    }
+    const Utf8Char c = DecodeUtf8(name, 0);
+    next[c.code].Add(name.substr(c.size));
+  }
+
+  // Everything plain but the names.
+  Expr Others() const {
+    std::vector<CodeRange> begun;
+    std::vector<Expr> ways;
+    for (const auto& [code, tree] : next) {
+      if (Intersect({{code, code}}, kPlain).empty()) continue;  // it needs an escape: never written
+      begun.push_back({code, code});
+      std::string text;
+      AppendUtf8(code, text);
+      ways.push_back(Sequence({Literal(text), tree.Others()}));
+    }
+    ways.push_back(
+        Sequence({OneOf(Intersect(kPlain, Complement(Normalise(begun)))), Repeat(OneOf(kPlain), 0, kUnbounded)}));
+    if (!is_name) ways.push_back(Literal(""));
+    return Choice(std::move(ways));
+  }
+};
+
+Expr ListOf(char open, const Expr& item, const Expr& space, char close) {
+  return Sequence({Literal(std::string(1, open)), space,
+                   Optional(Sequence({item, Repeat(Sequence({Literal(","), space, item}), 0, kUnbounded), space})),
+                   Literal(std::string(1, close))});
+}
+
+}  // namespace
+
+Expr JsonGrammar::Space() {
+  if (!space_) {
+    space_ = grammar_.Add(
+        "white space",
+        Optional(Choice({Literal(" "), Sequence({Repeat(Literal("\n"), 1, 2), Repeat(Either(' ', '\t'), 0, 20)})})));
+  }
+  return Call(*space_);
+}
+
+Expr JsonGrammar::CharacterBody() {
+  const Expr hex = HexDigit();
+  const Expr low = OneOf(Normalise(std::vector<CodeRange>{{'0', '9'}, {'A', 'C'}, {'E', 'F'}, {'a', 'c'}, {'e', 'f'}}));
+  const Expr d = Either('d', 'D');
+  // Not a surrogate, or a pair of them.
+  const Expr single = Choice({Sequence({low, hex, hex, hex}), Sequence({d, OneOf({{'0', '7'}}), hex, hex})});
+  const Expr pair = Sequence({d, OneOf({{'8', '9'}, {'A', 'B'}, {'a', 'b'}}), hex, hex, Literal("\\u"), d,
+                              OneOf({{'C', 'F'}, {'c', 'f'}}), hex, hex});
+  const Expr letter = OneOf(Normalise(std::vector<CodeRange>{
+      {'"', '"'}, {'\\', '\\'}, {'/', '/'}, {'b', 'b'}, {'f', 'f'}, {'n', 'n'}, {'r', 'r'}, {'t', 't'}}));
+  return Choice(
+      {OneOf(kPlain), Sequence({Literal("\\"), Choice({letter, Sequence({Literal("u"), Choice({single, pair})})})})});
+}
+
+Expr JsonGrammar::Character() {
+  if (!character_) character_ = grammar_.Add("a character", CharacterBody());
+  return Call(*character_);
+}
+
+Expr JsonGrammar::String() {
+  if (!string_) {
+    string_ =
+        grammar_.Add("a string", Sequence({Literal("\""), Repeat(CharacterBody(), 0, kUnbounded), Literal("\"")}));
+  }
+  return Call(*string_);
+}
+
+Expr JsonGrammar::String(uint32_t min, uint32_t max) {
+  if (min == 0 && max == kUnbounded) return String();
+  return Sequence({Literal("\""), Repeat(Character(), min, max), Literal("\"")});
+}
+
+Expr JsonGrammar::Quoted(const Expr& content) { return Sequence({Literal("\""), Escape(content), Literal("\"")}); }
+
+Expr JsonGrammar::StringExcept(const std::vector<std::string_view>& names) {
+  if (names.empty()) return String();
+  NameTree tree;
+  for (const std::string_view name : names) tree.Add(name);
+  return Sequence({Literal("\""), tree.Others(), Literal("\"")});
+}
+
+Expr JsonGrammar::Integer() {
+  if (!integer_) {
+    integer_ = grammar_.Add(
+        "an integer",
+        Sequence({Optional(Literal("-")), Choice({Literal("0"), Sequence({OneOf({{'1', '9'}}), Digits(0, 15)})})}));
+  }
+  return Call(*integer_);
+}
+
+Expr JsonGrammar::Number() {
+  if (!number_) {
+    const Expr fraction = Optional(Sequence({Literal("."), Digits(1, 16)}));
+    const Expr exponent = Optional(Sequence({Either('e', 'E'), Optional(Either('+', '-')), Digits(1, 2)}));
+    number_ = grammar_.Add("a number", Sequence({Integer(), fraction, exponent}));
+  }
+  return Call(*number_);
+}
+
+Expr JsonGrammar::Value() {
+  if (!value_) {
+    value_ = grammar_.Add("a value", nullptr);
+    const Expr array = ListOf('[', Call(*value_), Space(), ']');
+    Expr body = Choice({Object(), array, String(), Number(), Literal("true"), Literal("false"), Literal("null")});
+    grammar_.rules[*value_].body = std::move(body);
+  }
+  return Call(*value_);
+}
+
+Expr JsonGrammar::Object() {
+  if (!object_) {
+    object_ = grammar_.Add("an object", nullptr);
+    Expr body = ListOf('{', Member(String(), Value()), Space(), '}');
+    grammar_.rules[*object_].body = std::move(body);
+  }
+  return Call(*object_);
+}
+
+Expr JsonGrammar::Member(Expr name, Expr value) {
+  return Sequence({std::move(name), Literal(":"), Space(), std::move(value)});
+}
+
+Expr JsonGrammar::Constant(const json::value& value) {
+  if (value.is_double()) return Literal(fmt::format("{}", value.get_double()));
+  if (!value.is_structured()) return Literal(json::serialize(value));
+  const bool is_object = value.is_object();
+  std::vector<Expr> parts = {Literal(is_object ? "{" : "["), Space()};
+  size_t left = is_object ? value.get_object().size() : value.get_array().size();
+  const bool empty = left == 0;
+  const auto add = [&](Expr part) {
+    parts.push_back(std::move(part));
+    if (--left == 0) return;
+    parts.push_back(Literal(","));
+    parts.push_back(Space());
+  };
+  if (is_object) {
+    for (const auto& [name, item] : value.get_object()) add(Member(Literal(QuotedText(name)), Constant(item)));
+  } else {
+    for (const auto& item : value.get_array()) add(Constant(item));
+  }
+  if (!empty) parts.push_back(Space());
+  parts.push_back(Literal(is_object ? "}" : "]"));
+  return Sequence(std::move(parts));
+}
+
+}  // namespace inferflux::text

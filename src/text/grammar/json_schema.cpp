@@ -1,0 +1,287 @@
+#include "text/grammar/json_schema.h"
+
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <utility>
+
+#include "text/grammar/gbnf_parser.h"
+#include "text/grammar/regex_parser.h"
+#include "text/grammar/schema_compiler.h"
+#include "text/grammar/schema_merge.h"
+#include "text/grammar/string_formats.h"
+
+namespace inferflux::text {
+namespace json = boost::json;
+namespace {
+
+constexpr size_t kMaxDepth = 128;
+constexpr int64_t kMaxWhole = 999'999'999'999'999'999;
+
+constexpr std::string_view kTypes[] = {"object", "array", "string", "number", "integer", "boolean", "null"};
+
+// Which type a keyword speaks of; empty: of any.
+std::string_view TypeOfKeyword(std::string_view keyword) {
+  for (const std::string_view name :
+       {"properties", "required", "additionalProperties", "minProperties", "maxProperties"}) {
+    if (keyword == name) return "object";
+  }
+  for (const std::string_view name : {"items", "prefixItems", "minItems", "maxItems", "uniqueItems"}) {
+    if (keyword == name) return "array";
+  }
+  for (const std::string_view name : {"minLength", "maxLength", "pattern", "format"}) {
+    if (keyword == name) return "string";
+  }
+  for (const std::string_view name : {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}) {
+    if (keyword == name) return "number";
+  }
+  return {};
+}
+
+}  // namespace
+
+SchemaCompiler::Place SchemaCompiler::Place::At(std::string_view key) const {
+  return {.path = fmt::format("{}/{}", path, key), .depth = depth + 1};
+}
+
+SchemaCompiler::Place SchemaCompiler::Place::At(std::string_view key, size_t index) const {
+  return {.path = fmt::format("{}/{}/{}", path, key, index), .depth = depth + 1};
+}
+
+Result<Grammar> SchemaCompiler::Compile() {
+  auto body = Any(root_, {});
+  if (!body) return Forward(body);
+  Grammar& grammar = json_.grammar();
+  grammar.root = grammar.Add("the schema", std::move(*body));
+  if (grammar.rules.size() > kMaxRules) {
+    return Fail(ErrorCode::kInvalidArgument, "the schema needs {} rules, and at most {} are taken",
+                grammar.rules.size(), kMaxRules);
+  }
+  return std::move(grammar);
+}
+
+Result<Expr> SchemaCompiler::Any(const Value& schema, const Place& at) {
+  if (schema == true) return json_.Value();
+  if (schema == false) return Nothing();
+  if (!schema.is_object()) return Wrong(at, "a schema must be an object, true or false");
+  return AnyObject(schema.get_object(), at);
+}
+
+Result<Expr> SchemaCompiler::AnyObject(const Object& schema, const Place& at) {
+  if (at.depth > kMaxDepth) return Wrong(at, "schemas are nested deeper than {}", kMaxDepth);
+  if (auto known = CheckKeywords(schema, at); !known) return Forward(known);
+  const auto keywords = std::ranges::count_if(schema, [](const auto& entry) { return !IsAnnotation(entry.key()); });
+  const Value* reference = schema.if_contains("$ref");
+  const Value* all = schema.if_contains("allOf");
+  if (reference != nullptr && keywords == 1) return CallReference(*reference, at);
+  if (all != nullptr && keywords == 1 && all->is_array() && all->get_array().size() == 1) {
+    return Any(all->get_array()[0], at.At("allOf", 0));
+  }
+  if (reference != nullptr || all != nullptr) {
+    auto flat = Flatten(schema, at, 0);
+    if (!flat) return Forward(flat);
+    return AnyObject(*flat, {.path = at.path, .depth = at.depth + 1});
+  }
+  if (const Value* nullable = schema.if_contains("nullable")) {
+    Object rest = schema;
+    rest.erase("nullable");
+    auto body = AnyObject(rest, {.path = at.path, .depth = at.depth + 1});
+    if (!body || *nullable == false) return body;
+    if (*nullable != true) return Wrong(at.At("nullable"), "must be true or false");
+    return Choice({std::move(*body), Literal("null")});
+  }
+  if (schema.contains("anyOf")) return Alternatives(schema, "anyOf", at);
+  if (schema.contains("oneOf")) return Alternatives(schema, "oneOf", at);
+  if (schema.contains("const") || schema.contains("enum")) return Constants(schema, at);
+  auto types = TypesOf(schema, at);
+  if (!types) return Forward(types);
+  if (types->empty()) return json_.Value();
+  std::vector<Expr> ways;
+  for (const std::string_view type : *types) {
+    auto way = OfType(type, schema, at);
+    if (!way) return way;
+    ways.push_back(std::move(*way));
+  }
+  return Choice(std::move(ways));
+}
+
+// Those that the schema names, or else those that its keywords speak of; none: any.
+Result<std::vector<std::string_view>> SchemaCompiler::TypesOf(const Object& schema, const Place& at) const {
+  std::vector<std::string_view> types;
+  const auto add = [&](std::string_view type) {
+    if (std::ranges::find(types, type) == types.end()) types.push_back(type);
+  };
+  const Value* type = schema.if_contains("type");
+  if (type == nullptr) {
+    for (const auto& [keyword, value] : schema) {
+      const std::string_view implied = TypeOfKeyword(keyword);
+      if (!implied.empty()) add(implied);
+    }
+    return types;
+  }
+  const Array listed = type->is_array() ? type->get_array() : Array{*type};
+  for (const Value& name : listed) {
+    const auto* known =
+        name.is_string() ? std::ranges::find(kTypes, std::string_view(name.get_string())) : std::end(kTypes);
+    if (known == std::end(kTypes)) return Wrong(at.At("type"), "'{}' is not a type of JSON", json::serialize(name));
+    add(*known);
+  }
+  if (types.empty() && !schema.contains("type")) return types;
+  if (types.empty()) return Wrong(at.At("type"), "no type is left that all of what must hold allows");
+  if (std::ranges::find(types, "number") != types.end()) std::erase(types, "integer");
+  return types;
+}
+
+Result<Expr> SchemaCompiler::OfType(std::string_view type, const Object& schema, const Place& at) {
+  if (type == "null") return Literal("null");
+  if (type == "boolean") return Choice({Literal("true"), Literal("false")});
+  if (type == "integer" || type == "number") return Number(schema, type == "integer", at);
+  if (type == "string") return String(schema, at);
+  if (type == "array") return List(schema, at);
+  return Members(schema, at);
+}
+
+Result<std::optional<uint32_t>> SchemaCompiler::CountOf(const Object& schema, std::string_view keyword,
+                                                        const Place& at) const {
+  const Value* value = schema.if_contains(keyword);
+  if (value == nullptr) return std::optional<uint32_t>();
+  boost::system::error_code inexact;
+  const auto count = value->is_number() ? value->to_number<uint32_t>(inexact) : 0;
+  if (!value->is_number() || inexact || count > kMaxRepetitions) {
+    return Wrong(at.At(keyword), "must be a whole number from 0 to {}", kMaxRepetitions);
+  }
+  return std::optional(count);
+}
+
+// The stricter one of minimum and exclusiveMinimum (draft 4: a boolean beside minimum), or of their counterparts.
+Result<std::optional<NumberBound>> SchemaCompiler::BoundOf(const Object& schema, bool low, const Place& at) const {
+  const std::string_view inclusive = low ? "minimum" : "maximum";
+  const std::string_view exclusive = low ? "exclusiveMinimum" : "exclusiveMaximum";
+  const Value* bound = schema.if_contains(inclusive);
+  const Value* strict = schema.if_contains(exclusive);
+  bool is_strict = false;
+  if (strict != nullptr && strict->is_bool()) {
+    is_strict = strict->get_bool();
+  } else if (strict != nullptr) {
+    if (!strict->is_number()) return Wrong(at.At(exclusive), "must be a number");
+    if (bound == nullptr || !bound->is_number() ||
+        (low ? strict->to_number<double>() >= bound->to_number<double>()
+             : strict->to_number<double>() <= bound->to_number<double>())) {
+      bound = strict;
+      is_strict = true;
+    }
+  }
+  if (bound == nullptr) return std::optional<NumberBound>();
+  if (!bound->is_number()) return Wrong(at.At(inclusive), "must be a number");
+  if (bound->is_double()) {
+    auto decimal = DecimalOf(bound->get_double());
+    if (!decimal) return Wrong(at.At(inclusive), "{}", decimal.error().message);
+    return NumberBound{.decimal = std::move(*decimal), .exclusive = is_strict};
+  }
+  const auto whole = bound->if_int64();
+  if (whole == nullptr || *whole > kMaxWhole || *whole < -kMaxWhole) {
+    return Wrong(at.At(inclusive), "must have at most 18 digits");
+  }
+  return NumberBound{.decimal = std::to_string(*whole), .exclusive = is_strict};
+}
+
+Result<Expr> SchemaCompiler::Number(const Object& schema, bool whole, const Place& at) {
+  const auto low = BoundOf(schema, true, at);
+  if (!low) return tl::make_unexpected(low.error());
+  const auto high = BoundOf(schema, false, at);
+  if (!high) return tl::make_unexpected(high.error());
+  if (!*low && !*high) return whole ? json_.Integer() : json_.Number();
+  return whole ? IntegersBetween(*low, *high) : NumbersBetween(*low, *high);
+}
+
+Result<Expr> SchemaCompiler::String(const Object& schema, const Place& at) {
+  const auto min = CountOf(schema, "minLength", at);
+  if (!min) return tl::make_unexpected(min.error());
+  const auto max = CountOf(schema, "maxLength", at);
+  if (!max) return tl::make_unexpected(max.error());
+  const Value* pattern = schema.if_contains("pattern");
+  const Value* format = schema.if_contains("format");
+  for (const auto& [keyword, value] : {std::pair("pattern", pattern), std::pair("format", format)}) {
+    if (value != nullptr && !value->is_string()) return Wrong(at.At(keyword), "must be a string");
+  }
+  const StringFormat held_to = format == nullptr ? StringFormat{.known = true} : FindFormat(format->get_string());
+  if (!held_to.known) {
+    return Wrong(at.At("format"), "the format '{}' is not supported; supported are {}",
+                 std::string_view(format->get_string()), KnownFormats());
+  }
+  if (held_to.pattern.empty()) format = nullptr;
+  const bool bounded = *min || *max;
+  if (pattern == nullptr && format == nullptr) {
+    return json_.String(min->value_or(0), max->value_or(kUnbounded));
+  }
+  if ((pattern != nullptr && format != nullptr) || bounded) {
+    return Wrong(
+        at,
+        "of 'pattern', 'format' and the pair 'minLength' and 'maxLength' only one is supported at a time; a length "
+        "can stand in the pattern: ^.{{2,8}}$");
+  }
+  const std::string source(pattern != nullptr ? std::string_view(pattern->get_string()) : held_to.pattern);
+  auto content = ParseRegex(source, pattern != nullptr ? RegexScope::kSearch : RegexScope::kWhole);
+  if (!content) return Wrong(at.At("pattern"), "{}", content.error().message);
+  return json_.Quoted(*content);
+}
+
+Expr SchemaCompiler::Enclosed(char open, Expr content, char close) {
+  return Sequence({Literal(std::string(1, open)), json_.Space(), std::move(content), Literal(std::string(1, close))});
+}
+
+Result<Expr> SchemaCompiler::List(const Object& schema, const Place& at) {
+  const auto asked_min = CountOf(schema, "minItems", at), asked_max = CountOf(schema, "maxItems", at);
+  if (!asked_min) return tl::make_unexpected(asked_min.error());
+  if (!asked_max) return tl::make_unexpected(asked_max.error());
+  const uint32_t min = asked_min->value_or(0), max = asked_max->value_or(kUnbounded);
+  const Value* unique = schema.if_contains("uniqueItems");
+  if (unique != nullptr && *unique != false && max > 1) return Wrong(at.At("uniqueItems"), "is not supported");
+  const Value* prefix = schema.if_contains("prefixItems");
+  if (prefix != nullptr && !prefix->is_array()) return Wrong(at.At("prefixItems"), "must be a list of schemas");
+  const size_t named = prefix == nullptr ? 0 : prefix->get_array().size();
+
+  // Behind what is named, more is generated only where the schema says what, or wants more.
+  Expr rest = Nothing();
+  if (const Value* items = schema.if_contains("items")) {
+    if (items->is_array()) return Wrong(at.At("items"), "must be a schema; a list of schemas is written 'prefixItems'");
+    auto item = Any(*items, at.At("items"));
+    if (!item) return item;
+    rest = Call(json_.grammar().Add(at.At("items").path, std::move(*item)));
+  } else if (named == 0 || min > named) {
+    rest = json_.Value();
+  }
+  const auto behind = [&](uint32_t count) {  // of so many items, those that have no names
+    return count == kUnbounded ? count : count - static_cast<uint32_t>(std::min<size_t>(count, named));
+  };
+  Expr tail;  // from the item behind the named ones on
+  if (named == 0) {
+    if (max == 0) return Enclosed('[', Literal(""), ']');
+    tail = Sequence({rest, Repeat(Comma(rest), min > 0 ? min - 1 : 0, max == kUnbounded ? max : max - 1)});
+    tail = Sequence({std::move(tail), json_.Space()});
+    return Enclosed('[', min == 0 ? Optional(std::move(tail)) : std::move(tail), ']');
+  }
+  tail = Repeat(Comma(rest), behind(min), behind(max));
+  for (size_t i = named; i-- > 0;) {
+    if (i >= max) {
+      tail = Literal("");
+      continue;
+    }
+    auto item = Any(prefix->get_array()[i], at.At("prefixItems", i));
+    if (!item) return item;
+    tail = Sequence({i > 0 ? Comma(std::move(*item)) : std::move(*item), std::move(tail)});
+    if (i >= min && i > 0) tail = Optional(std::move(tail));
+  }
+  tail = Sequence({std::move(tail), json_.Space()});
+  return Enclosed('[', min == 0 ? Optional(std::move(tail)) : std::move(tail), ']');
+}
+
+Result<Grammar> GrammarOfSchema(const json::value& schema) { return SchemaCompiler(schema).Compile(); }
+
+Grammar GrammarOfAnyObject() {
+  JsonGrammar json;
+  const Expr object = json.Object();
+  json.grammar().root = object->rule;
+  return std::move(json.grammar());
+}
+
+}  // namespace inferflux::text

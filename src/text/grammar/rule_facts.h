@@ -1,0 +1,26 @@
+// What has to be known of a grammar's rules before automata are made of them.
+#pragma once
+
+#include <vector>
+
+#include "text/grammar/expression.h"
+
+namespace inferflux::text {
+
+struct RuleFacts {
+  // By rule.
+  std::vector<bool> nullable;    // matches the empty text
+  std::vector<bool> productive;  // matches some text: not endless by itself
+  std::vector<bool>
+      inlined;  // becomes part of the rules that call it: it calls no recursive one, and is small or called once
+};
+
+RuleFacts FactsOf(const Grammar& grammar);
+
+bool IsNullable(const Expression& expression, const std::vector<bool>& nullable_rules);
+bool IsProductive(const Expression& expression, const std::vector<bool>& productive_rules);
+
+// Roughly the number of automaton states that it needs; stops counting at `limit`.
+uint32_t SizeOf(const Expression& expression, uint32_t limit);
+
+}  // namespace inferflux::text

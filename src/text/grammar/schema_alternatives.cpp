@@ -1,0 +1,161 @@
+// anyOf, oneOf, enum and const.
+#include <algorithm>
+#include <cmath>
+
+#include "text/grammar/schema_compiler.h"
+#include "text/grammar/schema_merge.h"
+
+namespace inferflux::text {
+namespace json = boost::json;
+namespace {
+
+constexpr size_t kMaxDepthApart = 8;
+
+// The values that a schema lists, by enum or const; empty where it lists none.
+json::array ListedValues(const json::object& schema) {
+  if (const auto* constant = schema.if_contains("const")) return {*constant};
+  const auto* listed = schema.if_contains("enum");
+  return listed != nullptr && listed->is_array() ? listed->get_array() : json::array();
+}
+
+bool IsOfType(const json::value& value, std::string_view type) {
+  if (type == "number") return value.is_number();
+  if (type == "integer") {
+    return value.is_int64() || value.is_uint64() ||
+           (value.is_double() && value.get_double() == std::floor(value.get_double()));
+  }
+  if (type == "string") return value.is_string();
+  if (type == "boolean") return value.is_bool();
+  if (type == "null") return value.is_null();
+  return type == "object" ? value.is_object() : value.is_array();
+}
+
+bool TypesMeet(std::string_view a, std::string_view b) {
+  return a == b || (a == "integer" && b == "number") || (a == "number" && b == "integer");
+}
+
+bool Names(const json::value* list, std::string_view name) {
+  return list != nullptr && list->is_array() &&
+         std::ranges::find(list->get_array(), json::value(name)) != list->get_array().end();
+}
+
+const json::value* Property(const json::object& schema, std::string_view name) {
+  const json::value* properties = schema.if_contains("properties");
+  return properties != nullptr && properties->is_object() ? properties->get_object().if_contains(name) : nullptr;
+}
+
+}  // namespace
+
+// What stands beside the keyword holds for each alternative.
+Result<Expr> SchemaCompiler::Alternatives(const Object& schema, std::string_view keyword, const Place& at) {
+  const Value& list = schema.at(keyword);
+  if (!list.is_array() || list.get_array().empty())
+    return Wrong(at.At(keyword), "must be a list of schemas, and not empty");
+  Object rest;
+  for (const auto& [key, value] : schema) {
+    if (key != keyword && !IsAnnotation(key)) rest[key] = value;
+  }
+  const Array& ways = list.get_array();
+  std::vector<Expr> out;
+  for (size_t i = 0; i < ways.size(); ++i) {
+    const Place place = at.At(keyword, i);
+    for (size_t j = 0; keyword == "oneOf" && j < i; ++j) {
+      if (Apart(ways[j], ways[i], place, 0)) continue;
+      return Wrong(place,
+                   "oneOf needs alternatives of which one at most can hold, and this one and number {} are not told "
+                   "apart by a type, or by a required property with its own const; use anyOf",
+                   j);
+    }
+    Result<Expr> way = Nothing();
+    if (rest.empty() || !ways[i].is_object()) {
+      way = Any(ways[i], place);
+      if (ways[i] == true) way = AnyObject(rest, at);
+    } else {
+      auto flat = Flatten(ways[i].get_object(), place, 0);
+      if (!flat) return Forward(flat);
+      auto merged = MergeSchemas(rest, *flat, place.path);
+      if (!merged) return Forward(merged);
+      way = AnyObject(*merged, {.path = place.path, .depth = place.depth + 1});
+    }
+    if (!way) return way;
+    out.push_back(std::move(*way));
+  }
+  return Choice(std::move(out));
+}
+
+// Whether no document that is generated for one of them is valid under the other.
+bool SchemaCompiler::Apart(const Value& a, const Value& b, const Place& at, size_t depth) const {
+  if (a == false || b == false) return true;
+  if (!a.is_object() || !b.is_object() || depth == kMaxDepthApart) return false;
+  const auto left = Flatten(a.get_object(), at, 0), right = Flatten(b.get_object(), at, 0);
+  if (!left || !right) return false;
+  const json::array ours = ListedValues(*left), theirs = ListedValues(*right);
+  if (!ours.empty() && !theirs.empty()) {
+    return std::ranges::none_of(ours,
+                                [&](const Value& value) { return std::ranges::find(theirs, value) != theirs.end(); });
+  }
+  const auto left_types = TypesOf(*left, at), right_types = TypesOf(*right, at);
+  if (!left_types || !right_types) return false;
+  const auto listed_apart = [](const json::array& values, const std::vector<std::string_view>& types) {
+    return !values.empty() && !types.empty() && std::ranges::none_of(values, [&](const Value& value) {
+      return std::ranges::any_of(types, [&](std::string_view type) { return IsOfType(value, type); });
+    });
+  };
+  if (listed_apart(ours, *right_types) || listed_apart(theirs, *left_types)) return true;
+  if (left_types->empty() || right_types->empty()) return false;
+  std::vector<std::string_view> common;
+  for (const auto type : *left_types) {
+    for (const auto other : *right_types) {
+      if (TypesMeet(type, other)) common.push_back(type);
+    }
+  }
+  if (common.empty()) return true;
+  if (common != std::vector<std::string_view>{"object"}) return false;
+  const Value* required = left->if_contains("required");
+  if (required != nullptr && required->is_array()) {
+    for (const Value& name : required->get_array()) {
+      if (!name.is_string() || !Names(right->if_contains("required"), name.get_string())) continue;
+      const Value* one = Property(*left, name.get_string());
+      const Value* other = Property(*right, name.get_string());
+      if (one != nullptr && other != nullptr && Apart(*one, *other, at, depth + 1)) return true;
+    }
+  }
+  return Misses(*left, *right) && Misses(*right, *left);
+}
+
+// Whether an object that is generated for `a` never has all that `b` requires.
+bool SchemaCompiler::Misses(const Object& a, const Object& b) const {
+  const Value* required = b.if_contains("required");
+  const Value* additional = a.if_contains("additionalProperties");
+  const bool closed = additional == nullptr ? a.contains("properties") : *additional == false;
+  if (!closed || required == nullptr || !required->is_array()) return false;
+  return std::ranges::any_of(required->get_array(), [&](const Value& name) {
+    return name.is_string() && Property(a, name.get_string()) == nullptr &&
+           !Names(a.if_contains("required"), name.get_string());
+  });
+}
+
+Result<Expr> SchemaCompiler::Constants(const Object& schema, const Place& at) {
+  const bool is_const = schema.contains("const");
+  const std::string_view keyword = is_const ? "const" : "enum";
+  for (const auto& [key, value] : schema) {
+    if (key == keyword || key == "type" || IsAnnotation(key)) continue;
+    return Wrong(at.At(key), "'{}' beside '{}' is not supported: list the values that it allows", std::string_view(key),
+                 keyword);
+  }
+  const Value& listed = schema.at(keyword);
+  if (!is_const && (!listed.is_array() || listed.get_array().empty())) {
+    return Wrong(at.At(keyword), "must be a list of values, and not empty");
+  }
+  auto types = TypesOf(schema, at);
+  if (!types) return Forward(types);
+  std::vector<Expr> ways;
+  for (const Value& value : ListedValues(schema)) {
+    const bool fits = !schema.contains("type") ||
+                      std::ranges::any_of(*types, [&](std::string_view type) { return IsOfType(value, type); });
+    if (fits) ways.push_back(json_.Constant(value));
+  }
+  return Choice(std::move(ways));
+}
+
+}  // namespace inferflux::text

@@ -1,0 +1,88 @@
+// What GrammarOfSchema is made of: one function a kind of schema.
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "text/grammar/json_grammar.h"
+#include "text/grammar/number_range.h"
+
+namespace inferflux::text {
+
+class SchemaCompiler {
+ public:
+  using Value = boost::json::value;
+  using Object = boost::json::object;
+  using Array = boost::json::array;
+
+  explicit SchemaCompiler(const Value& root) : root_(root) {}
+
+  Result<Grammar> Compile();
+
+ private:
+  // Where a schema stands, as a JSON pointer, and how deep in others.
+  struct Place {
+    std::string path;
+    size_t depth = 0;
+    Place At(std::string_view key) const;
+    Place At(std::string_view key, size_t index) const;
+  };
+  template <class... Args>
+  static tl::unexpected<Error> Wrong(const Place& at, fmt::format_string<Args...> format, Args&&... args) {
+    return Fail(ErrorCode::kInvalidArgument, "at #{}: {}", at.path, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  Result<Expr> Any(const Value& schema, const Place& at);
+  Result<Expr> AnyObject(const Object& schema, const Place& at);
+
+  // schema_references.cpp
+  Result<const Value*> Resolve(const Value& reference, const Place& at) const;
+  Result<Expr> CallReference(const Value& reference, const Place& at);
+  Result<Object> Flatten(const Object& schema, const Place& at, size_t depth) const;
+  Status CheckKeywords(const Object& schema, const Place& at) const;
+
+  // schema_alternatives.cpp
+  Result<Expr> Alternatives(const Object& schema, std::string_view keyword, const Place& at);
+  bool Apart(const Value& a, const Value& b, const Place& at, size_t depth) const;
+  bool Misses(const Object& a, const Object& b) const;
+  Result<Expr> Constants(const Object& schema, const Place& at);
+
+  // json_schema.cpp
+  Result<std::vector<std::string_view>> TypesOf(const Object& schema, const Place& at) const;
+  Result<Expr> OfType(std::string_view type, const Object& schema, const Place& at);
+  Result<Expr> Number(const Object& schema, bool whole, const Place& at);
+  Result<Expr> String(const Object& schema, const Place& at);
+  Result<Expr> List(const Object& schema, const Place& at);
+
+  // schema_object.cpp
+  struct NamedMember {
+    Expr member;
+    bool required = false;
+  };
+  Result<Expr> Members(const Object& schema, const Place& at);
+  Status CheckCounts(const Object& schema, size_t named, size_t required, bool open, const Place& at) const;
+  Result<std::vector<NamedMember>> NamedMembers(const Object& schema, const Value* additional, const Place& at);
+  Expr InOrder(const std::vector<NamedMember>& members, const Expr& others);
+
+  // Numbers of a keyword; none where it is not there.
+  Result<std::optional<uint32_t>> CountOf(const Object& schema, std::string_view keyword, const Place& at) const;
+  Result<std::optional<NumberBound>> BoundOf(const Object& schema, bool low, const Place& at) const;
+
+  Expr Comma(Expr item) { return Sequence({Literal(","), json_.Space(), std::move(item)}); }
+  Expr Enclosed(char open, Expr content, char close);
+
+  const Value& root_;
+  JsonGrammar json_;
+  std::map<std::string, RuleId, std::less<>> references_;  // by pointer
+};
+
+}  // namespace inferflux::text

@@ -1,0 +1,175 @@
+#include "text/grammar/schema_merge.h"
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+#include <utility>
+
+namespace inferflux::text {
+namespace json = boost::json;
+namespace {
+
+tl::unexpected<Error> CannotMerge(std::string_view keyword, const std::string& path) {
+  return Fail(ErrorCode::kUnsupported,
+              "at #{}: two schemas that must both hold have different '{}', and cannot be combined", path, keyword);
+}
+
+json::array TypesOf(const json::value& type) { return type.is_array() ? type.get_array() : json::array{type}; }
+
+bool Contains(const json::array& list, const json::value& item) { return std::ranges::find(list, item) != list.end(); }
+
+// An integer is a number too.
+json::value MergeTypes(const json::value& a, const json::value& b) {
+  const json::array left = TypesOf(a), right = TypesOf(b);
+  json::array both;
+  for (const auto& type : left) {
+    if (Contains(right, type) || (type == "integer" && Contains(right, "number"))) both.push_back(type);
+  }
+  for (const auto& type : right) {
+    if (type == "integer" && !Contains(left, type) && Contains(left, "number")) both.push_back(type);
+  }
+  return both;
+}
+
+json::value MergeLists(const json::array& a, const json::array& b, bool in_both) {
+  json::array out;
+  for (const auto& item : a) {
+    if (!in_both || Contains(b, item)) out.push_back(item);
+  }
+  for (const auto& item : b) {
+    if (!in_both && !Contains(a, item)) out.push_back(item);
+  }
+  return out;
+}
+
+json::value MergeProperties(const json::object& a, const json::object& b) {
+  json::object out = a;
+  for (const auto& [name, schema] : b) {
+    const auto found = out.find(name);
+    if (found == out.end()) {
+      out[name] = schema;
+    } else if (found->value() != schema) {
+      found->value() = json::object{{"allOf", json::array{found->value(), schema}}};
+    }
+  }
+  return out;
+}
+
+// Both values of a keyword that both schemas have, and that differ.
+Result<json::value> MergeValues(std::string_view keyword, const json::value& a, const json::value& b,
+                                const std::string& path) {
+  if (keyword == "type") return MergeTypes(a, b);
+  if (keyword == "required" && a.is_array() && b.is_array()) return MergeLists(a.get_array(), b.get_array(), false);
+  if (keyword == "enum" && a.is_array() && b.is_array()) return MergeLists(a.get_array(), b.get_array(), true);
+  if (keyword == "properties" && a.is_object() && b.is_object()) return MergeProperties(a.get_object(), b.get_object());
+  if (a.is_number() && b.is_number()) {
+    const bool greater = a.to_number<double>() > b.to_number<double>();
+    if (keyword.starts_with("min") || keyword == "exclusiveMinimum") return greater ? a : b;
+    if (keyword.starts_with("max") || keyword == "exclusiveMaximum") return greater ? b : a;
+  }
+  if (keyword == "items") return json::object{{"allOf", json::array{a, b}}};
+  return CannotMerge(keyword, path);
+}
+
+// additionalProperties speaks of what its own schema does not name.
+Status CheckAdditional(const json::object& a, const json::object& b, const std::string& path) {
+  const json::value* additional = a.if_contains("additionalProperties");
+  if (additional == nullptr || *additional == true) return {};
+  const json::value* others = b.if_contains("properties");
+  if (others == nullptr || !others->is_object()) return {};
+  const json::value* own = a.if_contains("properties");
+  for (const auto& [name, schema] : others->get_object()) {
+    if (own == nullptr || !own->is_object() || !own->get_object().contains(name)) {
+      return CannotMerge("additionalProperties", path);
+    }
+  }
+  return {};
+}
+
+// items speaks of what its own schema does not name by prefixItems.
+Status CheckItems(const json::object& a, const json::object& b, const std::string& path) {
+  const json::value* prefix = b.if_contains("prefixItems");
+  const json::value* own = a.if_contains("prefixItems");
+  if (!a.contains("items") || prefix == nullptr || (own != nullptr && *own == *prefix)) return {};
+  return CannotMerge("prefixItems", path);
+}
+
+}  // namespace
+
+// The drafts say that a keyword which they do not know is an annotation.
+bool IsAnnotation(std::string_view keyword) {
+  static constexpr std::string_view kAssertions[] = {"type",
+                                                     "enum",
+                                                     "const",
+                                                     "$ref",
+                                                     "anyOf",
+                                                     "oneOf",
+                                                     "allOf",
+                                                     "not",
+                                                     "if",
+                                                     "then",
+                                                     "else",
+                                                     "nullable",
+                                                     "properties",
+                                                     "required",
+                                                     "additionalProperties",
+                                                     "patternProperties",
+                                                     "propertyNames",
+                                                     "minProperties",
+                                                     "maxProperties",
+                                                     "dependentRequired",
+                                                     "dependentSchemas",
+                                                     "dependencies",
+                                                     "unevaluatedProperties",
+                                                     "items",
+                                                     "prefixItems",
+                                                     "additionalItems",
+                                                     "contains",
+                                                     "minContains",
+                                                     "maxContains",
+                                                     "minItems",
+                                                     "maxItems",
+                                                     "uniqueItems",
+                                                     "unevaluatedItems",
+                                                     "minLength",
+                                                     "maxLength",
+                                                     "pattern",
+                                                     "format",
+                                                     "minimum",
+                                                     "maximum",
+                                                     "exclusiveMinimum",
+                                                     "exclusiveMaximum",
+                                                     "multipleOf",
+                                                     "divisibleBy",
+                                                     "disallow",
+                                                     "extends",
+                                                     "$dynamicRef",
+                                                     "$recursiveRef"};
+  return std::ranges::find(kAssertions, keyword) == std::end(kAssertions);
+}
+
+Result<json::object> MergeSchemas(const json::object& a, const json::object& b, const std::string& path) {
+  if (auto checked = CheckAdditional(a, b, path); !checked) return Forward(checked);
+  if (auto checked = CheckAdditional(b, a, path); !checked) return Forward(checked);
+  if (auto checked = CheckItems(a, b, path); !checked) return Forward(checked);
+  if (auto checked = CheckItems(b, a, path); !checked) return Forward(checked);
+  json::object out;
+  for (const auto& [keyword, value] : a) {
+    if (!IsAnnotation(keyword)) out[keyword] = value;
+  }
+  for (const auto& [keyword, value] : b) {
+    if (IsAnnotation(keyword)) continue;
+    const auto found = out.find(keyword);
+    if (found == out.end()) {
+      out[keyword] = value;
+    } else if (found->value() != value) {
+      auto merged = MergeValues(keyword, found->value(), value, path);
+      if (!merged) return Forward(merged);
+      found->value() = std::move(*merged);
+    }
+  }
+  return out;
+}
+
+}  // namespace inferflux::text

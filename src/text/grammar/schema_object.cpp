@@ -1,0 +1,139 @@
+// Schemas of objects. Members come in the schema's own order.
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+
+#include "text/grammar/schema_compiler.h"
+
+namespace inferflux::text {
+namespace json = boost::json;
+namespace {
+
+constexpr size_t kMaxNameBytes = 1024;
+
+}  // namespace
+
+Result<Expr> SchemaCompiler::Members(const Object& schema, const Place& at) {
+  const Value* properties = schema.if_contains("properties");
+  if (properties != nullptr && !properties->is_object()) return Wrong(at.At("properties"), "must be an object");
+  const Value* additional = schema.if_contains("additionalProperties");
+  static const Value kAny(true);
+  const bool names_some = properties != nullptr && !properties->get_object().empty();
+  if (additional == nullptr && !names_some) additional = &kAny;
+  auto members = NamedMembers(schema, additional, at);
+  if (!members) return Forward(members);
+  const auto required = static_cast<size_t>(std::ranges::count(*members, true, &NamedMember::required));
+  const bool open = additional != nullptr && *additional != false;
+  if (auto counted = CheckCounts(schema, members->size(), required, open, at); !counted) return Forward(counted);
+
+  Expr others = Nothing();
+  if (open) {
+    auto value = Any(*additional, at.At("additionalProperties"));
+    if (!value) return value;
+    std::vector<std::string_view> names;
+    if (names_some) {
+      for (const auto& [name, value] : properties->get_object()) names.push_back(name);
+    }
+    if (const Value* list = schema.if_contains("required")) {
+      for (const Value& name : list->get_array()) names.push_back(name.get_string());
+    }
+    others = Call(json_.grammar().Add(at.At("additionalProperties").path,
+                                      json_.Member(json_.StringExcept(names), std::move(*value))));
+  }
+  if (members->empty()) {
+    const auto min = CountOf(schema, "minProperties", at), max = CountOf(schema, "maxProperties", at);
+    const uint32_t most = max->value_or(kUnbounded);
+    if (most == 0) return Enclosed('{', Literal(""), '}');
+    Expr some = Sequence({others, Repeat(Comma(others), 0, most == kUnbounded ? most : most - 1), json_.Space()});
+    return Enclosed('{', min->value_or(0) > 0 ? std::move(some) : Optional(std::move(some)), '}');
+  }
+  return Enclosed('{', InOrder(*members, others), '}');
+}
+
+// A number of members that cannot be told from the members themselves is not counted.
+Status SchemaCompiler::CheckCounts(const Object& schema, size_t named, size_t required, bool open,
+                                   const Place& at) const {
+  const auto min = CountOf(schema, "minProperties", at), max = CountOf(schema, "maxProperties", at);
+  if (!min) return tl::make_unexpected(min.error());
+  if (!max) return tl::make_unexpected(max.error());
+  const bool free = named == 0;
+  if (min->value_or(0) > std::max<size_t>(required, free ? 1 : 0)) {
+    return Wrong(at.At("minProperties"),
+                 "is supported where 'required' sees to it, and up to 1 where there are no 'properties'");
+  }
+  if (*max && !free && (open || **max < named)) {
+    return Wrong(at.At("maxProperties"), "is supported without 'properties', or where it is no less than they are");
+  }
+  return {};
+}
+
+Result<std::vector<SchemaCompiler::NamedMember>> SchemaCompiler::NamedMembers(const Object& schema,
+                                                                              const Value* additional,
+                                                                              const Place& at) {
+  std::vector<std::string_view> required;
+  if (const Value* list = schema.if_contains("required")) {
+    if (!list->is_array()) return Wrong(at.At("required"), "must be a list of names");
+    for (const Value& name : list->get_array()) {
+      if (!name.is_string()) return Wrong(at.At("required"), "must be a list of names");
+      required.push_back(name.get_string());
+    }
+  }
+  std::vector<NamedMember> members;
+  const auto add = [&](std::string_view name, const Value& value, const Place& place) -> Status {
+    if (name.size() > kMaxNameBytes) return Wrong(place, "a name of more than {} bytes", kMaxNameBytes);
+    auto body = Any(value, place);
+    if (!body) return Forward(body);
+    const bool is_required = std::ranges::find(required, name) != required.end();
+    if (value == false && !is_required) return {};  // never there
+    Expr member = json_.Member(Literal(json::serialize(Value(name))), std::move(*body));
+    members.push_back({.member = Call(json_.grammar().Add(place.path, std::move(member))), .required = is_required});
+    return {};
+  };
+  const Value* properties = schema.if_contains("properties");
+  if (properties != nullptr) {
+    for (const auto& [name, value] : properties->get_object()) {
+      if (auto added = add(name, value, at.At("properties").At(name)); !added) return Forward(added);
+    }
+  }
+  for (size_t i = 0; i < required.size(); ++i) {
+    const std::string_view name = required[i];
+    if (properties != nullptr && properties->get_object().contains(name)) continue;
+    if (std::ranges::find(required.begin(), required.begin() + static_cast<std::ptrdiff_t>(i), name) !=
+        required.begin() + static_cast<std::ptrdiff_t>(i))
+      continue;
+    static const Value kAny(true);
+    const Value& value = additional != nullptr ? *additional : kAny;
+    if (auto added = add(name, value, at.At("required")); !added) return Forward(added);
+  }
+  return members;
+}
+
+// Each member at most once; a comma between any two.
+Expr SchemaCompiler::InOrder(const std::vector<NamedMember>& members, const Expr& others) {
+  const Expr more = Repeat(Comma(others), 0, kUnbounded);
+  const auto first = std::ranges::find(members, true, &NamedMember::required);
+  if (first != members.end()) {
+    std::vector<Expr> parts;
+    for (auto at = members.begin(); at != members.end(); ++at) {
+      if (at < first) {
+        parts.push_back(Optional(Sequence({at->member, Literal(","), json_.Space()})));
+      } else if (at == first) {
+        parts.push_back(at->member);
+      } else {
+        parts.push_back(at->required ? Comma(at->member) : Optional(Comma(at->member)));
+      }
+    }
+    parts.push_back(more);
+    parts.push_back(json_.Space());
+    return Sequence(std::move(parts));
+  }
+  // Which one is the first is open: `rest` is what may follow it.
+  Expr rest = Sequence({more, json_.Space()});
+  std::vector<Expr> ways = {Sequence({others, rest})};
+  for (size_t i = members.size(); i-- > 0;) {
+    ways.push_back(Sequence({members[i].member, rest}));
+    rest = Call(json_.grammar().Add("the members behind", Sequence({Optional(Comma(members[i].member)), rest})));
+  }
+  return Optional(Choice(std::move(ways)));
+}
+
+}  // namespace inferflux::text

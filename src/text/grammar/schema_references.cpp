@@ -1,0 +1,126 @@
+// $ref, allOf, and which keywords there are.
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <charconv>
+
+#include "text/grammar/gbnf_parser.h"
+#include "text/grammar/schema_compiler.h"
+#include "text/grammar/schema_merge.h"
+
+namespace inferflux::text {
+namespace json = boost::json;
+namespace {
+
+constexpr size_t kMaxReferences = 32;  // that lead from one to the next
+
+constexpr std::string_view kSupported[] = {
+    "type",          "enum",    "const",       "properties", "required", "additionalProperties", "minProperties",
+    "maxProperties", "items",   "prefixItems", "minItems",   "maxItems", "uniqueItems",          "minLength",
+    "maxLength",     "pattern", "format",      "minimum",    "maximum",  "exclusiveMinimum",     "exclusiveMaximum",
+    "anyOf",         "oneOf",   "allOf",       "$ref",       "nullable"};
+
+// One step of a JSON pointer (RFC 6901), as it stands in a URI fragment.
+std::string Unescape(std::string_view token) {
+  std::string out;
+  for (size_t i = 0; i < token.size(); ++i) {
+    const std::string_view rest = token.substr(i);
+    unsigned code = 0;
+    if (rest.starts_with("~0") || rest.starts_with("~1")) {
+      out += rest[1] == '0' ? '~' : '/';
+      ++i;
+    } else if (rest.size() >= 3 && rest[0] == '%' && std::from_chars(&rest[1], &rest[3], code, 16).ptr == &rest[3]) {
+      out += static_cast<char>(code);
+      i += 2;
+    } else {
+      out += rest[0];
+    }
+  }
+  return out;
+}
+
+const json::value* Child(const json::value& value, const std::string& key) {
+  if (value.is_object()) return value.get_object().if_contains(key);
+  size_t index = 0;
+  if (!value.is_array()) return nullptr;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+  if (error != std::errc() || end != key.data() + key.size()) return nullptr;
+  return value.get_array().if_contains(index);
+}
+
+}  // namespace
+
+Result<const json::value*> SchemaCompiler::Resolve(const Value& reference, const Place& at) const {
+  if (!reference.is_string()) return Wrong(at.At("$ref"), "must be a string");
+  const std::string_view pointer = reference.get_string();
+  if (pointer != "#" && !pointer.starts_with("#/")) {
+    return Wrong(at.At("$ref"), "'{}' is not in this schema; only references that begin with '#/' are followed",
+                 pointer);
+  }
+  const Value* found = &root_;
+  for (size_t begin = 1; begin < pointer.size() && found != nullptr;) {
+    const size_t end = std::min(pointer.find('/', begin + 1), pointer.size());
+    found = Child(*found, Unescape(pointer.substr(begin + 1, end - begin - 1)));
+    begin = end;
+  }
+  if (found == nullptr) return Wrong(at.At("$ref"), "'{}' leads nowhere", pointer);
+  return found;
+}
+
+// A rule for each place that is referred to, so that schemas may contain themselves.
+Result<Expr> SchemaCompiler::CallReference(const Value& reference, const Place& at) {
+  auto target = Resolve(reference, at);
+  if (!target) return Forward(target);
+  const std::string pointer(reference.get_string());
+  if (const auto found = references_.find(pointer); found != references_.end()) return Call(found->second);
+  const RuleId rule = json_.grammar().Add(pointer, nullptr);
+  references_.emplace(pointer, rule);
+  auto body = Any(**target, {.path = pointer.substr(1), .depth = at.depth + 1});
+  if (!body) return body;
+  json_.grammar().rules[rule].body = std::move(*body);
+  return Call(rule);
+}
+
+// Without $ref and allOf, and without annotations.
+Result<json::object> SchemaCompiler::Flatten(const Object& schema, const Place& at, size_t depth) const {
+  if (depth == kMaxReferences)
+    return Wrong(at, "a chain of more than {} references, or one without an end", kMaxReferences);
+  if (auto known = CheckKeywords(schema, at); !known) return Forward(known);
+  Object flat;
+  for (const auto& [keyword, value] : schema) {
+    if (keyword != "$ref" && keyword != "allOf" && !IsAnnotation(keyword)) flat[keyword] = value;
+  }
+  const auto add = [&](const Value& other, const Place& where) -> Status {
+    if (other == true) return {};
+    if (!other.is_object()) return Wrong(where, "must be an object here");
+    auto part = Flatten(other.get_object(), where, depth + 1);
+    if (!part) return Forward(part);
+    auto merged = MergeSchemas(flat, *part, where.path);
+    if (!merged) return Forward(merged);
+    flat = std::move(*merged);
+    return {};
+  };
+  if (const Value* reference = schema.if_contains("$ref")) {
+    auto target = Resolve(*reference, at);
+    if (!target) return Forward(target);
+    if (auto added = add(**target, at.At("$ref")); !added) return Forward(added);
+  }
+  if (const Value* all = schema.if_contains("allOf")) {
+    if (!all->is_array() || all->get_array().empty())
+      return Wrong(at.At("allOf"), "must be a list of schemas, and not empty");
+    for (size_t i = 0; i < all->get_array().size(); ++i) {
+      if (auto added = add(all->get_array()[i], at.At("allOf", i)); !added) return Forward(added);
+    }
+  }
+  return flat;
+}
+
+Status SchemaCompiler::CheckKeywords(const Object& schema, const Place& at) const {
+  for (const auto& [keyword, value] : schema) {
+    if (IsAnnotation(keyword) || std::ranges::find(kSupported, std::string_view(keyword)) != std::end(kSupported))
+      continue;
+    return Wrong(at.At(keyword), "the keyword '{}' is not supported", std::string_view(keyword));
+  }
+  return {};
+}
+
+}  // namespace inferflux::text

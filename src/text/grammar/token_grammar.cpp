@@ -1,0 +1,157 @@
+#include "text/grammar/token_grammar.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace inferflux::text {
+namespace {
+
+constexpr size_t kMaxFrames = 6;                    // of the rules that a part looks at
+constexpr size_t kMaxExits = 1024;                  // of a part
+constexpr size_t kMaxPartBytes = size_t{64} << 20;  // that a grammar keeps
+constexpr int64_t kFewShare = 64;                   // a part of less than this share of the vocabulary is a list
+
+tl::unexpected<Error> TooAmbiguous() {
+  return Fail(ErrorCode::kInvalidArgument,
+              "the grammar is too ambiguous: there are more than {} ways to read the text up to here",
+              Pushdown::kMaxWays);
+}
+
+}  // namespace
+
+size_t TokenGrammar::KeyHash::operator()(const std::vector<uint32_t>& key) const {
+  uint64_t hash = key.size();
+  for (const uint32_t value : key) hash = (hash ^ value) * 0x9E3779B97F4A7C15ULL, hash ^= hash >> 29;
+  return hash;
+}
+
+size_t TokenGrammar::Part::bytes() const {
+  return 256 + few.size() * sizeof(TokenId) + exits.size() * sizeof(uint32_t) + (many ? many->words().size() * 8 : 0);
+}
+
+Result<TokenMask> TokenGrammar::Mask(Pushdown& run, ConfigId config, bool drops_space) const {
+  TokenMask mask(tokenizer().size());
+  TokenWalk walk(vocabulary_->trie);
+  const std::vector<StackId> tops(run.Arrived(config).begin(), run.Arrived(config).end());
+  for (const StackId top : tops) {
+    if (auto added = AddPart(run, top, walk, mask); !added) return Forward(added);
+  }
+  if (drops_space) {
+    if (auto dropped = DropSpace(run, config, walk, mask); !dropped) return Forward(dropped);
+  }
+  if (run.CanEnd(config)) {
+    for (const TokenId id : tokenizer().end_of_generation()) mask.Allow(id);
+  }
+  if (std::ranges::all_of(mask.words(), [](uint64_t word) { return word == 0; })) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "the grammar leaves no token: the model's vocabulary cannot spell what must follow");
+  }
+  return mask;
+}
+
+// Looks at the innermost rule, and at those below it for as long as tokens often go on behind its end.
+Status TokenGrammar::AddPart(Pushdown& run, StackId top, TokenWalk& walk, TokenMask& mask) const {
+  std::vector<uint32_t> key;  // frames from the innermost: state and count; at last whether the bottom is below them
+  StackId below = top;
+  for (size_t frames = 0; frames < kMaxFrames && below != Pushdown::kBottom; ++frames) {
+    const Pushdown::Frame frame = run.frame(below);
+    below = frame.below;
+    key.push_back(frame.state);
+    key.push_back(SameCount(frame));
+    std::vector<uint32_t> whole_key = key;
+    whole_key.push_back(below == Pushdown::kBottom ? 1 : 0);
+    auto part = PartOf(whole_key, walk);
+    if (!part) return Forward(part);
+    if ((*part)->too_many_exits) continue;
+    if ((*part)->many) mask.Add(*(*part)->many);
+    for (const TokenId id : (*part)->few) mask.Allow(id);
+    if ((*part)->exits.empty()) return {};
+    const ConfigId behind = run.Open(below);
+    for (const uint32_t exit : (*part)->exits) {
+      if (auto added = AddAll(run, exit, behind, walk, mask); !added) return added;
+    }
+    return {};
+  }
+  return AddAll(run, 0, run.Open(top), walk, mask);
+}
+
+Result<std::shared_ptr<const TokenGrammar::Part>> TokenGrammar::PartOf(const std::vector<uint32_t>& key,
+                                                                       TokenWalk& walk) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = parts_.find(key); found != parts_.end()) return found->second;
+  }
+  auto part = Compute(key, walk);
+  if (!part) return part;
+  const std::lock_guard lock(mutex_);
+  if (bytes_ > kMaxPartBytes) {
+    parts_.clear();
+    bytes_ = 0;
+  }
+  if (parts_.try_emplace(key, *part).second) bytes_ += (*part)->bytes();
+  return part;
+}
+
+Result<std::shared_ptr<const TokenGrammar::Part>> TokenGrammar::Compute(const std::vector<uint32_t>& key,
+                                                                        TokenWalk& walk) const {
+  Pushdown run(grammar_);
+  StackId top = Pushdown::kBottom;
+  for (size_t at = key.size() - 1; at > 0; at -= 2) {
+    top = run.Push({.state = key[at - 2], .count = key[at - 1], .below = top});
+  }
+  const bool at_bottom = key.back() != 0;
+  const TokenTrie& trie = vocabulary_->trie;
+  auto part = std::make_shared<Part>();
+  std::vector<TokenId> tokens;
+  const bool walked = walk.Run(run, 0, run.Open(top), [&](uint32_t node, ConfigId config) {
+    for (const TokenId id : trie.TokensAt(node)) tokens.push_back(id);
+    if (!at_bottom && run.CanEnd(config) && !trie.IsLeaf(node)) part->exits.push_back(node);
+    return part->exits.size() <= kMaxExits;
+  });
+  if (run.overflowed() || (!walked && part->exits.size() <= kMaxExits)) return TooAmbiguous();
+  if (!walked) {
+    part->exits.clear();
+    part->too_many_exits = true;
+  } else if (static_cast<int64_t>(tokens.size()) * kFewShare < tokenizer().size()) {
+    part->few = std::move(tokens);
+  } else {
+    part->many = std::make_unique<TokenMask>(tokenizer().size());
+    for (const TokenId id : tokens) part->many->Allow(id);
+  }
+  return std::shared_ptr<const Part>(std::move(part));
+}
+
+// The least count from which no token can see a difference: each time that a body is read takes at least a byte.
+uint32_t TokenGrammar::SameCount(const Pushdown::Frame& frame) const {
+  const auto* counter = grammar_->CounterOf(frame.state);
+  if (counter == nullptr) return 0;
+  const uint32_t longest = vocabulary_->trie.depth();
+  if (counter->max != kUnbounded && counter->max - frame.count <= longest) return frame.count;
+  if (frame.count >= counter->min) return counter->min;
+  return counter->min - frame.count > longest ? 0 : frame.count;
+}
+
+Status TokenGrammar::AddAll(Pushdown& run, uint32_t root, ConfigId config, TokenWalk& walk, TokenMask& mask) const {
+  const bool walked = walk.Run(run, root, config, [&](uint32_t node, ConfigId) {
+    for (const TokenId id : vocabulary_->trie.TokensAt(node)) mask.Allow(id);
+    return true;
+  });
+  if (!walked || run.overflowed()) return TooAmbiguous();
+  return {};
+}
+
+// A space in front is taken away from the text: what follows it must fit.
+Status TokenGrammar::DropSpace(Pushdown& run, ConfigId config, TokenWalk& walk, TokenMask& mask) const {
+  const TokenTrie& trie = vocabulary_->trie;
+  const uint32_t space = trie.Find(' ');
+  if (space == 0) return {};
+  for (uint32_t node = space; node < trie.nodes()[space].end; ++node) {
+    for (const TokenId id : trie.TokensAt(node)) mask.Forbid(id);
+  }
+  if (run.CanGoOn(config)) {
+    for (const TokenId id : trie.TokensAt(space)) mask.Allow(id);
+  }
+  return AddAll(run, space, config, walk, mask);
+}
+
+}  // namespace inferflux::text

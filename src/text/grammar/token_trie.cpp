@@ -1,0 +1,49 @@
+#include "text/grammar/token_trie.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace inferflux::text {
+
+TokenTrie::TokenTrie(const Tokenizer& tokenizer) {
+  for (TokenId id = 0; id < tokenizer.size(); ++id) {
+    const size_t bytes = tokenizer.Bytes(id).size();
+    if (bytes > 0 && bytes <= kMaxDepth && !tokenizer.IsEndOfGeneration(id)) tokens_.push_back(id);
+  }
+  std::ranges::sort(tokens_, [&](TokenId a, TokenId b) {
+    const auto left = tokenizer.Bytes(a), right = tokenizer.Bytes(b);
+    return left != right ? left < right : a < b;
+  });
+  nodes_.push_back({});
+  std::vector<uint32_t> path = {0};  // from the root to the last token's node
+  const auto leave = [&](size_t depth) {
+    for (; path.size() > depth + 1; path.pop_back()) nodes_[path.back()].end = static_cast<uint32_t>(nodes_.size());
+  };
+  std::string_view before;
+  for (size_t i = 0; i < tokens_.size(); ++i) {
+    const std::string_view bytes = tokenizer.Bytes(tokens_[i]);
+    const auto common = static_cast<size_t>(std::ranges::mismatch(before, bytes).in1 - before.begin());
+    leave(common);
+    for (size_t depth = common; depth < bytes.size(); ++depth) {
+      path.push_back(static_cast<uint32_t>(nodes_.size()));
+      nodes_.push_back({.end = 0,
+                        .first_token = static_cast<uint32_t>(i),
+                        .depth = static_cast<uint16_t>(depth + 1),
+                        .byte = static_cast<uint8_t>(bytes[depth])});
+    }
+    depth_ = std::max(depth_, static_cast<uint16_t>(bytes.size()));
+    before = bytes;
+  }
+  leave(0);
+  nodes_[0].end = static_cast<uint32_t>(nodes_.size());
+  nodes_.push_back({.end = 0, .first_token = static_cast<uint32_t>(tokens_.size())});
+}
+
+uint32_t TokenTrie::Find(uint8_t byte) const {
+  for (uint32_t node = 1; node < nodes_[0].end; node = nodes_[node].end) {
+    if (nodes_[node].byte == byte) return node;
+  }
+  return 0;
+}
+
+}  // namespace inferflux::text

@@ -1,0 +1,17 @@
+// Any bytes as a GBNF grammar, and after a zero byte as a text: never a crash, never an endless compilation, and a mask
+// allows a token exactly where the token can be taken.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "grammar_walk.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const size_t split = input.find('\0');
+  inferflux::fuzz::WalkGrammar(
+      {.kind = inferflux::text::GrammarSpec::Kind::kGbnf, .source = std::string(input.substr(0, split))},
+      split == input.npos ? std::string_view() : input.substr(split + 1));
+  return 0;
+}

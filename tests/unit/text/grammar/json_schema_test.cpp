@@ -1,0 +1,123 @@
+#include "text/grammar/json_schema.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "text/grammar/grammar_text.h"
+
+namespace inferflux::text {
+namespace {
+
+using testing::CompileOrFail;
+using testing::ErrorOf;
+using ::testing::HasSubstr;
+using testing::Matches;
+using testing::Schema;
+
+void ExpectMatches(const std::string& schema, std::initializer_list<const char*> valid,
+                   std::initializer_list<const char*> invalid) {
+  const auto grammar = CompileOrFail(Schema(schema));
+  if (!grammar) return;
+  for (const char* text : valid) EXPECT_TRUE(Matches(grammar, text)) << schema << "\nrefuses " << text;
+  for (const char* text : invalid) EXPECT_FALSE(Matches(grammar, text)) << schema << "\ntakes " << text;
+}
+
+TEST(JsonSchemaTest, MembersComeInTheSchemasOrderWithCommasBetweenThem) {
+  const std::string optional =
+      R"({"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"null"},"c":true}})";
+  ExpectMatches(
+      optional, {"{}", R"({"a":1})", R"({"b": null})", R"({"a":1,"c":[1]})", "{\n  \"a\": 1,\n  \"b\": null\n}"},
+      {R"({"a":1,})", R"({,"a":1})", R"({"b":null,"a":1})", R"({"a":1 "b":null})", R"({"d":1})", R"({"a":1,"a":1})"});
+  ExpectMatches(
+      R"({"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"null"},"c":true},"required":["b"]})",
+      {R"({"b":null})", R"({"a":1,"b":null})", R"({"b":null,"c":{}})"}, {"{}", R"({"a":1})", R"({"a":1,"c":1})"});
+}
+
+TEST(JsonSchemaTest, AdditionalMembersNeverTakeTheNameOfAnother) {
+  ExpectMatches(
+      R"({"properties":{"name":{"type":"string"},"na":{"type":"null"}},"additionalProperties":{"type":"integer"}})",
+      {R"({"name":"x","other":1})", R"({"n":1,"nam":2,"names":3,"":4})"},
+      {R"({"name":1})", R"({"na":1})", R"({"other":"x"})", R"({"n\u0061":1})"});
+  ExpectMatches(R"({"type":"object","required":["k"],"additionalProperties":{"type":"boolean"}})",
+                {R"({"k":true})", R"({"k":true,"l":false})"}, {"{}", R"({"l":true})"});
+}
+
+TEST(JsonSchemaTest, BoundsOfNumbers) {
+  ExpectMatches(R"({"type":"integer","minimum":-12,"exclusiveMaximum":105})",
+                {"-12", "-9", "0", "9", "10", "99", "104"}, {"-13", "-100", "105", "1000", "-0", "01", "1.0", "1e2"});
+  ExpectMatches(R"({"type":"number","minimum":0,"maximum":1})", {"0", "0.0", "0.25", "1", "1.000", "0.9999999"},
+                {"-0.1", "1.0001", "2", "1e0", "-0"});
+  ExpectMatches(R"({"type":"number","exclusiveMinimum":-2.5,"exclusiveMaximum":-0.125})",
+                {"-2.4999", "-2", "-0.1251", "-1.5"}, {"-2.5", "-2.50", "-0.125", "-0.1", "0", "1"});
+  ExpectMatches(R"({"type":"integer","minimum":1.5})", {"2", "9999999999999999"}, {"1", "0", "-2"});
+  EXPECT_THAT(ErrorOf(Schema(R"({"type":"integer","minimum":5,"maximum":4})")), HasSubstr("never ends"));
+}
+
+TEST(JsonSchemaTest, StringsAreJson) {
+  ExpectMatches(R"({"type":"string"})", {R"("a\n\u00e9\ud83d\ude42/\/\"")", R"("日本🙂")", "\"\x7f\""},
+                {"\"a\nb\"", R"("\ud83d")", R"("\udc00")", R"("\x41")", "\"\xff\"", "a", "\"", R"("\u12g4")"});
+  ExpectMatches(R"({"type":"string","minLength":2,"maxLength":3})", {R"("é\n")", R"("\ud83d\ude42ab")"},
+                {R"("é")", R"("abcd")"});
+  ExpectMatches(R"({"type":"string","pattern":"^\"[^a]+$"})", {R"("\"\n\\")", R"("\"é")"}, {R"("\"a")", "\"\\\"\n\""});
+  ExpectMatches(R"({"type":"string","maxLength":70000})", {R"("x")"}, {"x"});
+}
+
+TEST(JsonSchemaTest, ReferencesMayRecur) {
+  ExpectMatches(
+      R"({"$ref":"#/$defs/tree","$defs":{"tree":{"type":"object","required":["v"],"properties":{"v":{"type":"integer"},
+      "kids":{"type":"array","items":{"$ref":"#/$defs/tree"}}}}}})",
+      {R"({"v":1,"kids":[{"v":2},{"v":3,"kids":[]}]})"}, {R"({"v":1,"kids":[{"kids":[]}]})"});
+  ExpectMatches(R"({"type":"array","items":{"$ref":"#"}})", {"[]", "[[],[[]]]"}, {"[1]"});
+  ExpectMatches(R"({"$ref":"#/$defs/a~1b%25","description":"d","$defs":{"a/b%":{"const":1}}})", {"1"}, {"2"});
+  EXPECT_THAT(ErrorOf(Schema(R"({"$ref":"#/$defs/x"})")), HasSubstr("at #/$ref: '#/$defs/x' leads nowhere"));
+  EXPECT_THAT(ErrorOf(Schema(R"({"$ref":"http://example.org/s"})")), HasSubstr("not in this schema"));
+  EXPECT_THAT(ErrorOf(Schema(R"({"$ref":"#"})")), HasSubstr("never ends"));
+  EXPECT_THAT(ErrorOf(Schema(R"({"properties":{"a":{"$ref":"#"}},"required":["a"]})")), HasSubstr("never ends"));
+  EXPECT_THAT(ErrorOf(Schema(R"({"allOf":[{"$ref":"#"},{"type":"object"}]})")), HasSubstr("references"));
+}
+
+TEST(JsonSchemaTest, WhatStandsBesideAlternativesHoldsForEach) {
+  ExpectMatches(R"({"type":"object","properties":{"a":{"type":"integer"}},"required":["a"],
+      "anyOf":[{"properties":{"b":{"const":1}},"required":["b"]},{"properties":{"c":{"const":2}},"required":["c"]}]})",
+                {R"({"a":0,"b":1})", R"({"a":0,"c":2})"}, {R"({"a":0})", R"({"b":1})", R"({"a":0,"b":2})"});
+  ExpectMatches(R"({"allOf":[{"type":["integer","string"],"minimum":3},{"type":"number","maximum":5}]})", {"3", "5"},
+                {"2", "6", "4.5", "\"a\""});
+  ExpectMatches(R"({"type":"string","nullable":true,"maxLength":1})", {"null", "\"\""}, {"\"ab\""});
+}
+
+TEST(JsonSchemaTest, OneOfIsTakenOnlyWhereOneAtMostCanHold) {
+  ExpectMatches(R"({"oneOf":[{"type":"integer"},{"type":"string"}]})", {"1", "\"a\""}, {"true"});
+  ExpectMatches(R"({"oneOf":[{"type":"object","properties":{"x":true},"required":["x"]},
+                             {"type":"object","properties":{"y":true},"required":["y"]}]})",
+                {R"({"x":1})", R"({"y":1})"}, {R"({"x":1,"y":1})", "{}"});
+  EXPECT_THAT(ErrorOf(Schema(R"({"properties":{"p":{"oneOf":[{"type":"integer"},{"type":"number"}]}}})")),
+              HasSubstr("at #/properties/p/oneOf/1: oneOf needs alternatives"));
+}
+
+TEST(JsonSchemaTest, WhatCannotBeHonouredIsAnErrorThatNamesItsPlace) {
+  EXPECT_THAT(ErrorOf(Schema(R"({"properties":{"a":{"type":"integer","multipleOf":3}}})")),
+              HasSubstr("at #/properties/a/multipleOf: the keyword 'multipleOf' is not supported"));
+  EXPECT_THAT(ErrorOf(Schema(R"({"not":{"type":"null"}})")), HasSubstr("'not' is not supported"));
+  EXPECT_THAT(ErrorOf(Schema(R"({"type":"object","patternProperties":{"a":true}})")), HasSubstr("#/patternProperties"));
+  EXPECT_THAT(ErrorOf(Schema(R"({"type":"array","uniqueItems":true})")), HasSubstr("#/uniqueItems"));
+  EXPECT_THAT(ErrorOf(Schema(R"({"type":"string","format":"regex"})")),
+              HasSubstr("the format 'regex' is not supported"));
+  EXPECT_THAT(ErrorOf(Schema(R"s({"type":"string","pattern":"(?=a)"})s")), HasSubstr("at #/pattern: at byte"));
+  EXPECT_THAT(ErrorOf(Schema(R"({"type":"strin"})")), HasSubstr("'\"strin\"' is not a type"));
+  EXPECT_THAT(ErrorOf(Schema(R"({"items":[1]})")), HasSubstr("#/items"));
+  EXPECT_THAT(ErrorOf(Schema("[1]")), HasSubstr("a schema must be an object"));
+  EXPECT_THAT(ErrorOf(Schema("{")), HasSubstr("not valid JSON"));
+  EXPECT_THAT(ErrorOf(Schema(R"({"minItems":-1})")), HasSubstr("#/minItems"));
+  EXPECT_THAT(ErrorOf(Schema("false")), HasSubstr("never ends"));
+  EXPECT_EQ(ErrorOf(Schema(R"({"title":"t","x-vendor":1,"$schema":"s","examples":[1]})")), "");
+}
+
+TEST(JsonSchemaTest, AnyObject) {
+  const auto grammar = CompileOrFail({.kind = GrammarSpec::Kind::kJsonObject});
+  EXPECT_TRUE(Matches(grammar, R"({"a": [1, -2.5e+10, "x", {"b": null}], "c": true})"));
+  EXPECT_FALSE(Matches(grammar, "[1]"));
+  EXPECT_FALSE(Matches(grammar, R"({"a": 1,})"));
+}
+
+}  // namespace
+}  // namespace inferflux::text
