@@ -1,5 +1,6 @@
 #include "net/sse.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace inferflux::net {
@@ -34,9 +35,9 @@ void SseParser::TakeLine(FunctionRef<void(const Event&)> on_event) {
     has_data_ = false;
     return;
   }
-  const size_t colon = line.find(':');
+  const size_t colon = static_cast<size_t>(std::find(line.begin(), line.end(), ':') - line.begin());
   const std::string_view field = std::string_view(line).substr(0, colon);
-  std::string_view value = colon == std::string::npos ? std::string_view() : std::string_view(line).substr(colon + 1);
+  std::string_view value = std::string_view(line).substr(std::min(colon + 1, line.size()));
   if (value.starts_with(' ')) value.remove_prefix(1);
   if (field == "data") {
     if (has_data_) event_.data += '\n';

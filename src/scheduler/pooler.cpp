@@ -22,7 +22,7 @@ void Pooler::Add(std::span<const float> hidden) {
 }
 
 std::vector<float> Pooler::Take() {
-  double divisor = config_.type == model::Pooling::kMean ? double{tokens_} : 1.0;
+  double divisor = config_.type == model::Pooling::kMean ? static_cast<double>(tokens_) : 1.0;
   if (config_.normalise) {  // whatever its length was
     double squares = 0.0;
     for (const double sum : sums_) squares += sum * sum;

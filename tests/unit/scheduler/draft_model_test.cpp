@@ -145,7 +145,9 @@ TEST(DraftModel, DrawsHaveTheModelsDistribution) {
       request.sampling.seed = first_seed + i;
       ++seen[pair.driver->Generate(request).text.substr(1, 3)];
     }
-    if (speculated) EXPECT_GT(pair.driver->core.stats().accepted_tokens, 1000);
+    if (speculated) {
+      EXPECT_GT(pair.driver->core.stats().accepted_tokens, 1000);
+    }
     return seen;
   };
   auto plain = count(false, 0);

@@ -146,7 +146,9 @@ TEST(ApiServerTest, LogprobsHaveTheFormOfTheirEndpoint) {
   FakeServer fake([](const GenerationRequest& request, TokenStream& stream) {
     StreamEvent event = Piece("\xC3\xA9");
     EXPECT_EQ(request.top_logprobs, 1);
-    event.tokens = {{{1, "\xC3", -0.5f}, {{1, "\xC3", -0.5f}}}, {{2, "\xA9", -INFINITY}, {{7, "z", -0.25f}}}};
+    const scheduler::TokenLogprob first{1, "\xC3", -0.5f}, second{2, "\xA9", -INFINITY}, other{7, "z", -0.25f};
+    event.tokens.push_back({first, {first}});
+    event.tokens.push_back({second, {other}});
     stream.Push(event);
     stream.Push(End(FinishReason::kLength, 1, 2));
   });

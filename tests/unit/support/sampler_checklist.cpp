@@ -34,7 +34,9 @@ class Position {
   ~Position() { EXPECT_TRUE(engine_.Close(sequence_)); }
 
   std::vector<engine::OutputResult> Run(std::vector<OutputSpec> outputs) {
-    if (length_ > 0) EXPECT_TRUE(engine_.Truncate(sequence_, --length_));
+    if (length_ > 0) {
+      EXPECT_TRUE(engine_.Truncate(sequence_, --length_));
+    }
     EXPECT_TRUE(engine_.Reserve(sequence_, static_cast<int32_t>(text_.size())));
     engine::BatchItem item{.sequence = sequence_, .first_position = length_};
     item.tokens.assign(text_.begin() + length_, text_.end());
