@@ -6,6 +6,7 @@
 """
 import argparse
 import asyncio
+import collections
 import json
 import random
 import time
@@ -76,10 +77,14 @@ async def idle(args):
     before = resident(args.pid)
     streams = []
     for _ in range(args.streams):  # they wait for admission, or are paused since nobody reads
-        streams.append(await open_stream(url, prompt=prompt(16, args.vocab), max_tokens=4000))
-    await asyncio.sleep(args.quiet)
+        streams.append(await open_stream(url, prompt=prompt(16, args.vocab), max_tokens=args.tokens))
+    heads = [asyncio.create_task(reader.readline()) for reader, _ in streams]
+    await asyncio.wait(heads, timeout=args.quiet)
     after = resident(args.pid)
-    print(f"{args.streams} open streams: {after[0] - before[0]:.1f} MiB more ({before[0]:.1f} to {after[0]:.1f}), "
+    answers = collections.Counter(head.result().split(b" ", 1)[1].strip().decode() if head.done() and head.result() else
+                                  "closed" if head.done() else "no answer yet" for head in heads)
+    print(f"{args.streams} open streams ({', '.join(f'{n} {what}' for what, n in answers.items())}): "
+          f"{after[0] - before[0]:.1f} MiB more ({before[0]:.1f} to {after[0]:.1f}), "
           f"{after[1] - before[1]} threads more")
     for _, writer in streams:
         writer.close()
@@ -94,6 +99,7 @@ def main():
     parser.add_argument("--prompt", type=int, default=8000)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--quiet", type=float, default=5)
+    parser.add_argument("--tokens", type=int, default=1500, help="of an idle stream's answer")
     parser.add_argument("--vocab", type=int, default=256)
     args = parser.parse_args()
     asyncio.run(interference(args) if args.what == "interference" else idle(args))

@@ -38,11 +38,13 @@ def folder(tmp_path):
     return {"environment": {"INFERFLUX_RUNTIME_SESSION_DIR": str(tmp_path)}}
 
 
-def test_a_saved_chat_goes_on_after_a_restart(server, folder, tmp_path):
-    answer, _ = say(server, FIRST, session=None)
-    chat = [*FIRST, answer, SECOND]
-    expected, _ = say(server, chat, session=None)
+@pytest.mark.parametrize("kv", ["fp32", "fp16", "bf16", "int8", "fp8"])
+def test_a_saved_chat_goes_on_after_a_restart(folder, tmp_path, kv):
+    folder["environment"]["INFERFLUX_RUNTIME_KV_DTYPE"] = kv
     with ServerProcess(**folder) as first:
+        answer, _ = say(first, FIRST, session=None)
+        chat = [*FIRST, answer, SECOND]
+        expected, _ = say(first, chat, session=None)
         assert say(first, FIRST)[0] == answer
         saved = command(first, "POST", "chat/save").json()
         assert saved["tier"] == "engine" and saved["on_disk"] and saved["tokens"] > 10
@@ -54,6 +56,11 @@ def test_a_saved_chat_goes_on_after_a_restart(server, folder, tmp_path):
             reply, usage = say(second, chat)
             assert reply == expected
             assert usage["prompt_tokens_details"]["cached_tokens"] >= saved["tokens"] - 2
+    other = "fp16" if kv == "fp32" else "fp32"
+    folder["environment"]["INFERFLUX_RUNTIME_KV_DTYPE"] = other
+    with ServerProcess(**folder) as changed:  # KV of another type is of no use
+        assert say(changed, chat)[1]["prompt_tokens_details"]["cached_tokens"] == 0
+    folder["environment"]["INFERFLUX_RUNTIME_KV_DTYPE"] = kv
     for path in tmp_path.rglob("*.session"):
         path.write_bytes(path.read_bytes()[:-9] + b"damaged!!")
     with ServerProcess(**folder) as third:
