@@ -20,7 +20,7 @@ double SecondsSince(Clock::time_point start) { return std::chrono::duration<doub
 
 Ceilings Mean(const Ceilings& a, const Ceilings& b) {
   return {(a.read_bytes + b.read_bytes) / 2, (a.int8_operations + b.int8_operations) / 2,
-          (a.float_operations + b.float_operations) / 2};
+          (a.bf16_operations + b.bf16_operations) / 2, (a.float_operations + b.float_operations) / 2};
 }
 
 Result<CeilingMeter> CeilingMeter::Create(ThreadPool& pool, const compute::cpu::Kernels& kernels) {
@@ -59,8 +59,9 @@ Ceilings CeilingMeter::Measure(double seconds) {
     });
     return static_cast<double>(kReadBytes);
   });
-  out.int8_operations = Rate(seconds / 4, [&] { return rounds(kernels_.int8_rounds); });
-  out.float_operations = Rate(seconds / 4, [&] { return rounds(kernels_.float_rounds); });
+  out.int8_operations = Rate(seconds / 6, [&] { return rounds(kernels_.int8_rounds); });
+  out.bf16_operations = Rate(seconds / 6, [&] { return rounds(kernels_.bf16_rounds); });
+  out.float_operations = Rate(seconds / 6, [&] { return rounds(kernels_.float_rounds); });
   return out;
 }
 

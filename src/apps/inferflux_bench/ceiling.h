@@ -15,6 +15,7 @@ namespace inferflux::apps {
 struct Ceilings {
   double read_bytes = 0.0;
   double int8_operations = 0.0;  // a multiply-add is two
+  double bf16_operations = 0.0;
   double float_operations = 0.0;
 };
 

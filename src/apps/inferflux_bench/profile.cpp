@@ -12,6 +12,7 @@ void Profile::Add(std::string_view operation, double seconds, const OperationWor
   total.seconds += seconds;
   total.work.bytes += work.bytes;
   total.work.int8_operations += work.int8_operations;
+  total.work.bf16_operations += work.bf16_operations;
   total.work.float_operations += work.float_operations;
 }
 
@@ -19,9 +20,11 @@ std::vector<ProfileLine> Profile::Lines(double seconds, const Ceilings& ceilings
   std::vector<ProfileLine> lines;
   double rest = seconds;
   for (const auto& [operation, total] : totals_) {
-    const double least =
-        std::max(total.work.bytes / ceilings.read_bytes, total.work.int8_operations / ceilings.int8_operations +
-                                                             total.work.float_operations / ceilings.float_operations);
+    const OperationWork& work = total.work;
+    const double multiplying = work.int8_operations / ceilings.int8_operations +
+                               work.bf16_operations / ceilings.bf16_operations +
+                               work.float_operations / ceilings.float_operations;
+    const double least = std::max(work.bytes / ceilings.read_bytes, multiplying);
     lines.push_back({operation, total.calls, total.seconds, total.seconds / seconds, least / total.seconds});
     rest -= total.seconds;
   }

@@ -16,6 +16,7 @@ namespace inferflux::apps {
 struct OperationWork {
   double bytes = 0.0;            // from memory
   double int8_operations = 0.0;  // a multiply-add is two
+  double bf16_operations = 0.0;
   double float_operations = 0.0;
 };
 

@@ -46,10 +46,14 @@ struct ProfiledCpu : compute::Cpu {
     for (const auto& part : matrix.parts) {
       const double operations =
           2.0 * static_cast<double>(x.rows) * static_cast<double>(part.outputs) * static_cast<double>(matrix.cols);
-      (compute::cpu::IsInt8(part.format) ? work.int8_operations : work.float_operations) += operations;
+      OperationsOf(work, part.format) += operations;
     }
     const ProfileTimer timer(context.profile, matrix.description, work);
     return Cpu::MatMul(context, x, matrix);
+  }
+  static double& OperationsOf(OperationWork& work, compute::cpu::PanelFormat format) {
+    if (compute::cpu::IsInt8(format)) return work.int8_operations;
+    return format == compute::cpu::PanelFormat::kBf16 ? work.bf16_operations : work.float_operations;
   }
   static Buffer Gate(Context& context, View gate, View up, compute::Activation activation) {
     const ProfileTimer timer(context.profile, "gate");

@@ -1,14 +1,34 @@
 #include "apps/inferflux_bench/work_model.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace inferflux::apps {
+namespace {
+
+ProductUnit UnitOf(formats::TensorType type) {
+  if (formats::Traits(type).block_elements > 1) return ProductUnit::kInt8;
+  return type == formats::TensorType::kBf16 ? ProductUnit::kBf16 : ProductUnit::kFloat;
+}
+
+double RateOf(ProductUnit unit, const Ceilings& ceilings) {
+  switch (unit) {
+    case ProductUnit::kInt8:
+      return ceilings.int8_operations;
+    case ProductUnit::kBf16:
+      return ceilings.bf16_operations;
+    case ProductUnit::kFloat:
+      return ceilings.float_operations;
+  }
+  return ceilings.float_operations;
+}
+
+}  // namespace
 
 WorkModel DescribeWork(const formats::GgufFile& file, const model::ModelConfig& config, int64_t kv_head_bytes) {
   WorkModel out;
   const bool tied = file.FindTensor("output.weight") == nullptr;
-  double int8_weights = 0.0;
-  double weights = 0.0;
+  double by_unit[3] = {};
   for (const formats::GgufTensor& tensor : file.tensors()) {
     if (tensor.rank < 2) continue;
     // Of a mixture's experts a token reads those that it is sent to.
@@ -23,11 +43,10 @@ WorkModel DescribeWork(const formats::GgufFile& file, const model::ModelConfig& 
     } else if (tensor.name.starts_with("blk.")) {
       out.layer_bytes += bytes;
       out.layer_operations += operations;
-      weights += operations;
-      if (formats::Traits(tensor.type).block_elements > 1) int8_weights += operations;
+      by_unit[static_cast<int>(UnitOf(tensor.type))] += operations;
     }
   }
-  out.int8 = int8_weights > weights / 2;
+  out.unit = static_cast<ProductUnit>(std::max_element(std::begin(by_unit), std::end(by_unit)) - std::begin(by_unit));
   out.kv_bytes = 2.0 * config.layers * config.kv_heads * static_cast<double>(kv_head_bytes);
   out.attention_operations = 4.0 * config.layers * config.heads * config.head_dim;
   return out;
@@ -39,8 +58,8 @@ Bound LeastTime(const WorkModel& work, const StepShape& step, const Ceilings& ce
   const double bytes = work.layer_bytes + work.output_bytes +
                        work.kv_bytes * step.sequences * (step.position + static_cast<double>(step.tokens));
   const double products = rows * work.layer_operations + step.sequences * work.output_operations;
-  const double rate = work.int8 ? ceilings.int8_operations : ceilings.float_operations;
-  const double compute = products / rate + rows * seen * work.attention_operations / ceilings.float_operations;
+  const double compute =
+      products / RateOf(work.unit, ceilings) + rows * seen * work.attention_operations / ceilings.float_operations;
   const double reading = bytes / ceilings.read_bytes;
   if (reading >= compute) return {reading, "bandwidth"};
   return {compute, "compute"};

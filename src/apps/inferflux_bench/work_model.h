@@ -10,6 +10,10 @@
 
 namespace inferflux::apps {
 
+// The unit that multiplies most of the weights: bytes for block formats, BF16 for BF16, floats for the rest. F16 has
+// more mantissa than BF16 holds, so it counts as floats.
+enum class ProductUnit { kInt8, kBf16, kFloat };
+
 struct WorkModel {
   double layer_bytes = 0.0;           // weights of all layers, as the file holds them
   double output_bytes = 0.0;          // of the projection to logits
@@ -17,7 +21,7 @@ struct WorkModel {
   double output_operations = 0.0;     // of one row of logits
   double kv_bytes = 0.0;              // of one position, keys and values
   double attention_operations = 0.0;  // of one token for one position that it sees
-  bool int8 = false;                  // weights are multiplied by the int8 unit
+  ProductUnit unit = ProductUnit::kFloat;
 };
 
 // `kv_head_bytes`: of one token's keys, or values, in one head.

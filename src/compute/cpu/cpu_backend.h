@@ -28,7 +28,8 @@ struct Cpu {
 
   // Belongs to one thread. The pool is lent, and may be shared with other contexts.
   struct Context {
-    Context(ThreadPool& lent_pool, CpuIsa isa) : pool(lent_pool), kernels(cpu::KernelsFor(isa)) {}
+    Context(ThreadPool& lent_pool, CpuIsa isa) : Context(lent_pool, cpu::KernelsFor(isa)) {}
+    Context(ThreadPool& lent_pool, const cpu::Kernels& chosen) : pool(lent_pool), kernels(chosen) {}
 
     host::Arena arena;
     ThreadPool& pool;

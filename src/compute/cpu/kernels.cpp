@@ -3,19 +3,37 @@
 #include "compute/cpu/isa/tables.h"
 
 namespace inferflux::compute::cpu {
+namespace {
 
-const Kernels& KernelsFor(CpuIsa isa) {
+#if defined(__x86_64__)
+const Kernels& Avx512Kernels(bool bf16) {
+  static const Kernels without = avx512_vnni::AllKernels(CpuIsa::kAvx512Vnni);
+  static const Kernels with = [] {
+    Kernels out = without;
+    avx512_bf16::AddBf16Products(out);
+    return out;
+  }();
+  return bf16 ? with : without;
+}
+#endif
+
+}  // namespace
+
+const Kernels& KernelsFor(CpuIsa isa, const CpuFeatures& features) {
   switch (isa) {
 #if defined(__x86_64__)
-    case CpuIsa::kAvx2:
-      return kAvx2Kernels;
+    case CpuIsa::kAvx2: {
+      static const Kernels kernels = avx2::AllKernels(isa);
+      return kernels;
+    }
     case CpuIsa::kAvx512Vnni:
-      return kAvx512VnniKernels;
-    case CpuIsa::kAmx:
-      return kAvx512VnniKernels;  // until the tiles have kernels of their own
+    case CpuIsa::kAmx:  // until the tiles have kernels of their own
+      return Avx512Kernels(features.avx512_bf16);
 #endif
-    default:
-      return kScalarKernels;
+    default: {
+      static const Kernels kernels = scalar::AllKernels(CpuIsa::kScalar);
+      return kernels;
+    }
   }
 }
 

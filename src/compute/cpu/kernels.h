@@ -11,6 +11,14 @@
 
 namespace inferflux::compute::cpu {
 
+template <class T>
+struct Rows {
+  const T* data = nullptr;
+  int64_t stride = 0;
+
+  Rows From(int64_t row) const { return {data == nullptr ? nullptr : data + row * stride, stride}; }
+};
+
 // y = x * W^T for the panels [first_panel, last_panel) of one packed matrix and rows [0, rows) of x.
 struct ProductTask {
   const std::byte* panels = nullptr;  // of the whole matrix
@@ -21,8 +29,8 @@ struct ProductTask {
   int64_t rows = 0;
   const ActivationChunk* activations = nullptr;  // chunk c of row r: activations[c * activation_rows + r]
   int64_t activation_rows = 0;
-  const float* x = nullptr;  // for float formats, instead of activations
-  int64_t x_stride = 0;
+  Rows<float> x;       // for F32 and F16, instead of activations
+  Rows<Bf16> x_bf16;   // for BF16: inputs rounded, and a zero behind an odd number of them
   float* y = nullptr;  // output 0 of row 0
   int64_t y_stride = 0;
   std::byte* scratch = nullptr;  // ProductScratchBytes(), 64-byte aligned, this worker's own
@@ -30,11 +38,11 @@ struct ProductTask {
 using ProductKernel = void (*)(const ProductTask&);
 
 // Rows that one task may have.
-inline constexpr int64_t kTaskRows = 256;
-// Panels that share one pass over the activations.
+inline constexpr int64_t kTaskRows = 64;
+// Panels that one task may have.
 inline constexpr int64_t kTaskPanels = 4;
-// Unpacked chunks (at most 8 KiB each) and the sums of every row.
-inline constexpr int64_t kProductScratchBytes = kTaskPanels * 8192 + kTaskRows * kTaskPanels * kPanel * 4;
+// The sums of every row.
+inline constexpr int64_t kProductScratchBytes = kTaskRows * kTaskPanels * kPanel * 4;
 
 // The positions [span * kSpan, (span + 1) * kSpan) of a sequence are attended to as one; spans are merged in order. So
 // the arithmetic of a row depends on its positions only.
@@ -92,6 +100,7 @@ struct Kernels {
   // Up to 256 floats; what is missing counts as zero.
   void (*quantize_blocks)(const float* x, int64_t n, int32_t offset, ActivationChunk* out) = nullptr;
   void (*quantize_chunk)(const float* x, ActivationChunk* out) = nullptr;
+  void (*round_bf16)(const float* x, int64_t n, Bf16* out) = nullptr;
 
   // --- attention ---
   SpanKernel<float> span_fp32 = nullptr;
@@ -103,8 +112,9 @@ struct Kernels {
   void (*merge)(int queries, int64_t padded_head, const AttentionSums& from, const AttentionSums& into) = nullptr;
 
   // --- ceilings: multiply-adds of the best unit, and a sequential read ---
-  double (*int8_rounds)(int64_t rounds) =
-      nullptr;  // both: operations done, two a multiply-add; rounds a multiple of 16
+  // Operations done, two a multiply-add; rounds a multiple of 16.
+  double (*int8_rounds)(int64_t rounds) = nullptr;
+  double (*bf16_rounds)(int64_t rounds) = nullptr;
   double (*float_rounds)(int64_t rounds) = nullptr;
   void (*read_bytes)(const std::byte* data, int64_t bytes) = nullptr;
 
@@ -121,7 +131,7 @@ struct Kernels {
                   float* out) = {};  // by style
 };
 
-// Kernels of `isa`; scalar ones where this build has none of that name.
-const Kernels& KernelsFor(CpuIsa isa);
+// Kernels of `isa`, as far as `features` have its optional parts; scalar ones where this build has none of that name.
+const Kernels& KernelsFor(CpuIsa isa, const CpuFeatures& features = DetectCpuFeatures());
 
 }  // namespace inferflux::compute::cpu

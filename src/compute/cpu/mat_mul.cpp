@@ -12,10 +12,15 @@ using cpu::PanelFormat;
 constexpr int64_t kSmallProduct = int64_t{1} << 17;
 
 // How a format wants its activations.
-enum class Flavour { kFloat, kBlocksOffset8, kBlocksSigned, kChunks };
+enum class Flavour { kFloat, kBf16, kBlocksOffset8, kBlocksSigned, kChunks };
 
 Flavour FlavourOf(PanelFormat format) {
   switch (format) {
+    case PanelFormat::kF32:
+    case PanelFormat::kF16:
+      return Flavour::kFloat;
+    case PanelFormat::kBf16:
+      return Flavour::kBf16;
     case PanelFormat::kQ4_0:
       return Flavour::kBlocksOffset8;
     case PanelFormat::kQ8_0:
@@ -24,41 +29,65 @@ Flavour FlavourOf(PanelFormat format) {
     case PanelFormat::kQ5K:
     case PanelFormat::kQ6K:
       return Flavour::kChunks;
-    default:
-      return Flavour::kFloat;
   }
+  return Flavour::kFloat;
 }
 
 // Parts of one flavour share their activations: made at most once a product.
-class QuantizedRows {
+class Activations {
  public:
-  QuantizedRows(Cpu::Context& context, host::View x) : context_(context), x_(x) {}
+  Activations(Cpu::Context& context, host::View x) : context_(context), x_(x) {}
 
-  const ActivationChunk* Get(Flavour flavour) {
-    if (flavour == Flavour::kFloat) return nullptr;
+  // Gives `task` all rows as `flavour` wants them.
+  void Give(Flavour flavour, cpu::ProductTask& task) {
     host::Buffer& made = made_[static_cast<int>(flavour)];
-    if (made.rows() == 0) Make(flavour, made);
-    return reinterpret_cast<const ActivationChunk*>(host::View(made).data);
+    switch (flavour) {
+      case Flavour::kFloat:
+        task.x = {x_.data, x_.stride};
+        return;
+      case Flavour::kBf16:
+        if (made.rows() == 0) Round(made);
+        task.x_bf16 = {reinterpret_cast<const Bf16*>(made.row(0)), 2 * made.cols()};
+        return;
+      default:
+        if (made.rows() == 0) Quantize(flavour, made);
+        task.activations = reinterpret_cast<const ActivationChunk*>(made.row(0));
+        task.activation_rows = x_.rows;
+    }
   }
 
  private:
-  void Make(Flavour flavour, host::Buffer& made) {
+  template <class F>
+  void ForRows(const F& f) {
+    const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 14) / x_.cols);
+    context_.pool.ParallelFor(x_.rows, grain, [&](int64_t begin, int64_t end, int) {
+      for (int64_t r = begin; r < end; ++r) f(r);
+    });
+  }
+
+  void Round(host::Buffer& made) {
+    made = context_.arena.Allocate(x_.rows, (x_.cols + 1) / 2);
+    ForRows([&](int64_t r) {
+      auto* to = reinterpret_cast<Bf16*>(made.row(r));
+      context_.kernels.round_bf16(x_.row(r), x_.cols, to);
+      if (x_.cols % 2 != 0) to[x_.cols] = {};
+    });
+  }
+
+  void Quantize(Flavour flavour, host::Buffer& made) {
     const int64_t chunks = (x_.cols + cpu::kChunk - 1) / cpu::kChunk;
     made = context_.arena.Allocate(chunks * x_.rows, sizeof(ActivationChunk) / sizeof(float));
     auto* out = reinterpret_cast<ActivationChunk*>(made.row(0));
     const auto& kernels = context_.kernels;
     const int32_t offset = flavour == Flavour::kBlocksOffset8 ? 8 : kernels.signed_offset;
-    const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 14) / x_.cols);
-    context_.pool.ParallelFor(x_.rows, grain, [&](int64_t begin, int64_t end, int) {
-      for (int64_t r = begin; r < end; ++r) {
-        for (int64_t c = 0; c < chunks; ++c) {
-          const float* from = x_.row(r) + c * cpu::kChunk;
-          ActivationChunk* to = out + c * x_.rows + r;
-          if (flavour == Flavour::kChunks) {
-            kernels.quantize_chunk(from, to);
-          } else {
-            kernels.quantize_blocks(from, std::min<int64_t>(cpu::kChunk, x_.cols - c * cpu::kChunk), offset, to);
-          }
+    ForRows([&](int64_t r) {
+      for (int64_t c = 0; c < chunks; ++c) {
+        const float* from = x_.row(r) + c * cpu::kChunk;
+        ActivationChunk* to = out + c * x_.rows + r;
+        if (flavour == Flavour::kChunks) {
+          kernels.quantize_chunk(from, to);
+        } else {
+          kernels.quantize_blocks(from, std::min<int64_t>(cpu::kChunk, x_.cols - c * cpu::kChunk), offset, to);
         }
       }
     });
@@ -66,23 +95,18 @@ class QuantizedRows {
 
   Cpu::Context& context_;
   host::View x_;
-  host::Buffer made_[4];
+  host::Buffer made_[5];
 };
 
 }  // namespace
 
 host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
   Buffer out = context.arena.Allocate(x.rows, matrix.rows);
-  QuantizedRows quantized(context, x);
+  Activations activations(context, x);
   std::vector<cpu::ProductTask> tasks;  // one a part, to be narrowed to panels and rows
   for (const cpu::PackedPart& part : matrix.parts) {
-    tasks.push_back({.panels = part.panels,
-                     .inputs = matrix.cols,
-                     .outputs = part.outputs,
-                     .activations = quantized.Get(FlavourOf(part.format)),
-                     .activation_rows = x.rows,
-                     .x_stride = x.stride,
-                     .y_stride = out.cols()});
+    tasks.push_back({.panels = part.panels, .inputs = matrix.cols, .outputs = part.outputs, .y_stride = out.cols()});
+    activations.Give(FlavourOf(part.format), tasks.back());
   }
   Buffer scratch = context.arena.Allocate(context.pool.workers(), cpu::kProductScratchBytes / 4);
 
@@ -102,7 +126,8 @@ host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
       task.last_panel = std::min(task.first_panel + cpu::kTaskPanels, (part.outputs + cpu::kPanel - 1) / cpu::kPanel);
       task.rows = std::min(cpu::kTaskRows, x.rows - first_row);
       if (task.activations != nullptr) task.activations += first_row;
-      task.x = x.row(first_row);
+      task.x = task.x.From(first_row);
+      task.x_bf16 = task.x_bf16.From(first_row);
       task.y = out.row(first_row) + part.first_output;
       task.scratch = reinterpret_cast<std::byte*>(scratch.row(worker));
       context.kernels.product[static_cast<int>(part.format)](task);

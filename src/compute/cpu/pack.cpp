@@ -135,6 +135,19 @@ void PackPlain(const HostMatrix& matrix, int64_t panel, std::byte* out) {
   }
 }
 
+// Two inputs of an output side by side; what an odd number of inputs leaves over stays zero.
+void PackPairs(const HostMatrix& matrix, int64_t panel, std::byte* out) {
+  auto* to = reinterpret_cast<uint16_t*>(out);
+  const int64_t lanes = std::min<int64_t>(kPanel, matrix.rows - panel * kPanel);
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    const std::byte* row = matrix.data.data() + (panel * kPanel + lane) * host::RowBytesOf(matrix);
+    for (int64_t i = 0; i < matrix.cols; i += 2) {
+      std::memcpy(to + i * kPanel + 2 * lane, row + 2 * i,
+                  static_cast<size_t>(2 * std::min<int64_t>(2, matrix.cols - i)));
+    }
+  }
+}
+
 void PackDecoded(const HostMatrix& matrix, int64_t panel, std::byte* out) {
   auto* to = reinterpret_cast<float*>(out);
   const int64_t lanes = std::min<int64_t>(kPanel, matrix.rows - panel * kPanel);
@@ -197,8 +210,9 @@ int64_t PanelBytes(PanelFormat format, int64_t inputs) {
     case PanelFormat::kF32:
       return inputs * kPanel * 4;
     case PanelFormat::kF16:
-    case PanelFormat::kBf16:
       return inputs * kPanel * 2;
+    case PanelFormat::kBf16:
+      return (inputs + 1) / 2 * kPanel * 4;
     case PanelFormat::kQ8_0:
       return chunks * static_cast<int64_t>(sizeof(ChunkQ8_0));
     case PanelFormat::kQ4_0:
@@ -218,8 +232,9 @@ void PackPanel(PanelFormat format, const HostMatrix& matrix, int64_t panel, std:
     case PanelFormat::kF32:
       return matrix.type == TensorType::kF32 ? PackPlain<float>(matrix, panel, out) : PackDecoded(matrix, panel, out);
     case PanelFormat::kF16:
-    case PanelFormat::kBf16:
       return PackPlain<uint16_t>(matrix, panel, out);
+    case PanelFormat::kBf16:
+      return PackPairs(matrix, panel, out);
     case PanelFormat::kQ8_0:
       return PackBlocks<ChunkQ8_0, BlockQ8_0>(matrix, panel, out, kSmallBlock);
     case PanelFormat::kQ4_0:

@@ -6,7 +6,8 @@
 // prefetches a stream that it sees go forwards line by line, and nothing else. Outputs live in lanes: the order in
 // which a sum over the inputs is formed depends on nothing but the number of inputs.
 //
-// Chunks are whole even where the inputs end within one; the rest is zero.
+// Chunks are whole even where the inputs end within one; the rest is zero. Dense panels have no chunks: F32 and F16 lie
+// as [inputs][16 outputs], BF16 as [inputs / 2][16 outputs][2 inputs], which is what the bfloat16 dot products take.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ TEST(InferfluxBenchTest, HoldsDecodeAgainstBandwidthAndPrefillAgainstCompute) {
                        .output_operations = 2e9,
                        .kv_bytes = 1e5,
                        .attention_operations = 1e5,
-                       .int8 = true};
+                       .unit = ProductUnit::kInt8};
   const Ceilings ceilings{.read_bytes = 5e9, .int8_operations = 1e12, .float_operations = 1e11};
   const Bound decode = LeastTime(work, StepShape{.position = 0}, ceilings);
   EXPECT_STREQ(decode.name, "bandwidth");
@@ -89,7 +89,7 @@ TEST(InferfluxBenchTest, ProfilesAWholeStep) {
   ASSERT_TRUE(engine) << engine.error().message;
   const auto seconds = Time(**engine, Workload{.prompt = 64}, 1, profile);
   ASSERT_TRUE(seconds) << seconds.error().message;
-  const auto lines = profile.Lines(seconds->front(), {1e9, 1e9, 1e9});
+  const auto lines = profile.Lines(seconds->front(), {1e9, 1e9, 1e9, 1e9});
   EXPECT_LT(lines.back().time_share, 0.5);
   int64_t attended = 0, products = 0;
   for (const ProfileLine& line : lines) {
@@ -112,6 +112,7 @@ TEST(InferfluxBenchTest, MeasuresCeilings) {
   const Ceilings ceilings = meter->Measure(0.05);
   EXPECT_GT(ceilings.read_bytes, 1e8);
   EXPECT_GT(ceilings.int8_operations, 1e8);
+  EXPECT_GT(ceilings.bf16_operations, 1e8);
   EXPECT_GT(ceilings.float_operations, 1e8);
 }
 

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "compute/cpu/isa/float_tile_inl.h"
+#include "compute/cpu/isa/ahead.h"
+#include "compute/cpu/isa/tiles_inl.h"
 #include "compute/cpu/kernels.h"
 
 namespace inferflux::compute::cpu {
@@ -39,27 +40,15 @@ inline void ForBlocks(const AttentionTask<T>& task, int span, Range range, F f) 
   }
 }
 
-// What is needed soon, asked for piece by piece while there is work on something else: keys and values lie in blocks
-// too short for the machine to see a stream in them.
-class Ahead {
- public:
-  Ahead() = default;
-  template <class T>
-  Ahead(const T* data, int64_t count)
-      : at_(reinterpret_cast<const char*>(data)), end_(at_ + count * static_cast<int64_t>(sizeof(T))) {}
-
-  void Fetch(int64_t bytes) {
-    for (const char* to = std::min(end_, at_ + bytes); at_ < to; at_ += 64) __builtin_prefetch(at_, 0, 2);
-  }
-
- private:
-  const char* at_ = nullptr;
-  const char* end_ = nullptr;
-};
+template <class T>
+constexpr int64_t BytesOf(int64_t elements) {
+  return elements * static_cast<int64_t>(sizeof(T));
+}
 
 inline const float* Scales(const void* elements) { return static_cast<const float*>(elements); }
 
-// scores[m][at] = q[m] . key, for whole groups of 16 positions around `range`. The first queries also fetch the values.
+// scores[m][at] = q[m] . key, for whole groups of 16 positions around `range`. The first queries also fetch the values:
+// blocks are too short for the machine to see a stream in them.
 template <int M, class T>
 inline void Scores(const AttentionTask<T>& task, int query, int span, Range range) {
   const float* q = task.q + int64_t{query} * task.head_dim;
@@ -68,13 +57,13 @@ inline void Scores(const AttentionTask<T>& task, int query, int span, Range rang
   ForBlocks(task, span, range, [&](int block, int inside, int at, int count) {
     const T* keys = task.keys[block] + inside / kLanes * group;
     const int64_t width = PaddedHead(task.head_dim);
-    Ahead ahead = query == 0 ? Ahead(task.values[block] + inside * width, count * width) : Ahead();
+    Ahead ahead = query == 0 ? Ahead(task.values[block] + inside * width, BytesOf<T>(count * width)) : Ahead();
     const auto run = [&]<int N>(int n) {
       constexpr int kDims = 16;  // between two fetches
       FloatTile<M, N> tile;
       tile.Clear();
       for (int d = 0; d < task.head_dim; d += kDims) {
-        ahead.Fetch(int64_t{N} * kDims * kLanes * static_cast<int64_t>(sizeof(T)));
+        ahead.Fetch(BytesOf<T>(int64_t{N} * kDims * kLanes));
         tile.Run(q + d, task.head_dim, keys + int64_t{d} * kLanes, kLanes, group, std::min(kDims, task.head_dim - d));
       }
       if constexpr (kStoredWithScales<T>) {
@@ -134,7 +123,7 @@ inline Ahead NextKeys(const AttentionTask<T>& task, int position, int count) {
   if (position > task.last[task.queries - 1]) return {};
   const int64_t group = int64_t{task.head_dim} * kLanes;
   return {task.keys[position / task.block_size] + position % task.block_size / kLanes * group,
-          (count + kLanes - 1) / kLanes * group};
+          BytesOf<T>((count + kLanes - 1) / kLanes * group)};
 }
 
 // out[m] += the values of `range`, weighted, positions upwards. The first queries also fetch the next span's keys.
@@ -150,7 +139,7 @@ inline void Values(const AttentionTask<T>& task, const float* weights, int span,
       Ahead ahead = first && column == 0 ? NextKeys(task, span * kSpan + at, count) : Ahead();
       const T* values = task.values[block] + inside * width + column;
       for (int i = 0; i < count; i += kRows) {
-        ahead.Fetch(kRows * width * static_cast<int64_t>(sizeof(T)));
+        ahead.Fetch(BytesOf<T>(kRows * width));
         tile.Run(weights + at + i, kScoreStride, values + i * width, width, kLanes, std::min(kRows, count - i));
       }
     });

@@ -20,12 +20,13 @@ struct Floats {  // 16 x float
 using Bytes = Ints;    // 16 x 4 bytes
 using Quad = __m256i;  // the same 4 signed bytes in each lane
 using Pairs = Ints;    // 16 x 2 int16
+using Two = __m256i;   // the same 2 bfloat16 in each lane
 
-constexpr int kTileRows = 3;
-constexpr int kTilePanels = 1;
-constexpr int kFineTileRows = 3;
+constexpr int kChunkRows = 3;
+constexpr int kBlockRows = 3;
+constexpr int kDenseRows = 6;
+constexpr int kDensePanels = 1;
 constexpr int kFloatRows = 4;
-constexpr int kFloatPanels = 1;
 constexpr int kFloatSums = 4;
 constexpr int32_t kSignedOffset = 0;  // DotSigned takes signed weights as they are
 
@@ -39,7 +40,6 @@ inline void Store512(void* p, Ints v) {
 
 inline Ints ZeroInts() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
 inline Ints SetInts(int32_t value) { return {_mm256_set1_epi32(value), _mm256_set1_epi32(value)}; }
-inline Ints Add(Ints x, Ints y) { return {_mm256_add_epi32(x.a, y.a), _mm256_add_epi32(x.b, y.b)}; }
 inline Ints MulAdd(Ints x, Ints y, Ints sum) {
   return {_mm256_add_epi32(sum.a, _mm256_mullo_epi32(x.a, y.a)), _mm256_add_epi32(sum.b, _mm256_mullo_epi32(x.b, y.b))};
 }
@@ -49,8 +49,6 @@ inline Ints WidenUnsigned(const uint8_t* p) {
 inline Ints WidenSigned(const int8_t* p) {
   return {_mm256_cvtepi8_epi32(Load64(p)), _mm256_cvtepi8_epi32(Load64(p + 8))};
 }
-inline Ints LoadInts(const int32_t* p) { return {Load256(p), Load256(p + 8)}; }
-inline void StoreInts(int32_t* p, Ints v) { Store512(p, v); }
 
 inline Quad LoadQuad(const int8_t* p) {
   int32_t four;
@@ -92,8 +90,6 @@ inline Ints DotSigned(Ints sum, Bytes weights, Quad four) {
 inline Pairs WidenPairs(const uint8_t* p) {
   return {_mm256_cvtepu8_epi16(Load128(p)), _mm256_cvtepu8_epi16(Load128(p + 16))};
 }
-inline Pairs LoadPairs(const int16_t* p) { return {Load256(p), Load256(p + 16)}; }
-inline void StorePairs(int16_t* p, Pairs v) { Store512(p, v); }
 // sum + two products a lane with the two numbers at `two`.
 inline Ints DotPairs(Ints sum, Pairs weights, const int16_t* two) {
   int32_t both;
@@ -129,6 +125,22 @@ inline __m256 FromFp8(__m256i wide) {
 inline Floats LoadFloats(const Fp8* p) {
   const Ints wide = WidenSigned(reinterpret_cast<const int8_t*>(p));
   return {FromFp8(wide.a), FromFp8(wide.b)};
+}
+inline Two LoadTwo(const Bf16* p) {
+  int32_t both;
+  std::memcpy(&both, p, 4);
+  return _mm256_set1_epi32(both);
+}
+// sum + two products a lane, of bfloat16 pairs.
+inline __m256 DotBf16(__m256 sum, __m256i weights, __m256i two) {
+  const auto low = [](__m256i v) { return _mm256_castsi256_ps(_mm256_slli_epi32(v, 16)); };
+  const auto high = [](__m256i v) {
+    return _mm256_castsi256_ps(_mm256_and_si256(v, _mm256_set1_epi32(INT32_C(-0x10000))));
+  };
+  return _mm256_fmadd_ps(high(weights), high(two), _mm256_fmadd_ps(low(weights), low(two), sum));
+}
+inline Floats DotBf16(Floats sum, Bytes weights, Two two) {
+  return {DotBf16(sum.a, weights.a, two), DotBf16(sum.b, weights.b, two)};
 }
 inline void StoreFloats(float* p, Floats v) {
   _mm256_storeu_ps(p, v.a);

@@ -16,18 +16,18 @@ using Floats = __m512;  // 16 x float
 using Bytes = __m512i;  // 16 x 4 bytes
 using Quad = __m512i;   // the same 4 signed bytes in each lane
 using Pairs = __m512i;  // 16 x 2 int16
+using Two = __m512i;    // the same 2 bfloat16 in each lane
 
-constexpr int kTileRows = 6;  // of an int8 product: kTileRows * kTilePanels dot products and as many totals
-constexpr int kTilePanels = 2;
-constexpr int kFineTileRows = 5;  // the same with a scale for each 16 inputs: six would spill
+constexpr int kChunkRows = 8;  // of an int8 product with scales a chunk
+constexpr int kBlockRows = 6;  // the same a block: floats are at hand
+constexpr int kDenseRows = 6;  // of a product with dense weights: kDenseRows * kDensePanels sums
+constexpr int kDensePanels = 4;
 constexpr int kFloatRows = 8;
-constexpr int kFloatPanels = 2;
 constexpr int kFloatSums = 16;  // sums that a tile of floats may hold in registers
 constexpr int32_t kSignedOffset = 128;
 
 inline Ints ZeroInts() { return _mm512_setzero_si512(); }
 inline Ints SetInts(int32_t value) { return _mm512_set1_epi32(value); }
-inline Ints Add(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
 inline Ints MulAdd(Ints a, Ints b, Ints sum) { return _mm512_add_epi32(sum, _mm512_mullo_epi32(a, b)); }
 inline Ints WidenUnsigned(const uint8_t* p) {
   return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
@@ -35,8 +35,6 @@ inline Ints WidenUnsigned(const uint8_t* p) {
 inline Ints WidenSigned(const int8_t* p) {
   return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
-inline Ints LoadInts(const int32_t* p) { return _mm512_loadu_si512(p); }
-inline void StoreInts(int32_t* p, Ints v) { _mm512_storeu_si512(p, v); }
 
 inline Quad LoadQuad(const int8_t* p) {
   int32_t four;
@@ -66,8 +64,6 @@ inline Ints DotSigned(Ints sum, Bytes weights, Quad four) { return _mm512_dpbusd
 inline Pairs WidenPairs(const uint8_t* p) {
   return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
-inline Pairs LoadPairs(const int16_t* p) { return _mm512_loadu_si512(p); }
-inline void StorePairs(int16_t* p, Pairs v) { _mm512_storeu_si512(p, v); }
 // sum + two products a lane with the two numbers at `two`.
 inline Ints DotPairs(Ints sum, Pairs weights, const int16_t* two) {
   int32_t both;
@@ -96,6 +92,23 @@ inline Floats LoadFloats(const Fp8* p) {
   const __m512 value = Mul(_mm512_castsi512_ps(magnitude), SetFloats(0x1p120f));  // rebiases subnormals too
   const __m512i bits = _mm512_mask_mov_epi32(_mm512_castps_si512(value), none, _mm512_set1_epi32(0x7fc00000));
   return _mm512_castsi512_ps(_mm512_or_si512(bits, _mm512_and_si512(wide, _mm512_set1_epi32(INT32_MIN))));
+}
+inline Two LoadTwo(const Bf16* p) {
+  int32_t both;
+  std::memcpy(&both, p, 4);
+  return _mm512_set1_epi32(both);
+}
+// sum + two products a lane, of bfloat16 pairs.
+inline Floats DotBf16(Floats sum, Bytes weights, Two two) {
+#if defined(__AVX512BF16__)
+  return _mm512_dpbf16_ps(sum, (__m512bh)weights, (__m512bh)two);  // NOLINT: what __m512bh is differs by compiler
+#else
+  const auto low = [](__m512i v) { return _mm512_castsi512_ps(_mm512_slli_epi32(v, 16)); };
+  const auto high = [](__m512i v) {
+    return _mm512_castsi512_ps(_mm512_and_si512(v, _mm512_set1_epi32(INT32_C(-0x10000))));
+  };
+  return Fma(high(weights), high(two), Fma(low(weights), low(two), sum));
+#endif
 }
 inline void StoreFloats(float* p, Floats v) { _mm512_storeu_ps(p, v); }
 

@@ -1,6 +1,7 @@
 // Sixteen lanes in plain C++: for machines without the instruction sets above it, and to check those against.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -19,12 +20,13 @@ using Floats = Array<float, 16>;
 using Bytes = Array<uint8_t, 64>;
 using Pairs = Array<int16_t, 32>;
 using Quad = const int8_t*;
+using Two = const Bf16*;
 
-constexpr int kTileRows = 2;
-constexpr int kTilePanels = 1;
-constexpr int kFineTileRows = 2;
+constexpr int kChunkRows = 2;
+constexpr int kBlockRows = 2;
+constexpr int kDenseRows = 2;
+constexpr int kDensePanels = 1;
 constexpr int kFloatRows = 2;
-constexpr int kFloatPanels = 1;
 constexpr int kFloatSums = 4;
 constexpr int32_t kSignedOffset = 0;
 
@@ -46,9 +48,6 @@ inline Ints ZeroInts() { return {}; }
 inline Ints SetInts(int32_t value) {
   return Fill<Ints>([=](size_t) { return value; });
 }
-inline Ints Add(const Ints& a, const Ints& b) {
-  return Fill<Ints>([&](size_t i) { return a.v[i] + b.v[i]; });
-}
 inline Ints MulAdd(const Ints& a, const Ints& b, const Ints& sum) {
   return Fill<Ints>([&](size_t i) { return sum.v[i] + a.v[i] * b.v[i]; });
 }
@@ -58,8 +57,6 @@ inline Ints WidenUnsigned(const uint8_t* p) {
 inline Ints WidenSigned(const int8_t* p) {
   return Fill<Ints>([=](size_t i) { return int32_t{p[i]}; });
 }
-inline Ints LoadInts(const int32_t* p) { return LoadArray<Ints>(p); }
-inline void StoreInts(int32_t* p, const Ints& v) { std::memcpy(p, &v, sizeof v); }
 
 inline Quad LoadQuad(const int8_t* p) { return p; }
 inline Bytes LoadBytes(const void* p) { return LoadArray<Bytes>(p); }
@@ -96,8 +93,6 @@ inline Ints DotSigned(const Ints& sum, const Bytes& weights, Quad four) {
 inline Pairs WidenPairs(const uint8_t* p) {
   return Fill<Pairs>([=](size_t i) { return int16_t{p[i]}; });
 }
-inline Pairs LoadPairs(const int16_t* p) { return LoadArray<Pairs>(p); }
-inline void StorePairs(int16_t* p, const Pairs& v) { std::memcpy(p, &v, sizeof v); }
 // sum + two products a lane with the two numbers at `two`.
 inline Ints DotPairs(const Ints& sum, const Pairs& weights, const int16_t* two) {
   return Fill<Ints>([&](size_t i) { return sum.v[i] + weights.v[2 * i] * two[0] + weights.v[2 * i + 1] * two[1]; });
@@ -129,6 +124,15 @@ inline Floats LoadFloats(const Fp8* p) {
 }
 inline Floats LoadFloats(const int8_t* p) {
   return Fill<Floats>([=](size_t i) { return static_cast<float>(p[i]); });
+}
+inline Two LoadTwo(const Bf16* p) { return p; }
+// sum + two products a lane, of bfloat16 pairs.
+inline Floats DotBf16(const Floats& sum, const Bytes& weights, Two two) {
+  const auto pairs = std::bit_cast<Array<Bf16, 32>>(weights);
+  return Fill<Floats>([&](size_t i) {
+    const float first = sum.v[i] + ToFloat(pairs.v[2 * i]) * ToFloat(two[0]);
+    return first + ToFloat(pairs.v[2 * i + 1]) * ToFloat(two[1]);
+  });
 }
 inline void StoreFloats(float* p, const Floats& v) { std::memcpy(p, &v, sizeof v); }
 

@@ -17,7 +17,7 @@ inline void Opaque(T& value) {
   asm volatile("" : : "r"(&value) : "memory");
 }
 
-double Int8Rounds(int64_t rounds) {
+inline double Int8Rounds(int64_t rounds) {
   alignas(64) int8_t operands[kGroupBytes] = {};
   Opaque(operands);
   const Bytes weights = LoadBytes(operands);
@@ -34,7 +34,7 @@ double Int8Rounds(int64_t rounds) {
   return static_cast<double>(rounds) * kSums * kPanel * kGroup * 2;
 }
 
-double FloatRounds(int64_t rounds) {
+inline double FloatRounds(int64_t rounds) {
   alignas(64) float operands[kPanel] = {};
   Opaque(operands);
   const Floats factor = LoadFloats(operands);
@@ -50,7 +50,24 @@ double FloatRounds(int64_t rounds) {
   return static_cast<double>(rounds) * kSums * kPanel * 2;
 }
 
-void ReadBytes(const std::byte* data, int64_t bytes) {
+inline double Bf16Rounds(int64_t rounds) {
+  alignas(64) Bf16 operands[2 * kPanel] = {};
+  Opaque(operands);
+  const Bytes weights = LoadBytes(operands);
+  Floats sums[kSums];
+  for (Floats& sum : sums) sum = ZeroFloats();
+  for (int64_t i = 0; i < rounds; i += 16) {
+    const Two two = LoadTwo(operands);
+#pragma GCC unroll 16
+    for (int repeat = 0; repeat < 16; ++repeat) {
+      for (Floats& sum : sums) sum = DotBf16(sum, weights, two);
+    }
+  }
+  for (Floats& sum : sums) Opaque(sum);
+  return static_cast<double>(rounds) * kSums * kPanel * 2 * 2;
+}
+
+inline void ReadBytes(const std::byte* data, int64_t bytes) {
   Bytes all[4] = {LoadBytes(data), LoadBytes(data), LoadBytes(data), LoadBytes(data)};
   for (int64_t at = 0; at + 256 <= bytes; at += 256) {
     for (int line = 0; line < 4; ++line) {

@@ -1,14 +1,23 @@
-// The tables that this build has. Their kernels must only be called where the machine runs the instruction set.
+// What the kernels of each instruction set are reached by. They must only be called where the machine runs it.
 #pragma once
 
 #include "compute/cpu/kernels.h"
 
 namespace inferflux::compute::cpu {
 
-extern const Kernels kScalarKernels;
+namespace scalar {
+Kernels AllKernels(CpuIsa isa);
+}
 #if defined(__x86_64__)
-extern const Kernels kAvx2Kernels;
-extern const Kernels kAvx512VnniKernels;
+namespace avx2 {
+Kernels AllKernels(CpuIsa isa);
+}
+namespace avx512_vnni {
+Kernels AllKernels(CpuIsa isa);
+}
+namespace avx512_bf16 {  // what it has beside avx512_vnni
+void AddBf16Products(Kernels& kernels);
+}
 #endif
 
 }  // namespace inferflux::compute::cpu

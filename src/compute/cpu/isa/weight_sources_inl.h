@@ -1,5 +1,4 @@
-// How a product reads 16 outputs by 256 inputs of each packed format: straight from the packed chunk, unpacking in
-// registers (one row), or from an unpacked copy that many rows share. Both give the same numbers.
+// How a product reads 16 outputs by 256 inputs of each packed format, unpacking in registers.
 //
 // A source has kSubs sub-blocks of 256 / kSubs inputs; Group(block, g) is group g of 8 in a block of 32 inputs.
 // Included once an instruction set, after its lanes header.
@@ -50,24 +49,6 @@ struct PackedQ4_0 {
   const ChunkQ4_0& chunk;
   Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
   Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
-};
-
-template <bool kSignedBytes>
-struct alignas(64) UnpackedBlocks {
-  static constexpr bool kSigned = kSignedBytes;
-  uint8_t q[kChunk / kGroup][kGroupBytes];
-  float d[kBlocks][kPanel];
-  Bytes Group(int block, int g) const { return LoadBytes(q[8 * block + g]); }
-  Floats Scale(int block) const { return LoadFloats(d[block]); }
-
-  template <class Packed>
-  void Unpack(const Packed& from, int blocks) {
-    for (int b = 0; b < blocks; ++b) {
-#pragma GCC unroll 8
-      for (int g = 0; g < 8; ++g) StoreBytes(q[8 * b + g], from.Group(b, g));
-      StoreFloats(d[b], from.Scale(b));
-    }
-  }
 };
 
 // --- integer scales a sub-block, one float scale a chunk ---
@@ -123,36 +104,6 @@ struct PackedQ6K {
   }
   Ints Scale(int sub) const { return WidenSigned(chunk.scales[sub]); }
   Floats D() const { return LoadFloats(chunk.d); }
-};
-
-template <int kSubBlocks, bool kHasMinimums>
-struct alignas(64) UnpackedChunk {
-  static constexpr int kSubs = kSubBlocks;
-  static constexpr bool kMinimums = kHasMinimums;
-  uint8_t q[kChunk / kGroup][kGroupBytes];
-  int32_t scales[kSubs][kPanel];
-  int16_t minimums[kHasMinimums ? kBlocks / 2 : 1][2 * kPanel];
-  float d[kPanel];
-  float negative_dmin[kPanel];
-  Bytes Group(int block, int g) const { return LoadBytes(q[8 * block + g]); }
-  Ints Scale(int sub) const { return LoadInts(scales[sub]); }
-  Pairs Minimums(int two) const { return LoadPairs(minimums[two]); }
-  Floats D() const { return LoadFloats(d); }
-  Floats NegativeDmin() const { return LoadFloats(negative_dmin); }
-
-  template <class Packed>
-  void Unpack(const Packed& from, int) {
-    for (int b = 0; b < kBlocks; ++b) {
-#pragma GCC unroll 8
-      for (int g = 0; g < 8; ++g) StoreBytes(q[8 * b + g], from.Group(b, g));
-    }
-    for (int s = 0; s < kSubs; ++s) StoreInts(scales[s], from.Scale(s));
-    StoreFloats(d, from.D());
-    if constexpr (kHasMinimums) {
-      for (int two = 0; two < kBlocks / 2; ++two) StorePairs(minimums[two], from.Minimums(two));
-      StoreFloats(negative_dmin, from.NegativeDmin());
-    }
-  }
 };
 
 }  // namespace

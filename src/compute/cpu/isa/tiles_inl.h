@@ -58,5 +58,16 @@ inline void WithRows(int64_t rows, const F& f) {
   f.template operator()<kMost>();
 }
 
+// Calls f.operator()<M>(first row, tile) for tiles of M rows, at most kMost, as even as they can be.
+template <int kMost, class F>
+inline void ForTiles(int64_t rows, const F& f) {
+  const int64_t tiles = (rows + kMost - 1) / kMost;
+  for (int64_t tile = 0, first = 0; tile < tiles; ++tile) {
+    const int64_t size = rows / tiles + (tile < rows % tiles ? 1 : 0);
+    WithRows<kMost>(size, [&]<int M>() { f.template operator()<M>(first, tile); });
+    first += size;
+  }
+}
+
 }  // namespace
 }  // namespace inferflux::compute::cpu

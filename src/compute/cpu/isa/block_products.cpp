@@ -1,0 +1,14 @@
+#include INFERFLUX_LANES
+// After the lanes.
+#include "compute/cpu/isa/groups.h"
+#include "compute/cpu/isa/int8_product_inl.h"
+
+namespace inferflux::compute::cpu::INFERFLUX_ISA {
+
+void AddBlockProducts(Kernels& kernels) {
+  kernels.product[static_cast<int>(PanelFormat::kQ8_0)] = Int8Product<FormatQ8_0>;
+  kernels.product[static_cast<int>(PanelFormat::kQ4_0)] = Int8Product<FormatQ4_0>;
+  kernels.signed_offset = kSignedOffset;
+}
+
+}  // namespace inferflux::compute::cpu::INFERFLUX_ISA

@@ -1,0 +1,13 @@
+#include INFERFLUX_LANES
+// After the lanes.
+#include "compute/cpu/isa/dense_product_inl.h"
+#include "compute/cpu/isa/groups.h"
+
+namespace inferflux::compute::cpu::INFERFLUX_ISA {
+
+void AddDenseProducts(Kernels& kernels) {
+  kernels.product[static_cast<int>(PanelFormat::kF32)] = DenseProduct<Widened<float>>;
+  kernels.product[static_cast<int>(PanelFormat::kF16)] = DenseProduct<Widened<Fp16>>;
+}
+
+}  // namespace inferflux::compute::cpu::INFERFLUX_ISA
