@@ -29,6 +29,10 @@ struct EngineInfo {
   int64_t kv_tokens = 0;        // tokens that the whole KV budget holds
   int32_t max_sequences = 0;    // live at once
   bool batch_invariant = false;
+  bool saves_kv = false;  // Save and Restore work
+  // Truncate works at any length. Where not, it refuses most of them, and what was taken for granted is computed again: nothing
+  // is guessed ahead.
+  bool truncates = true;
   // false: an encoder. It keeps no KV and generates nothing: a sequence's length stays 0, and what is fed to it is fed as a
   // whole, in one step.
   bool causal = true;
@@ -68,7 +72,7 @@ class InferenceBackend {
   // Makes room for `tokens` tokens in all, or changes nothing: kResourceExhausted says how many blocks are missing.
   virtual Status Reserve(SequenceId sequence, int32_t tokens) = 0;
 
-  // Forgets the tokens from `length` on.
+  // Forgets the tokens from `length` on. kUnsupported where the model's memory cannot be cut there; nothing has changed then.
   virtual Status Truncate(SequenceId sequence, int32_t length) = 0;
 
   // Ends the sequence. Its full blocks stay to be matched until their room is needed.
@@ -77,14 +81,14 @@ class InferenceBackend {
   virtual Result<int32_t> Length(SequenceId sequence) const = 0;
   virtual KvUsage usage() const = 0;
 
-  // The sequence's KV as bytes, in a layout of the engine's own: its first `length` tokens are whole in the first
-  // (length + block_size - 1) / block_size of so many equal parts. kUnsupported where the engine cannot.
+  // The sequence's KV as bytes, in a layout of the engine's own. kUnsupported where the engine cannot.
   virtual Result<std::vector<std::byte>> Save(SequenceId) {
     return Fail(ErrorCode::kUnsupported, "{} cannot save KV", info().provider);
   }
 
   // Opens a sequence of these tokens, whose KV is what Save gave for a sequence that began with them, on an engine of the
-  // same model, backend, KV type and block size: the caller vouches for that. Nothing is kept on an error.
+  // same model, backend, KV type and block size: the caller vouches for that. Nothing is kept on an error: kUnsupported where this
+  // engine cannot, or not now or not for these tokens, kDataLoss where the bytes are not what Save gave.
   virtual Result<SequenceId> Restore(std::span<const TokenId>, uint64_t /*salt*/, std::span<const std::byte>) {
     return Fail(ErrorCode::kUnsupported, "{} cannot restore KV", info().provider);
   }

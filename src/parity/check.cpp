@@ -13,9 +13,9 @@ std::span<const EngineCheck> EngineChecks() {
       EngineCheck{"prefill", CheckPrefill},        EngineCheck{"chunked prefill", CheckChunks},
       EngineCheck{"decode", CheckDecode},          EngineCheck{"unified batch", CheckUnifiedBatch},
       EngineCheck{"prefix copy", CheckPrefixCopy}, EngineCheck{"fork", CheckFork},
-      EngineCheck{"truncate", CheckTruncate},      EngineCheck{"refused steps", CheckRefusals},
-      EngineCheck{"samplers", CheckSamplers},      EngineCheck{"logprobs", CheckLogprobs},
-      EngineCheck{"greedy text", CheckGreedy},
+      EngineCheck{"truncate", CheckTruncate},      EngineCheck{"save and restore", CheckSaveRestore},
+      EngineCheck{"refused steps", CheckRefusals}, EngineCheck{"samplers", CheckSamplers},
+      EngineCheck{"logprobs", CheckLogprobs},      EngineCheck{"greedy text", CheckGreedy},
   };
   return kChecks;
 }

@@ -141,6 +141,40 @@ Finding CheckTruncate(InferenceBackend& engine, const Oracle& oracle, const Boun
   return "refused, computed again: " + *again;
 }
 
+// Leaves the engine while others use it, comes back whole, and once more as its first half. An engine that cannot says
+// so, before and when it is asked.
+Finding CheckSaveRestore(InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds) {
+  const std::span<const TokenId> tokens = oracle.tokens;
+  const size_t most = tokens.size() * 3 / 4, half = tokens.size() / 2;
+  auto first = OpenEmpty(engine);
+  if (!first) return Forward(first);
+  if (auto fed = Feed(engine, first->id(), tokens.first(most), most); !fed) return Forward(fed);
+  auto saved = engine.Save(first->id());
+  if (saved.has_value() != engine.info().saves_kv) {
+    return Fail(ErrorCode::kInternal, "it {} KV, but says otherwise", saved ? "saves" : "does not save");
+  }
+  if (!saved && saved.error().code != ErrorCode::kUnsupported) return Forward(saved);
+  if (!saved) return "it has none, and says so";
+  first->Close();
+  auto other = OpenEmpty(engine);
+  if (!other) return Forward(other);
+  if (auto fed = Feed(engine, other->id(), Noise(oracle, most), most); !fed) return Forward(fed);
+  std::string seen;
+  for (const size_t length : {most, half}) {
+    auto restored = engine.Restore(tokens.first(length), /*salt=*/11, *saved);
+    if (!restored && length == half && !engine.info().truncates) break;  // it could not be cut there
+    if (!restored) return Forward(restored);
+    const OwnSequence again(engine, *restored);
+    auto finding = Continue(engine, again.id(), oracle, length, bounds);
+    if (!finding) return finding;
+    seen = *finding;
+  }
+  if (auto refused = engine.Restore(tokens, /*salt=*/11, std::span(*saved).first(saved->size() / 3)); refused) {
+    return Fail(ErrorCode::kInternal, "a third of what was saved was restored");
+  }
+  return fmt::format("{} bytes, then {}", saved->size(), seen);
+}
+
 // What is wrong with a step is an error, and nothing has changed: the right step still works.
 Finding CheckRefusals(InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds) {
   auto sequence = OpenEmpty(engine);

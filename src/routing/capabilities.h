@@ -20,6 +20,7 @@ struct Capabilities {
   bool streaming = true;
   bool speculative_decoding = true;  // the engine checks drafted tokens in one step
   bool kv_prefix_copy = true;        // requests share the KV of a common beginning
+  bool kv_save_restore = false;      // a session's KV can leave the engine and come back
   bool unified_batch = true;         // one step mixes prompts and decodes
   bool batch_invariant = false;      // the same logits, bit for bit, whatever else runs
 

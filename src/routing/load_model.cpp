@@ -100,7 +100,9 @@ ModelInfo Describe(const model::ModelSource& source, const engine::EngineInfo& e
           .created = std::chrono::duration_cast<std::chrono::seconds>(now).count()};
 }
 
-std::string Reasons(const std::vector<BackendAttempt>& attempts) {
+}  // namespace
+
+std::string JoinReasons(const std::vector<BackendAttempt>& attempts) {
   std::string out;
   for (const BackendAttempt& attempt : attempts) {
     if (attempt.reason.empty()) continue;
@@ -108,8 +110,6 @@ std::string Reasons(const std::vector<BackendAttempt>& attempts) {
   }
   return out;
 }
-
-}  // namespace
 
 Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& factory, const LoadRequest& request) {
   const auto began = std::chrono::steady_clock::now();
@@ -162,7 +162,7 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
       if (!ready) attempt.reason = ready.error().message;
       if (ready) {
         exposure.fallback = !exposure.attempts.empty();  // somebody who was preferred did not serve
-        exposure.fallback_reason = Reasons(exposure.attempts);
+        exposure.fallback_reason = JoinReasons(exposure.attempts);
         exposure.exposed_backend = attempt.backend;
         exposure.provider = attempt.provider;
         exposure.attempts.push_back(std::move(attempt));
@@ -174,6 +174,8 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
           served->capabilities.completions = served->capabilities.logprobs = served->capabilities.streaming = false;
           served->capabilities.speculative_decoding = served->capabilities.kv_prefix_copy = false;
         }
+        served->capabilities.speculative_decoding &= engine.truncates;
+        served->capabilities.kv_save_restore = engine.saves_kv;
         served->capabilities.batch_invariant = engine.batch_invariant;
         served->info.draft = request.draft;
         for (const std::string& note : engine.notes) log::Info("{}: {}", request.id, note);
@@ -190,7 +192,7 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
     log::Warning("{}: not on {} ({}): {}", request.id, attempt.backend, attempt.provider, attempt.reason);
     exposure.attempts.push_back(std::move(attempt));
   }
-  return Fail(ErrorCode::kUnsupported, "no backend could load {}: {}", request.path, Reasons(exposure.attempts));
+  return Fail(ErrorCode::kUnsupported, "no backend could load {}: {}", request.path, JoinReasons(exposure.attempts));
 }
 
 }  // namespace inferflux::routing

@@ -38,6 +38,9 @@ struct LoadRequest {
   metrics::Registry* metrics = nullptr;    // lent; must outlive the model. Null: nothing is counted
 };
 
+// "cuda (native): why; cpu (native): why", of those attempts that have a reason.
+std::string JoinReasons(const std::vector<BackendAttempt>& attempts);
+
 // Returns when the model is ready: weights loaded, one warm-up step run. Takes as long as that takes; call it off the
 // threads that serve. The error says for every candidate why it was not it.
 Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& factory, const LoadRequest& request);

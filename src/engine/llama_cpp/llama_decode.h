@@ -13,18 +13,23 @@ namespace inferflux::engine {
 class LlamaDecoder {
  public:
   // `context` must outlive the decoder.
-  explicit LlamaDecoder(llama_context& context);
+  LlamaDecoder(llama_context& context, bool causal);
 
-  // The logits of every output of the batch, [outputs, vocab], in the order of items and outputs. On an error some of
-  // the tokens may have been computed.
-  Result<std::vector<float>> Run(const UnifiedBatch& batch);
+  struct Outputs {
+    std::vector<float> logits;  // [outputs but the hidden ones, vocab], in the order of items and outputs
+    std::vector<float> hidden;  // [hidden outputs, hidden]
+  };
+  // On an error some of the tokens may have been computed.
+  Result<Outputs> Run(const UnifiedBatch& batch);
 
  private:
   struct Row {  // one token of the step
     TokenId token = 0;
     llama_pos position = 0;
     llama_seq_id sequence = 0;
-    std::vector<size_t> outputs;  // those that follow it, by their number in the step
+    std::vector<size_t> logits;  // outputs that follow it, by their number in the step
+    std::vector<size_t> hidden;
+    bool wanted() const { return !logits.empty() || !hidden.empty(); }
   };
   struct BatchDeleter {
     void operator()(llama_batch* batch) const {
@@ -34,11 +39,15 @@ class LlamaDecoder {
   };
 
   static std::vector<Row> RowsOf(const UnifiedBatch& batch);
-  Status Decode(const Row* rows, int32_t count, std::vector<float>& logits);
+  int32_t RowsOfCall(const UnifiedBatch& batch, const std::vector<Row>& rows, size_t first) const;
+  Status Decode(const Row* rows, int32_t count, Outputs& out);
 
   llama_context& context_;
-  int32_t capacity_;  // tokens a call
+  bool causal_;
+  int32_t capacity_;        // tokens a call
+  int32_t micro_capacity_;  // tokens that are computed at once
   size_t vocab_size_;
+  size_t hidden_size_;
   std::unique_ptr<llama_batch, BatchDeleter> batch_;
 };
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "engine/hidden_outputs.h"
 #include "engine/llama_cpp/create_llama_engine.h"
+#include "engine/llama_cpp/llama_state.h"
 #include "engine/step_check.h"
 #include "engine/step_outputs.h"
 
@@ -31,7 +33,7 @@ LlamaCppEngine::LlamaCppEngine(LoadedLlama loaded, const LlamaOptions& options)
     : loaded_(std::move(loaded)),
       memory_(*loaded_.context),
       ledger_(LimitsOf(loaded_), memory_),
-      decoder_(*loaded_.context) {
+      decoder_(*loaded_.context, loaded_.causal) {
   const LedgerLimits limits = LimitsOf(loaded_);
   info_ = {.backend = options.target,
            .provider = "llama_cpp",
@@ -42,25 +44,74 @@ LlamaCppEngine::LlamaCppEngine(LoadedLlama loaded, const LlamaOptions& options)
            .kv_tokens = limits.cells,
            .max_sequences = limits.max_sequences,
            .batch_invariant = false,
+           .saves_kv = loaded_.causal,
+           .truncates = loaded_.partial_copies,
+           .causal = loaded_.causal,
+           .hidden = llama_model_n_embd(loaded_.model.get()),
+           .pooling = loaded_.pooling,
            .plan = {fmt::format("llama.cpp on {}: {} threads, batches of {} tokens, {} sequence ids", options.target,
                                 options.threads, llama_n_batch(loaded_.context.get()), limits.ids)}};
 }
 
 Result<PrefixMatch> LlamaCppEngine::Open(std::span<const TokenId> tokens, uint64_t salt) {
-  return ledger_.Open(tokens, salt);
+  return ledger_.Open(info_.causal ? tokens : std::span<const TokenId>(), salt);
+}
+
+Result<std::vector<std::byte>> LlamaCppEngine::Save(SequenceId sequence) {
+  const auto tokens = ledger_.Tokens(sequence);
+  if (!tokens) return tl::make_unexpected(tokens.error());
+  if (!info_.saves_kv) return InferenceBackend::Save(sequence);
+  return SaveState(*loaded_.context, static_cast<int32_t>(sequence.slot), static_cast<int32_t>(tokens->size()));
+}
+
+Result<SequenceId> LlamaCppEngine::Restore(std::span<const TokenId> tokens, uint64_t salt,
+                                           std::span<const std::byte> saved) {
+  if (!info_.saves_kv) return InferenceBackend::Restore(tokens, salt, saved);
+  auto opened = ledger_.Open({}, salt);
+  if (!opened) return Forward(opened);
+  Status loaded = LoadState(opened->sequence, tokens, saved);
+  if (loaded) return opened->sequence;
+  if (auto closed = ledger_.Close(opened->sequence); !closed) return Forward(closed);
+  return Forward(loaded);
+}
+
+// The whole state goes in, and what is behind the tokens is cut off.
+Status LlamaCppEngine::LoadState(SequenceId sequence, std::span<const TokenId> tokens,
+                                 std::span<const std::byte> saved) {
+  const auto held = StateTokens(saved);
+  if (!held) return tl::make_unexpected(held.error());
+  const auto wanted = static_cast<int32_t>(tokens.size());
+  if (*held < wanted || *held > info_.context) {
+    return Fail(ErrorCode::kDataLoss, "a saved sequence of {} tokens for one of {}", *held, wanted);
+  }
+  if (auto reserved = ledger_.Reserve(sequence, *held); !reserved) return reserved;
+  const auto id = static_cast<int32_t>(sequence.slot);
+  if (auto restored = RestoreState(*loaded_.context, id, saved); !restored) return restored;
+  if (*held > wanted && !memory_.Cut(id, wanted)) {
+    memory_.Cut(id, 0);
+    return Fail(ErrorCode::kUnsupported, "this model's memory cannot be cut from {} tokens to {}", *held, wanted);
+  }
+  ledger_.Commit(sequence, tokens);
+  return {};
 }
 
 Result<StepResult> LlamaCppEngine::ExecuteUnifiedBatch(const UnifiedBatch& batch) {
   const auto length = [&](SequenceId id, int32_t count) { return ledger_.WritableLength(id, count); };
   if (auto valid = CheckStep(batch, length, info_.vocab_size, info_.context); !valid) return Forward(valid);
-  auto logits = decoder_.Run(batch);
-  if (!logits) {
-    for (const BatchItem& item : batch.items) ledger_.Retract(item.sequence);
-    return Forward(logits);
+  if (!info_.causal) {
+    if (auto valid = CheckHiddenOnly(batch); !valid) return Forward(valid);
   }
-  for (const BatchItem& item : batch.items) ledger_.Commit(item.sequence, item.tokens);
+  auto outputs = decoder_.Run(batch);
+  if (!outputs || !info_.causal) {  // an encoder's texts leave nothing behind
+    for (const BatchItem& item : batch.items) ledger_.Retract(item.sequence);
+    if (!outputs) return Forward(outputs);
+  } else {
+    for (const BatchItem& item : batch.items) ledger_.Commit(item.sequence, item.tokens);
+  }
   const auto tokens_of = [&](SequenceId id) { return *ledger_.Tokens(id); };
-  return MakeOutputs(tokens_of, batch, *logits, info_.vocab_size, sampler_);
+  StepResult result = MakeOutputs(tokens_of, batch, outputs->logits, info_.vocab_size, sampler_);
+  FillHidden(batch, outputs->hidden, info_.hidden, &result);
+  return result;
 }
 
 Result<std::unique_ptr<InferenceBackend>> CreateLlamaEngine(const model::ModelSource& source,
@@ -69,7 +120,7 @@ Result<std::unique_ptr<InferenceBackend>> CreateLlamaEngine(const model::ModelSo
     return Fail(ErrorCode::kUnsupported,
                 "llama.cpp reads GGUF files, and {} is none: inferflux-convert makes one of it", source.path());
   }
-  auto loaded = LoadLlama(source.path(), options);
+  auto loaded = LoadLlama(source, options);
   if (!loaded) return Forward(loaded);
   return std::make_unique<LlamaCppEngine>(std::move(*loaded), options);
 }

@@ -24,9 +24,13 @@ class LlamaCppEngine final : public InferenceBackend {
   Status Close(SequenceId sequence) override { return ledger_.Close(sequence); }
   Result<int32_t> Length(SequenceId sequence) const override { return ledger_.WritableLength(sequence, 0); }
   KvUsage usage() const override { return ledger_.usage(); }
+  Result<std::vector<std::byte>> Save(SequenceId sequence) override;
+  Result<SequenceId> Restore(std::span<const TokenId> tokens, uint64_t salt, std::span<const std::byte> saved) override;
   Result<StepResult> ExecuteUnifiedBatch(const UnifiedBatch& batch) override;
 
  private:
+  Status LoadState(SequenceId sequence, std::span<const TokenId> tokens, std::span<const std::byte> saved);
+
   class Memory final : public SequenceMemory {
    public:
     explicit Memory(llama_context& context) : context_(context) {}

@@ -9,7 +9,10 @@
 #include <string_view>
 
 #include "engine/llama_cpp/llama_devices.h"
+#include "engine/llama_cpp/llama_versions.h"
 #include "engine/native/kv_budget.h"
+#include "model/families/read_pooling.h"
+#include "model/model_config.h"
 
 namespace inferflux::engine {
 namespace {
@@ -75,15 +78,47 @@ Result<LlamaModelPtr> LoadModelFile(const std::string& path, const LlamaOptions&
   const LlamaComplaints complaints;
   LlamaModelPtr model(llama_model_load_from_file(path.c_str(), params));
   if (!model) return Fail(ErrorCode::kUnsupported, "llama.cpp cannot load {}: {}", path, complaints.text());
-  if (!llama_model_has_decoder(model.get()) || llama_model_has_encoder(model.get())) {
-    return Fail(ErrorCode::kUnsupported, "{} is no decoder: the llama.cpp engine serves only those", path);
+  if (llama_model_has_encoder(model.get())) {
+    return Fail(ErrorCode::kUnsupported,
+                "{} encodes one text to decode another: the llama.cpp engine serves no such models", path);
+  }
+  if (llama_model_is_diffusion(model.get())) {
+    return Fail(ErrorCode::kUnsupported, "{} makes text by diffusion: the llama.cpp engine serves no such models",
+                path);
   }
   return model;
 }
 
+// Whether tokens see only what came before them.
+Result<bool> IsCausal(const model::ModelSource& source, const std::string& architecture) {
+  return source.metadata().GetOr<bool>(architecture + ".attention.causal", true);
+}
+
+llama_context_params ContextParams(const LoadedLlama& loaded, const LlamaOptions& options, ggml_type kv,
+                                   int64_t cells) {
+  llama_context_params params = llama_context_default_params();
+  params.n_ctx = static_cast<uint32_t>(cells);
+  // Each sequence may want an output of one call: the library aborts where a call is smaller than that.
+  params.n_batch = static_cast<uint32_t>(std::max(options.batch, loaded.ids));
+  params.n_ubatch = static_cast<uint32_t>(std::min(options.batch, options.micro_batch));
+  if (!loaded.causal) {  // texts go in whole
+    params.n_batch = params.n_ubatch = static_cast<uint32_t>(std::max(loaded.sequence_context, loaded.ids));
+  }
+  params.n_seq_max = static_cast<uint32_t>(loaded.ids);
+  params.n_threads = params.n_threads_batch = options.threads;
+  params.type_k = params.type_v = kv;
+  SetFlashAttention(params, options.flash_attention);
+  params.pooling_type = LLAMA_POOLING_TYPE_NONE;  // hidden states token by token: the scheduler pools them
+  params.kv_unified = true;                       // a prefix is shared between sequences: they must live in one stream
+  params.swa_full = true;                         // a cut or a copy may need keys that a sliding window has left behind
+  params.no_perf = true;
+  return params;
+}
+
 }  // namespace
 
-Result<LoadedLlama> LoadLlama(const std::string& path, const LlamaOptions& options) {
+Result<LoadedLlama> LoadLlama(const model::ModelSource& source, const LlamaOptions& options) {
+  const std::string& path = source.path();
   if (auto valid = CheckOptions(options); !valid) return Forward(valid);
   const auto* kv = std::ranges::find(kKvTypes, options.kv_dtype, &KvType::name);
   if (kv == kKvTypes.end()) {
@@ -96,9 +131,15 @@ Result<LoadedLlama> LoadLlama(const std::string& path, const LlamaOptions& optio
     return Fail(ErrorCode::kInvalidArgument, "a context of {} tokens: this model was trained for {}", options.context,
                 trained);
   }
+  model::ModelConfig config{.hidden = llama_model_n_embd(model->get())};
+  auto architecture = source.metadata().Get<std::string>("general.architecture");
+  if (!architecture) return Forward(architecture, path);
+  config.architecture = std::move(*architecture);
+  const auto causal = IsCausal(source, config.architecture);
+  if (!causal) return tl::make_unexpected(causal.error());
 
-  LoadedLlama out;
-  out.partial_copies = !llama_model_is_recurrent(model->get()) && !llama_model_is_hybrid(model->get());
+  LoadedLlama out{.causal = *causal};
+  out.partial_copies = !llama_model_is_recurrent(model->get()) && !IsHybrid(*model->get(), config.architecture);
   const auto library_ids = static_cast<int32_t>(std::min<size_t>(llama_max_parallel_sequences(), 1 << 16));
   out.ids = out.partial_copies ? library_ids : std::min(library_ids, kStates);
   out.sequence_context = options.context > 0 ? options.context : trained;
@@ -109,23 +150,22 @@ Result<LoadedLlama> LoadLlama(const std::string& path, const LlamaOptions& optio
   if (cells < 1) return Fail(ErrorCode::kResourceExhausted, "{} bytes for KV do not hold one token", budget);
   out.sequence_context = static_cast<int32_t>(std::min<int64_t>(out.sequence_context, cells));
 
-  llama_context_params params = llama_context_default_params();
-  params.n_ctx = static_cast<uint32_t>(cells);
-  params.n_batch = static_cast<uint32_t>(options.batch);
-  params.n_ubatch = static_cast<uint32_t>(std::min(options.batch, options.micro_batch));
-  params.n_seq_max = static_cast<uint32_t>(out.ids);
-  params.n_threads = params.n_threads_batch = options.threads;
-  params.type_k = params.type_v = kv->type;
-  params.flash_attn_type = options.flash_attention ? LLAMA_FLASH_ATTN_TYPE_AUTO : LLAMA_FLASH_ATTN_TYPE_DISABLED;
-  params.kv_unified = true;  // a prefix is shared between sequences: they must live in one stream
-  params.swa_full = true;    // a cut or a copy may need keys that a sliding window has left behind
-  params.no_perf = true;
   const LlamaComplaints complaints;
-  out.context.reset(llama_init_from_model(model->get(), params));
-  if (!out.context) {
-    return Fail(ErrorCode::kResourceExhausted, "llama.cpp cannot make a context of {} tokens for {}: {}", cells, path,
-                complaints.text());
+  // A model without a memory is an encoder, whatever its file says: only a context tells.
+  for (const bool again : {true, false}) {
+    if (!out.causal)
+      out.sequence_context = std::min(out.sequence_context, std::max(options.batch, options.micro_batch));
+    out.context.reset(llama_init_from_model(model->get(), ContextParams(out, options, kv->type, cells)));
+    if (!out.context) {
+      return Fail(ErrorCode::kResourceExhausted, "llama.cpp cannot make a context of {} tokens for {}: {}", cells, path,
+                  complaints.text());
+    }
+    if (!again || !out.causal || llama_get_memory(out.context.get()) != nullptr) break;
+    out.causal = false;
   }
+  config.causal = out.causal;
+  if (auto pooling = model::ReadPooling(source, &config); !pooling) return Forward(pooling);
+  out.pooling = std::move(config.pooling);
   out.model = std::move(*model);
   return out;
 }

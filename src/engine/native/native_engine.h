@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/without_exceptions.h"
+#include "engine/hidden_outputs.h"
 #include "engine/inference_backend.h"
 #include "engine/kv/kv_store.h"
 #include "engine/native/engine_options.h"
-#include "engine/native/hidden_outputs.h"
 #include "engine/native/kv_budget.h"
 #include "engine/native/kv_bytes.h"
 #include "engine/native/step_plan.h"
@@ -141,6 +141,7 @@ class NativeEngine final : public InferenceBackend {
              .kv_tokens = int64_t{budget.blocks} * options.block_size,
              .max_sequences = options.max_sequences,
              .batch_invariant = compute::BatchInvariant<B>,
+             .saves_kv = compute::AddressableKv<B, Kv> && runner_.config().causal,
              .causal = runner_.config().causal,
              .hidden = runner_.config().hidden,
              .pooling = runner_.config().pooling,

@@ -2,6 +2,7 @@
 // are broken in one way each.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 
@@ -39,6 +40,7 @@ class BrokenEngine : public engine::InferenceBackend {
     bool keeps_the_tail = false;  // forgets to truncate, and says that it has
     bool first_of_ties = false;   // samples the lowest id instead of the best
     bool mixes_rows = false;      // gives the first sequence's logits to all
+    bool damages_saved = false;   // restores other bytes than it saved
   };
 
   BrokenEngine(std::unique_ptr<engine::InferenceBackend> engine, const Faults& faults)
@@ -55,6 +57,15 @@ class BrokenEngine : public engine::InferenceBackend {
     return engine_->Truncate(id, length);
   }
   Status Close(engine::SequenceId id) override { return engine_->Close(id); }
+  Result<std::vector<std::byte>> Save(engine::SequenceId id) override {
+    auto saved = engine_->Save(id);
+    if (saved && faults_.damages_saved) std::ranges::reverse(std::span(*saved).last(saved->size() / 2));
+    return saved;
+  }
+  Result<engine::SequenceId> Restore(std::span<const TokenId> tokens, uint64_t salt,
+                                     std::span<const std::byte> saved) override {
+    return engine_->Restore(tokens, salt, saved);
+  }
   Result<int32_t> Length(engine::SequenceId id) const override { return engine_->Length(id); }
   engine::KvUsage usage() const override { return engine_->usage(); }
 
@@ -112,6 +123,7 @@ TEST_P(Breakage, IsSeen) {
 INSTANTIATE_TEST_SUITE_P(All, Breakage,
                          ::testing::Values(Fault{"Noise", {.noise = 0.2f}, "prefill"},
                                            Fault{"Tail", {.keeps_the_tail = true}, "truncate"},
+                                           Fault{"Saved", {.damages_saved = true}, "save and restore"},
                                            Fault{"Sampler", {.first_of_ties = true}, "samplers"},
                                            Fault{"Rows", {.mixes_rows = true}, "unified batch"}),
                          [](const auto& info) { return info.param.name; });

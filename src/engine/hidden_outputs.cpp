@@ -1,4 +1,4 @@
-#include "engine/native/hidden_outputs.h"
+#include "engine/hidden_outputs.h"
 
 namespace inferflux::engine {
 

@@ -1,0 +1,39 @@
+// Where the versions of the library that we are tested with differ: that of llama-cpp-python 0.3.16, the last that
+// builds for Vulkan on Debian 12, and that of 0.3.36. Each is asked what it has; a third file need not know.
+#pragma once
+
+#include <llama.h>
+
+#include <array>
+#include <string>
+
+namespace inferflux::engine {
+
+// Newer ones have three values, -1 for "where it can be" and 0 for "off"; older ones a switch, which is heeded where it
+// can be.
+template <class Params>
+void SetFlashAttention(Params& params, bool wanted) {
+  if constexpr (requires { params.flash_attn_type; }) {
+    params.flash_attn_type = static_cast<decltype(params.flash_attn_type)>(wanted ? -1 : 0);
+  } else {
+    params.flash_attn = wanted;
+  }
+}
+
+// Whether some layers keep a recurrent state and others keys and values. Older ones do not say: their metadata does.
+template <class Model>
+bool IsHybrid(const Model& model, const std::string& architecture) {
+  if constexpr (requires { llama_model_is_hybrid(&model); }) {
+    return llama_model_is_hybrid(&model);
+  } else {
+    std::array<char, 32> text{};
+    for (const char* key : {".ssm.conv_kernel", ".shortconv.l_cache"}) {
+      if (llama_model_meta_val_str(&model, (architecture + key).c_str(), text.data(), text.size()) > 0) {
+        return !llama_model_is_recurrent(&model);
+      }
+    }
+    return false;
+  }
+}
+
+}  // namespace inferflux::engine

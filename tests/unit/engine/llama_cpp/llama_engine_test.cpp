@@ -1,0 +1,167 @@
+// llama.cpp's hidden states against our own reference engine's, on the same small random files.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <random>
+
+#include "engine/llama_cpp/create_llama_engine.h"
+#include "engine/native/create_reference_engine.h"
+#include "model/edited_gguf.h"
+#include "model/families/family.h"
+
+namespace inferflux::engine {
+namespace {
+
+using EnginePtr = std::unique_ptr<InferenceBackend>;
+using Kind = OutputSpec::Kind;
+
+// The model's file with what the library wants of a vocabulary: its sizes.
+std::shared_ptr<const model::ModelSource> Source(const std::string& name, int32_t vocab) {
+  const auto path = model::testing::EditedModel(name, [&](formats::GgufWriter& writer) {
+    const std::map<std::string, std::string> architectures = {
+        {"nomic_bert", "nomic-bert"}, {"roberta", "bert"}, {"llama3", "llama"}};
+    const auto found = architectures.find(name);
+    writer.Set("tokenizer.ggml.model", "no_vocab");
+    writer.Set((found == architectures.end() ? name : found->second) + ".vocab_size", static_cast<uint32_t>(vocab));
+    writer.Set("tokenizer.ggml.token_type_count", name == "roberta" ? 1u : 2u);
+  });
+  auto source = model::ModelSource::Open(path);
+  if (!source) throw std::runtime_error(source.error().message);
+  return *source;
+}
+
+struct Pair {
+  EnginePtr llama;
+  EnginePtr reference;
+};
+Pair Engines(const std::string& name, int32_t vocab, const std::string& target) {
+  const auto source = Source(name, vocab);
+  auto llama =
+      CreateLlamaEngine(*source, {.target = target, .kv_bytes = 1 << 20, .kv_dtype = "fp32", .micro_batch = 16});
+  auto config = model::ReadModelConfig(*source);
+  if (!llama || !config) throw std::runtime_error(llama ? config.error().message : llama.error().message);
+  auto reference = CreateReferenceEngine(std::move(*config), source, {.kv_bytes = 1 << 20, .kv_dtype = "fp32"});
+  if (!reference) throw std::runtime_error(reference.error().message);
+  return {std::move(*llama), std::move(*reference)};
+}
+
+std::vector<TokenId> RandomTokens(size_t count, int32_t vocab, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<TokenId> tokens(count);
+  for (TokenId& token : tokens) token = static_cast<TokenId>(2 + random() % static_cast<uint32_t>(vocab - 2));
+  return tokens;
+}
+
+BatchItem Item(InferenceBackend& engine, const std::vector<TokenId>& tokens, Kind kind) {
+  const auto opened = engine.Open({}, 0);
+  if (!opened) throw std::runtime_error(opened.error().message);
+  EXPECT_TRUE(engine.Reserve(opened->sequence, static_cast<int32_t>(tokens.size())));
+  BatchItem item{.sequence = opened->sequence, .tokens = tokens};
+  for (int32_t i = 0; i < static_cast<int32_t>(tokens.size()); ++i)
+    item.outputs.push_back({.token_index = i, .kind = kind});
+  return item;
+}
+
+// All texts in one step, closed afterwards.
+StepResult Compute(InferenceBackend& engine, const std::vector<std::pair<std::vector<TokenId>, Kind>>& texts) {
+  UnifiedBatch batch;
+  for (const auto& [tokens, kind] : texts) batch.items.push_back(Item(engine, tokens, kind));
+  auto result = engine.ExecuteUnifiedBatch(batch);
+  EXPECT_TRUE(result) << result.error().message;
+  for (const BatchItem& item : batch.items) EXPECT_TRUE(engine.Close(item.sequence));
+  return result ? std::move(*result) : StepResult();
+}
+
+// Each name on each kind of device that the library has here.
+void ForEach(const std::vector<std::string>& names,
+             const std::function<void(const std::string&, const std::string&)>& test) {
+  for (const std::string& target : LlamaTargets()) {
+    for (const std::string& name : names) {
+      SCOPED_TRACE(name + " on " + target);
+      test(name, target);
+    }
+  }
+}
+
+double Cosine(std::span<const float> a, std::span<const float> b) {
+  double product = 0, aa = 0, bb = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    product += double{a[i]} * b[i];
+    aa += double{a[i]} * a[i];
+    bb += double{b[i]} * b[i];
+  }
+  return product / std::sqrt(aa * bb);
+}
+
+void ExpectSameStates(const StepResult& ours, const StepResult& theirs, int32_t width) {
+  ASSERT_EQ(ours.items.size(), theirs.items.size());
+  for (size_t i = 0; i < ours.items.size(); ++i) {
+    ASSERT_EQ(ours.items[i].size(), theirs.items[i].size());
+    for (size_t o = 0; o < ours.items[i].size(); ++o) {
+      const auto &a = theirs.items[i][o].hidden, &b = ours.items[i][o].hidden;
+      ASSERT_EQ(a.size(), b.size());
+      if (b.empty()) continue;
+      ASSERT_EQ(static_cast<int32_t>(b.size()), width);
+      EXPECT_GT(Cosine(a, b), 0.9999) << "text " << i << ", token " << o;
+      EXPECT_LT(model::testing::RelativeError(a, b), 1e-2) << "text " << i << ", token " << o;
+    }
+  }
+}
+
+TEST(LlamaEngine, EncodersGiveTheStatesThatOurOwnGive) {
+  constexpr int32_t kVocab = 64;
+  ForEach({"bert", "roberta", "nomic_bert"}, [&](const std::string& name, const std::string& target) {
+    const Pair engines = Engines(name, kVocab, target);
+    const EngineInfo& info = engines.llama->info();
+    EXPECT_FALSE(info.causal);
+    EXPECT_FALSE(info.saves_kv);
+    EXPECT_EQ(info.hidden, engines.reference->info().hidden);
+    EXPECT_EQ(info.pooling.type, engines.reference->info().pooling.type);
+    std::vector<std::pair<std::vector<TokenId>, Kind>> texts;
+    for (const size_t length : {1, 7, 40, 46, 3}) {  // more than one call takes
+      texts.emplace_back(RandomTokens(length, kVocab, static_cast<uint32_t>(length)), Kind::kHidden);
+    }
+    ExpectSameStates(Compute(*engines.reference, texts), Compute(*engines.llama, texts), info.hidden);
+    EXPECT_EQ(engines.llama->usage().blocks_used, 0);
+    // Nothing of a text stays: the next one of the same sequence begins at 0.
+    const BatchItem again = Item(*engines.llama, texts[1].first, Kind::kHidden);
+    ASSERT_TRUE(engines.llama->ExecuteUnifiedBatch({{again}}));
+    EXPECT_EQ(engines.llama->Length(again.sequence), 0);
+    EXPECT_TRUE(engines.llama->ExecuteUnifiedBatch({{again}}));
+    EXPECT_FALSE(engines.llama->ExecuteUnifiedBatch({{Item(*engines.llama, texts[1].first, Kind::kLogits)}}))
+        << "an encoder has no logits";
+  });
+}
+
+TEST(LlamaEngine, DecodersGiveTheStatesThatOurOwnGiveBesideOthersLogits) {
+  constexpr int32_t kVocab = 96;
+  ForEach({"llama3", "qwen3", "gemma3"}, [&](const std::string& name, const std::string& target) {
+    const Pair engines = Engines(name, kVocab, target);
+    const std::vector<std::pair<std::vector<TokenId>, Kind>> texts = {{RandomTokens(30, kVocab, 1), Kind::kHidden},
+                                                                      {RandomTokens(9, kVocab, 2), Kind::kLogits},
+                                                                      {RandomTokens(1, kVocab, 3), Kind::kHidden}};
+    const StepResult ours = Compute(*engines.reference, texts), theirs = Compute(*engines.llama, texts);
+    ExpectSameStates(ours, theirs, engines.reference->info().hidden);
+    for (size_t o = 0; o < 9; ++o) {
+      EXPECT_LT(model::testing::RelativeError(theirs.items[1][o].logits, ours.items[1][o].logits), 1e-2) << o;
+    }
+    // A step without hidden states afterwards is as it was.
+    const StepResult alone = Compute(*engines.llama, {texts[1]});
+    for (size_t o = 0; o < 9; ++o) {
+      EXPECT_LT(model::testing::RelativeError(alone.items[0][o].logits, ours.items[1][o].logits), 1e-2) << o;
+    }
+  });
+}
+
+TEST(LlamaEngine, ABatchOfOneTokenIsEnough) {
+  const auto source = Source("llama3", 96);
+  const auto engine = CreateLlamaEngine(*source, {.kv_bytes = 1 << 20, .batch = 1, .micro_batch = 1});
+  ASSERT_TRUE(engine) << engine.error().message;
+  const auto tokens = RandomTokens(20, 96, 4);
+  EXPECT_EQ(Compute(**engine, {{tokens, Kind::kLogits}}).items[0].size(), tokens.size());
+}
+
+}  // namespace
+}  // namespace inferflux::engine
