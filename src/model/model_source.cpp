@@ -117,6 +117,15 @@ int64_t ModelSource::parameters() const {
   return total;
 }
 
+int64_t ModelSource::weight_bytes() const {
+  int64_t total = 0;
+  for (const auto& [name, tensor] : tensors_) {
+    const auto row = formats::RowBytes(tensor.matrix.type, static_cast<uint64_t>(tensor.matrix.cols));
+    total += row ? static_cast<int64_t>(*row) * tensor.matrix.rows : 0;
+  }
+  return total;
+}
+
 std::string ModelSource::commonest_type() const {
   std::map<formats::TensorType, int64_t> weights;
   for (const auto& [name, tensor] : tensors_) {

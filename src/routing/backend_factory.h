@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/device.h"
 #include "engine/inference_backend.h"
 #include "model/model_source.h"
 #include "routing/llama_config.h"
@@ -41,6 +42,7 @@ struct EngineEntry {
   EngineMaker make;  // empty: known, but not in this build
   std::string why_absent;
   bool automatic = true;  // whether `auto` may lead to it
+  std::function<std::vector<engine::Device>()> devices = {};  // what it computes on; asks the device, so only when wanted
 };
 
 // One thing to try, or a reason why it is not tried.

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "engine/llama_cpp/create_llama_engine.h"
+#include "routing/backend_table.h"
 #include "routing/llama_targets.h"
 
 namespace inferflux::routing {
@@ -50,8 +51,10 @@ std::vector<EngineEntry> LlamaEngines(const ThreadPool& pool) {
     EngineEntry entry{.target = target, .provider = Provider::kLlamaCpp};
     if (std::ranges::find(here, name) != here.end()) {
       entry.make = MakeLlama(target, pool.workers());
+      entry.devices = [name] { return engine::LlamaDeviceList(name); };
     } else {
-      entry.why_absent = fmt::format("the libllama of this build finds no {} device, or was built without it", name);
+      entry.why_absent = fmt::format("the libllama of this build finds no {} device; it needs {}", name,
+                                     FindBackendRow(target, Provider::kLlamaCpp)->switched_on_by);
     }
     out.push_back(std::move(entry));
   }

@@ -1,6 +1,7 @@
 #include "routing/mlx_engines.h"
 
 #include "engine/native/create_mlx_engine.h"
+#include "engine/native/kv_budget.h"
 #include "routing/native_maker.h"
 
 namespace inferflux::routing {
@@ -10,11 +11,16 @@ std::vector<EngineEntry> MlxEngines() {
   const EngineMaker make = Native([](auto config, auto source, const auto& options) {
     return engine::CreateMlxEngine(std::move(config), std::move(source), options);
   });
+  const auto devices = [] {
+    return std::vector<engine::Device>{{"MLX on the " + engine::MlxDevice(), engine::AvailableMemory()}};
+  };
   // On a CPU our own backend is the faster one: MLX is then for those who ask for it.
-  EngineEntry mlx{.target = Target::kMlx, .provider = Provider::kNative, .make = make, .automatic = gpu};
+  EngineEntry mlx{
+      .target = Target::kMlx, .provider = Provider::kNative, .make = make, .automatic = gpu, .devices = devices};
   EngineEntry mps{.target = Target::kMps, .provider = Provider::kNative, .automatic = false};
   if (gpu) {
     mps.make = make;
+    mps.devices = devices;
   } else {
     mps.why_absent = "MLX finds no Metal device here; the backend mlx runs it on the CPU";
   }

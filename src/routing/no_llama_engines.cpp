@@ -1,3 +1,4 @@
+#include "routing/backend_table.h"
 #include "routing/llama_engines.h"
 #include "routing/llama_targets.h"
 
@@ -9,7 +10,8 @@ std::vector<EngineEntry> LlamaEngines(const ThreadPool&) {
     out.push_back({.target = target,
                    .provider = Provider::kLlamaCpp,
                    .make = {},
-                   .why_absent = "this build has no llama.cpp (scripts/install-llama-cpp, then build again)"});
+                   .why_absent = fmt::format("this build has no llama.cpp; it needs {}",
+                                             FindBackendRow(target, Provider::kLlamaCpp)->switched_on_by)});
   }
   return out;
 }

@@ -1,3 +1,4 @@
+#include "routing/backend_table.h"
 #include "routing/mlx_engines.h"
 
 namespace inferflux::routing {
@@ -8,7 +9,8 @@ std::vector<EngineEntry> MlxEngines() {
     out.push_back({.target = target,
                    .provider = Provider::kNative,
                    .make = {},
-                   .why_absent = "this build has no MLX (scripts/install-mlx, then configure and build again)"});
+                   .why_absent = fmt::format("this build has no MLX; it needs {}",
+                                             FindBackendRow(target, Provider::kNative)->switched_on_by)});
   }
   return out;
 }

@@ -28,11 +28,13 @@ using Run = std::function<int(const CommandContext&)>;
 
 // Each adds its subcommand to `app` and returns what runs it; the flags are kept by what is returned.
 Run AddAdmin(CLI::App& app);
+Run AddBackends(CLI::App& app);
 Run AddBench(CLI::App& app);
 Run AddChat(CLI::App& app);
 Run AddComplete(CLI::App& app);
 Run AddModels(CLI::App& app);
 Run AddParity(CLI::App& app);
+Run AddQuickstart(CLI::App& app);
 Run AddStatus(CLI::App& app);
 Run AddTokenize(CLI::App& app);
 Run AddTemplate(CLI::App& app);

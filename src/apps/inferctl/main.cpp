@@ -27,6 +27,7 @@ namespace {
 
 constexpr char kFooter[] =
     "Examples:\n"
+    "  inferctl quickstart                         a server.yaml for this machine\n"
     "  inferctl chat                               a conversation; starts a server if there is none\n"
     "  inferctl chat -m 'What is 2+2?'             one question\n"
     "  inferctl complete 'Once upon a time' --max-tokens 20\n"
@@ -47,11 +48,17 @@ int Main(int argc, const char* const* argv) {
   bool print_config = false;
   app.add_flag("--print-config", print_config, "print every setting, its value and where it came from, and end");
   config::AddFlags(app, config::kClient, flags);
-  std::map<std::string, Run> commands = {{"admin", AddAdmin(app)},       {"bench", AddBench(app)},
-                                         {"chat", AddChat(app)},         {"complete", AddComplete(app)},
-                                         {"models", AddModels(app)},     {"status", AddStatus(app)},
-                                         {"tokenize", AddTokenize(app)}, {"template", AddTemplate(app)},
-                                         {"parity", AddParity(app)}};
+  std::map<std::string, Run> commands = {{"admin", AddAdmin(app)},
+                                         {"backends", AddBackends(app)},
+                                         {"bench", AddBench(app)},
+                                         {"chat", AddChat(app)},
+                                         {"complete", AddComplete(app)},
+                                         {"models", AddModels(app)},
+                                         {"parity", AddParity(app)},
+                                         {"quickstart", AddQuickstart(app)},
+                                         {"status", AddStatus(app)},
+                                         {"template", AddTemplate(app)},
+                                         {"tokenize", AddTokenize(app)}};
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version

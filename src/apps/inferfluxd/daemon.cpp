@@ -221,12 +221,4 @@ int RunDaemon(const DaemonOptions& options) {
   return 0;
 }
 
-void PrintBackends() {
-  ThreadPool pool(1);
-  for (const routing::EngineEntry& engine : routing::BuiltInEngines(pool)) {
-    fmt::print("{:10} {:10} {}\n", routing::Traits(engine.target).name, routing::ProviderName(engine.provider),
-               engine.make ? "yes" : "no: " + engine.why_absent);
-  }
-}
-
 }  // namespace inferflux::apps

@@ -8,7 +8,4 @@ namespace inferflux::apps {
 // Returns the exit code: 0 after a clean stop, 1 where it could not listen or no model could be loaded.
 int RunDaemon(const DaemonOptions& options);
 
-// --backends: what is in this build, and why what is not is not.
-void PrintBackends();
-
 }  // namespace inferflux::apps

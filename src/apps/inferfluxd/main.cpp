@@ -1,8 +1,12 @@
 // inferfluxd: the server.
 #include <fmt/format.h>
 
+#include "apps/console/backend_list.h"
 #include "apps/inferfluxd/daemon.h"
 #include "apps/inferfluxd/options.h"
+#include "base/thread_pool.h"
+#include "base/usable_cores.h"
+#include "routing/built_in_engines.h"
 
 int main(int argc, char** argv) {
   using namespace inferflux;
@@ -13,7 +17,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (parsed.options->print_backends) {
-    apps::PrintBackends();
+    ThreadPool pool(UsableCores());
+    fmt::print("{}", apps::BackendsAsText(routing::BuiltInEngines(pool)));
     return 0;
   }
   return apps::RunDaemon(*parsed.options);

@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "engine/device.h"
 #include "engine/inference_backend.h"
 #include "engine/llama_cpp/llama_options.h"
 #include "model/model_source.h"
@@ -14,9 +16,11 @@ namespace inferflux::engine {
 
 // The kinds of devices that the library can compute on, as LlamaOptions::target names them, from its own list.
 std::vector<std::string> LlamaTargets();
+// The devices of one of them.
+std::vector<Device> LlamaDeviceList(std::string_view target);
 
-// The library reads the source's file by itself. kUnsupported where that is no GGUF file or holds no decoder;
-// kInvalidArgument names the option that cannot be; else the library's own last complaint.
+// The library reads the source's file by itself. kUnsupported where that is no GGUF file, or a model of a kind that is not
+// served; kInvalidArgument names the option that cannot be; else the library's own last complaint.
 Result<std::unique_ptr<InferenceBackend>> CreateLlamaEngine(const model::ModelSource& source,
                                                             const LlamaOptions& options);
 

@@ -37,6 +37,19 @@ std::vector<std::string> LlamaTargets() {
   return out;
 }
 
+std::vector<Device> LlamaDeviceList(std::string_view target) {
+  StartLlama();
+  std::vector<Device> out;
+  for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
+    ggml_backend_dev_t device = ggml_backend_dev_get(i);
+    if (TargetOf(device) != target) continue;
+    size_t free = 0, total = 0;
+    ggml_backend_dev_memory(device, &free, &total);
+    out.push_back({ggml_backend_dev_description(device), static_cast<int64_t>(free)});
+  }
+  return out;
+}
+
 std::vector<ggml_backend_dev_t> LlamaDevices(std::string_view target) {
   StartLlama();
   std::vector<ggml_backend_dev_t> out;

@@ -1,0 +1,91 @@
+#include "apps/console/backend_list.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <vector>
+
+#include "routing/backend_table.h"
+
+namespace inferflux::apps {
+namespace json = boost::json;
+namespace {
+
+using routing::BackendRow;
+using routing::EngineEntry;
+
+json::array Words(const std::vector<std::string_view>& words) { return json::array(words.begin(), words.end()); }
+
+json::array Devices(const EngineEntry& engine) {
+  json::array out;
+  for (const engine::Device& device : engine.devices()) {
+    out.push_back(json::object{{"name", device.name}, {"free_bytes", device.free_bytes}});
+  }
+  return out;
+}
+
+std::string DeviceNames(const EngineEntry& engine) {
+  std::vector<std::string> names;
+  for (const engine::Device& device : engine.devices()) names.push_back(device.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+const EngineEntry* FindEngine(std::span<const EngineEntry> engines, const BackendRow& row) {
+  for (const EngineEntry& engine : engines) {
+    if (engine.target == row.target && engine.provider == row.provider) return &engine;
+  }
+  return nullptr;
+}
+
+std::string ReasonOf(const EngineEntry* engine, const BackendRow& row) {
+  return engine != nullptr ? engine->why_absent : std::string(row.switched_on_by);
+}
+
+}  // namespace
+
+std::string BackendsAsText(std::span<const EngineEntry> engines) {
+  std::string out;
+  for (const BackendRow& row : routing::BackendTable()) {
+    const EngineEntry* engine = FindEngine(engines, row);
+    const bool here = engine != nullptr && engine->make;
+    out += fmt::format("{:10} {:10} {}\n", routing::Traits(row.target).name, routing::ProviderName(row.provider),
+                       here ? "yes  " + DeviceNames(*engine) : "no   " + ReasonOf(engine, row));
+  }
+  return out;
+}
+
+std::string BackendsAsJson(std::span<const EngineEntry> engines) {
+  json::array rows;
+  for (const BackendRow& row : routing::BackendTable()) {
+    const EngineEntry* engine = FindEngine(engines, row);
+    const bool here = engine != nullptr && engine->make;
+    rows.push_back(json::object{{"target", routing::Traits(row.target).name},
+                                {"provider", routing::ProviderName(row.provider)},
+                                {"available", here},
+                                {"reason", here ? "" : ReasonOf(engine, row)},
+                                {"devices", here ? Devices(*engine) : json::array()},
+                                {"formats", Words(FormatWords(row))},
+                                {"kv_dtypes", Words(row.kv_dtypes)},
+                                {"capabilities", Words(CapabilityWords(row))},
+                                {"tested", row.tested},
+                                {"switched_on_by", row.switched_on_by}});
+  }
+  return json::serialize(json::object{{"backends", std::move(rows)}}) + "\n";
+}
+
+std::string BackendsAsMarkdown() {
+  std::string out =
+      "| target | provider | formats | KV types | can | tested on | switched on by |\n|---|---|---|---|---|---|---|\n";
+  for (const BackendRow& row : routing::BackendTable()) {
+    out += fmt::format("| `{}` | `{}` | {} | {} | {} | {} | {} |\n", routing::Traits(row.target).name,
+                       routing::ProviderName(row.provider), fmt::join(FormatWords(row), ", "),
+                       fmt::join(row.kv_dtypes, " "), fmt::join(CapabilityWords(row), ", "), row.tested,
+                       row.switched_on_by);
+  }
+  return out;
+}
+
+}  // namespace inferflux::apps

@@ -1,0 +1,43 @@
+// inferctl backends: every engine there is, and what this build has of them.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "apps/console/backend_list.h"
+#include "apps/inferctl/command.h"
+#include "base/thread_pool.h"
+#include "base/usable_cores.h"
+#include "routing/built_in_engines.h"
+
+namespace inferflux::apps {
+namespace {
+
+struct Form {
+  bool json = false;
+  bool markdown = false;
+};
+
+int RunBackends(const Form& form) {
+  if (form.markdown) {
+    fmt::print("{}", BackendsAsMarkdown());
+    return kOk;
+  }
+  ThreadPool pool(UsableCores());
+  const auto engines = routing::BuiltInEngines(pool);
+  fmt::print("{}", form.json ? BackendsAsJson(engines) : BackendsAsText(engines));
+  return kOk;
+}
+
+}  // namespace
+
+Run AddBackends(CLI::App& app) {
+  auto form = std::make_shared<Form>();
+  CLI::App* backends =
+      app.add_subcommand("backends", "list what can run models, on what here, or why not; needs no server");
+  CLI::Option* json = backends->add_flag("--json", form->json, "the same, and what each can do, as JSON");
+  backends->add_flag("--markdown", form->markdown, "what each can do in any build, as a table")->excludes(json);
+  return [form](const CommandContext&) { return RunBackends(*form); };
+}
+
+}  // namespace inferflux::apps

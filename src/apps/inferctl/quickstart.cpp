@@ -1,0 +1,95 @@
+// inferctl quickstart: settings for this machine, and what to type next.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "apps/console/embedded_model.h"
+#include "apps/console/output_file.h"
+#include "apps/inferctl/command.h"
+#include "apps/inferctl/quickstart/plan.h"
+#include "apps/inferctl/quickstart/server_yaml.h"
+#include "base/thread_pool.h"
+#include "base/usable_cores.h"
+#include "routing/built_in_engines.h"
+
+namespace inferflux::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string backend = "auto";
+  std::string model;
+  std::string output = "server.yaml";
+  bool force = false;
+};
+
+Status WriteFile(const std::string& path, const std::string& text) {
+  auto file = OutputFile::Create(path);
+  if (!file) return Forward(file);
+  file->stream() << text;
+  return file->Commit();
+}
+
+// Programs as they can be typed here: with the folder that this one was started from.
+std::string Beside(const std::string& program) {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return program;
+  const fs::path near = fs::proximate(self.parent_path(), error) / program;
+  return error || *near.begin() == ".." ? (self.parent_path() / program).string() : near.string();
+}
+
+int RunQuickstart(const Arguments& arguments) {
+  std::error_code error;
+  if (!arguments.force && fs::exists(arguments.output, error)) {
+    return Complain(
+        fmt::format("{} is there already: --force replaces it, --output names another file", arguments.output));
+  }
+  std::string path = arguments.model;
+  if (path.empty()) {
+    auto shipped = FindEmbeddedModel();
+    if (!shipped) return Complain(shipped.error());
+    path = std::move(*shipped);
+  }
+  const auto model = ReadQuickstartModel(path);
+  if (!model) return Complain(model.error());
+  ThreadPool pool(UsableCores());
+  const auto plan = MakePlan(arguments.backend, routing::BuiltInEngines(pool), *model);
+  if (!plan)
+    return Complain(plan.error().message, plan.error().code == ErrorCode::kInvalidArgument ? kUsageError : kFailed);
+  const std::string serves =
+      arguments.model.empty() ? "" : fs::absolute(arguments.model, error).lexically_normal().string();
+  if (Status written = WriteFile(arguments.output, ServerYaml(*plan, serves)); !written)
+    return Complain(written.error());
+  fmt::print(
+      "{} is written, for {} ({}). Next:\n"
+      "  {} --config {}\n"
+      "  {} status --ready\n"
+      "  {} chat -m 'What is the capital of France?'\n",
+      arguments.output, routing::Traits(plan->target).name, routing::ProviderName(plan->provider), Beside("inferfluxd"),
+      arguments.output, Beside("inferctl"), Beside("inferctl"));
+  return kOk;
+}
+
+}  // namespace
+
+Run AddQuickstart(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* quickstart = app.add_subcommand("quickstart", "write a server.yaml for this machine; needs no server");
+  quickstart->add_option(
+      "--backend", arguments->backend,
+      "what to run on: auto, or a word of 'inferctl backends', such as cpu, mlx or llama_cpp_vulkan");
+  quickstart->add_option(
+      "--model", arguments->model,
+      "GGUF file or Hugging Face directory to serve; the model that comes with InferFlux unless named");
+  quickstart->add_option("--output", arguments->output, "file to write (server.yaml)");
+  quickstart->add_flag("--force", arguments->force, "replace the file where it is there already");
+  return [arguments](const CommandContext&) { return RunQuickstart(*arguments); };
+}
+
+}  // namespace inferflux::apps

@@ -1,0 +1,119 @@
+#include "apps/inferctl/quickstart/plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "model/families/family.h"
+#include "model/model_source.h"
+#include "routing/backend_table.h"
+#include "routing/load_model.h"
+
+namespace inferflux::apps {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr int64_t kLeastKv = 64 * kMiB;
+constexpr int32_t kWorthwhileSequences = 8;  // of full length: below that, smaller keys and values pay
+constexpr int64_t kMostContext = 8192;       // of those
+
+// Weights beside their packed form, activations, the program.
+int64_t MemoryFor(int64_t weight_bytes) { return weight_bytes + weight_bytes / 8 + 128 * kMiB; }
+
+double GiB(int64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(1024 * kMiB); }
+
+std::string WhyNotOn(const routing::Candidate& candidate, const QuickstartModel& model) {
+  if (candidate.engine == nullptr) return candidate.reason;
+  const routing::BackendRow* row = routing::FindBackendRow(candidate.target, candidate.provider);
+  if (model.format == "huggingface" && row != nullptr && !row->facts.huggingface) {
+    return "it reads GGUF files, and this is a directory: inferflux-convert makes one of it";
+  }
+  return candidate.provider == routing::Provider::kNative ? model.native_error : "";
+}
+
+// "cpu, llama_cpp_cpu, mlx".
+std::string WordsHere(std::span<const routing::EngineEntry> engines) {
+  std::vector<std::string> words;
+  for (const routing::EngineEntry& engine : engines) {
+    if (!engine.make || engine.target == routing::Target::kReference) continue;
+    const std::string name(routing::Traits(engine.target).name);
+    words.push_back(engine.provider == routing::Provider::kNative ? name : "llama_cpp_" + name);
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+// A GPU that llama.cpp drives takes as many layers as fit.
+int32_t GpuLayers(const QuickstartModel& model, int64_t free_bytes) {
+  const int64_t room = free_bytes - free_bytes / 5;  // KV and work buffers
+  if (free_bytes == 0 || model.layers == 0 || MemoryFor(model.weight_bytes) <= room) return -1;
+  return static_cast<int32_t>(std::max<int64_t>(0, room / std::max<int64_t>(1, model.weight_bytes / model.layers)));
+}
+
+std::string KvType(const routing::BackendRow& row, const QuickstartModel& model, int64_t budget) {
+  const bool int8 = std::ranges::find(row.kv_dtypes, "int8") != row.kv_dtypes.end();
+  const int64_t wanted = std::min<int64_t>(model.context, kMostContext) * kWorthwhileSequences;
+  return int8 && model.kv_token_values * 2 * wanted > budget ? "int8" : "fp16";
+}
+
+}  // namespace
+
+Result<QuickstartModel> ReadQuickstartModel(const std::string& path) {
+  const auto source = model::ModelSource::Open(path);
+  if (!source) return tl::make_unexpected(source.error());
+  QuickstartModel out{.path = path, .format = (*source)->format(), .weight_bytes = (*source)->weight_bytes()};
+  const auto config = model::ReadModelConfig(**source);
+  if (!config) {
+    out.native_error = config.error().message;
+    return out;
+  }
+  out.layers = config->layers;
+  out.context = config->context;
+  if (config->causal) out.kv_token_values = int64_t{2} * config->layers * config->kv_heads * config->head_dim;
+  return out;
+}
+
+Result<QuickstartPlan> MakePlan(const std::string& word, std::span<const routing::EngineEntry> engines,
+                                const QuickstartModel& model) {
+  auto backend = routing::NormalizeHint(word);
+  if (!backend) return Forward(backend);
+  const routing::BackendFactory factory({engines.begin(), engines.end()}, {});
+  const auto candidates = factory.Candidates(std::vector{*backend});
+  if (!candidates) return tl::make_unexpected(candidates.error());
+
+  std::vector<routing::BackendAttempt> refused;
+  for (const routing::Candidate& candidate : *candidates) {
+    const std::string reason = WhyNotOn(candidate, model);
+    if (!reason.empty()) {
+      refused.push_back({.backend = std::string(routing::Traits(candidate.target).name),
+                         .provider = std::string(routing::ProviderName(candidate.provider)),
+                         .reason = reason});
+      continue;
+    }
+    QuickstartPlan plan{.backend = *backend, .target = candidate.target, .provider = candidate.provider};
+    const auto devices = candidate.engine->devices();
+    if (!devices.empty()) plan.device = devices.front();
+    const int64_t free = plan.device.free_bytes;
+    const bool split =
+        candidate.provider == routing::Provider::kLlamaCpp && routing::Traits(candidate.target).gpu_accelerated;
+    if (split) {
+      plan.gpu_layers = GpuLayers(model, free);
+      return plan;
+    }
+    if (free == 0) return plan;
+    const int64_t left = free - MemoryFor(model.weight_bytes);
+    if (left < kLeastKv) {
+      return Fail(ErrorCode::kResourceExhausted,
+                  "{} needs about {:.1f} GiB, and {:.1f} GiB are free on {}: free some, or take a smaller model or "
+                  "quantisation (inferflux-quantize makes one)",
+                  model.path, GiB(MemoryFor(model.weight_bytes) + kLeastKv), GiB(free), plan.device.name);
+    }
+    plan.kv_budget = left / 2 / kMiB * kMiB;
+    plan.kv_dtype = KvType(*routing::FindBackendRow(candidate.target, candidate.provider), model, plan.kv_budget);
+    return plan;
+  }
+  return Fail(ErrorCode::kUnsupported, "--backend {} cannot serve {} here: {}; what this build has here: {}", word,
+              model.path, routing::JoinReasons(refused), WordsHere(engines));
+}
+
+}  // namespace inferflux::apps
