@@ -33,6 +33,7 @@ struct EngineInfo {
   // Truncate works at any length. Where not, it refuses most of them, and what was taken for granted is computed again: nothing
   // is guessed ahead.
   bool truncates = true;
+  bool token_masks = false;  // kSample outputs keep to OutputSpec::mask
   // false: an encoder. It keeps no KV and generates nothing: a sequence's length stays 0, and what is fed to it is fed as a
   // whole, in one step.
   bool causal = true;

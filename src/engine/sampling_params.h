@@ -10,7 +10,7 @@
 namespace inferflux::engine {
 
 // The defaults are the OpenAI API's: nothing is applied that was not asked for. The order of application is
-// logit_bias, repetition_penalty, presence and frequency penalties, dry, top_n_sigma, temperature, then either mirostat
+// logit_bias, repetition_penalty, presence and frequency penalties, bans and the mask, dry, top_n_sigma, temperature, then either mirostat
 // or top_k, typical_p, top_p, min_p, xtc, and the draw. Each filter sees what the ones before it left, renormalised.
 // At temperature 0 what comes behind dry changes nothing.
 struct SamplingParams {

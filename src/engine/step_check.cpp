@@ -22,6 +22,10 @@ Status CheckOutput(const OutputSpec& output, const BatchItem& item, int32_t voca
   }
   if (auto target = CheckIds(std::span(&output.target, 1), "target token", vocab_size); !target) return target;
   if (auto banned = CheckIds(output.banned, "banned token", vocab_size); !banned) return banned;
+  if (output.mask && output.mask->size() > vocab_size) {
+    return Fail(ErrorCode::kInvalidArgument, "a mask of {} tokens: the vocabulary has {}", output.mask->size(),
+                vocab_size);
+  }
   if (auto breakers = CheckIds(output.sampling.dry_breakers, "dry breaker", vocab_size); !breakers) return breakers;
   for (const auto& [id, bias] : output.sampling.logit_bias) {
     if (auto biased = CheckIds(std::span(&id, 1), "logit_bias of token", vocab_size); !biased) return biased;

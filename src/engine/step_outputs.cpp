@@ -36,6 +36,7 @@ StepResult MakeOutputs(SequenceTokens tokens_of, const UnifiedBatch& batch, std:
                           .draw = output.draw,
                           .mirostat_mu = output.mirostat_mu ? output.mirostat_mu : mirostat_mu,
                           .banned = output.banned,
+                           .mask = output.mask.get(),
                           .top_logprobs = output.top_logprobs}));
       mirostat_mu = result.items[i].back().mirostat_mu;
     }

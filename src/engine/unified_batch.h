@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/token_id.h"
+#include "base/token_mask.h"
 #include "engine/sampling_params.h"
 #include "engine/sequence.h"
 
@@ -25,6 +27,7 @@ struct OutputSpec {
   // a sequence has none.
   std::optional<float> mirostat_mu;
   std::vector<TokenId> banned;       // kSample: never chosen (end tokens under ignore_eos)
+  std::shared_ptr<const TokenMask> mask;  // kSample: only these are chosen (what a grammar allows); null: any
   TokenId target = 0;                   // kLogprobs: the token whose log probability is wanted
   std::optional<int32_t> top_logprobs;  // kLogprobs: of this many more; kSample: also report log probabilities, of the chosen token and of this many
 };
@@ -45,7 +48,7 @@ struct LogprobEntry {
   float logprob = 0.0f;  // natural log, of the model's own distribution: before bias, penalties, temperature, filters
 };
 
-inline constexpr TokenId kNoToken = -1;  // the logits left nothing to choose: all NaN, -infinity or banned
+inline constexpr TokenId kNoToken = -1;  // the logits left nothing to choose: all NaN, -infinity, banned or masked
 
 struct OutputResult {
   TokenId token = kNoToken;       // kSample

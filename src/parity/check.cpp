@@ -26,6 +26,7 @@ std::span<const GenerationCheck> GenerationChecks() {
       GenerationCheck{"stop strings", CheckStops},
       GenerationCheck{"length limit", CheckLength},
       GenerationCheck{"cancellation", CheckCancellation},
+      GenerationCheck{"grammars", CheckGrammars},
   };
   return kChecks;
 }

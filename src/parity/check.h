@@ -2,6 +2,7 @@
 // reference engine on the same file. A backend passes by existing: nothing here knows one by name.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,7 +36,7 @@ std::span<const EngineCheck> EngineChecks();
 // Checks of generations through the step loop.
 struct Generations {
   scheduler::Scheduler& scheduler;
-  const text::Tokenizer& tokenizer;
+  std::shared_ptr<const text::Tokenizer> tokenizer;
   const Oracle& oracle;
   const Bounds& bounds;
 };

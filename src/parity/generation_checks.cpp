@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "parity/compare.h"
+#include "text/grammar/grammar_compiler.h"
+#include "text/grammar/pushdown.h"
 
 namespace inferflux::parity {
 namespace {
@@ -90,6 +92,13 @@ Result<Received> Generate(const Generations& subject, GenerationRequest request)
   auto reader = Start(subject, std::move(request));
   if (!reader) return Forward(reader);
   return ReadAll(**reader);
+}
+
+bool Matches(const text::TokenGrammar& grammar, std::string_view text) {
+  text::Pushdown run(grammar.grammar());
+  text::ConfigId at = run.Start();
+  for (const char c : text) at = run.Next(at, static_cast<uint8_t>(c));
+  return run.CanEnd(at);
 }
 
 }  // namespace
@@ -182,6 +191,39 @@ Finding CheckCancellation(const Generations& subject) {
     return Fail(ErrorCode::kInternal, "{} sequences run on after all have ended", stats.running);
   }
   return fmt::format("after {} tokens", received.finish.usage.completion_tokens);
+}
+
+// Sampled hot and greedily, under grammars of each kind: the text matches, and ends where it is whole.
+Finding CheckGrammars(const Generations& subject) {
+  using Kind = text::GrammarSpec::Kind;
+  const text::GrammarSpec specs[] = {
+      {.kind = Kind::kJsonSchema,
+       .source = R"({"type":"object","properties":{"name":{"type":"string","maxLength":12},"age":{"type":"integer",
+                     "minimum":0,"maximum":150}},"required":["name","age"]})"},
+      {.kind = Kind::kRegex, .source = "[a-z]{2,8}( [a-z]{2,8}){1,3}\\."},
+      {.kind = Kind::kChoice, .choices = {"yes", "no", "perhaps"}},
+      {.kind = Kind::kGbnf, .source = "root ::= n ([+*] n){1,3}\nn ::= [1-9] [0-9]{0,3}"},
+  };
+  text::GrammarCompiler compiler(subject.tokenizer);
+  int texts = 0;
+  for (const auto& spec : specs) {
+    const auto grammar = compiler.Compile(spec);
+    if (!grammar) return tl::make_unexpected(grammar.error());
+    for (const float temperature : {0.0f, 1.0f, 2.0f}) {
+      const GenerationRequest request{.prompt = subject.oracle.answers[0].prompt,
+                                      .sampling = {.temperature = temperature, .seed = 7},
+                                      .max_tokens = 128,
+                                      .grammar = *grammar};
+      const auto received = Generate(subject, request);
+      if (!received) return tl::make_unexpected(received.error());
+      if (received->finish.reason != FinishReason::kStop || !Matches(**grammar, received->text)) {
+        return Fail(ErrorCode::kInternal, "at temperature {} '{}' does not match '{}'", temperature, received->text,
+                    spec.source);
+      }
+      ++texts;
+    }
+  }
+  return fmt::format("{} texts", texts);
 }
 
 }  // namespace inferflux::parity

@@ -9,5 +9,6 @@ Finding CheckCrowd(const Generations& subject);
 Finding CheckStops(const Generations& subject);
 Finding CheckLength(const Generations& subject);
 Finding CheckCancellation(const Generations& subject);
+Finding CheckGrammars(const Generations& subject);
 
 }  // namespace inferflux::parity

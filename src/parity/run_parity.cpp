@@ -47,7 +47,7 @@ class Run {
       return Add("step loop", Outcome::kDifferent, ready.error().message);
     }
     const Generations subject{
-        .scheduler = loop, .tokenizer = *tokenizer, .oracle = model_.oracle, .bounds = model_.bounds};
+        .scheduler = loop, .tokenizer = tokenizer, .oracle = model_.oracle, .bounds = model_.bounds};
     for (const GenerationCheck& check : GenerationChecks()) Add(check.name, check.run(subject));
   }
 

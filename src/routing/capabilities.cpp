@@ -12,6 +12,8 @@ std::string_view FeatureName(Feature feature) {
       return "embeddings";
     case Feature::kLogprobs:
       return "logprobs";
+    case Feature::kStructuredOutput:
+      return "structured_output";
     case Feature::kStreaming:
       break;
   }
@@ -28,6 +30,8 @@ bool Capabilities::Has(Feature feature) const {
       return embeddings;
     case Feature::kLogprobs:
       return logprobs;
+    case Feature::kStructuredOutput:
+      return structured_output;
     case Feature::kStreaming:
       break;
   }

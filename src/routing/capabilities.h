@@ -7,7 +7,7 @@
 
 namespace inferflux::routing {
 
-enum class Feature : uint8_t { kCompletions, kChat, kEmbeddings, kLogprobs, kStreaming };
+enum class Feature : uint8_t { kCompletions, kChat, kEmbeddings, kLogprobs, kStructuredOutput, kStreaming };
 
 // "completions", "chat", ...: as messages, metrics and the API name it.
 std::string_view FeatureName(Feature feature);
@@ -17,6 +17,7 @@ struct Capabilities {
   bool chat = true;         // has a chat template
   bool embeddings = false;
   bool logprobs = true;
+  bool structured_output = true;  // keeps its output to a grammar
   bool streaming = true;
   bool speculative_decoding = true;  // the engine checks drafted tokens in one step
   bool kv_prefix_copy = true;        // requests share the KV of a common beginning

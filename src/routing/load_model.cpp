@@ -9,6 +9,7 @@
 #include "routing/load_text.h"
 #include "routing/model_fingerprint.h"
 #include "scheduler/step_loop.h"
+#include "text/grammar/grammar_compiler.h"
 
 namespace inferflux::routing {
 namespace {
@@ -136,6 +137,7 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
   auto served = std::make_shared<ServedModel>();
   served->id = request.id;
   served->tokenizer = text->tokenizer;
+  served->grammars = std::make_shared<text::GrammarCompiler>(text->tokenizer);
   served->chat_template = text->chat_template;
   BackendExposure& exposure = served->exposure;
   exposure.requested_backend = request.requested_backend;
@@ -176,6 +178,7 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
         }
         served->capabilities.speculative_decoding &= engine.truncates;
         served->capabilities.kv_save_restore = engine.saves_kv;
+        served->capabilities.structured_output = engine.causal && engine.token_masks;
         served->capabilities.batch_invariant = engine.batch_invariant;
         served->info.draft = request.draft;
         for (const std::string& note : engine.notes) log::Info("{}: {}", request.id, note);

@@ -11,6 +11,10 @@
 #include "text/chat_template/chat_template.h"
 #include "text/tokenizer/tokenizer.h"
 
+namespace inferflux::text {
+class GrammarCompiler;
+}
+
 namespace inferflux::routing {
 
 // What was asked for, what was given, who provides it, and why (DESIGN's "exposure").
@@ -60,6 +64,7 @@ struct ServedModel {
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const text::ChatTemplate>
       chat_template;  // null: the file has none, and chat is an error that says so
+  std::shared_ptr<text::GrammarCompiler> grammars;  // over its tokens
   std::shared_ptr<scheduler::Scheduler> scheduler;
 };
 

@@ -12,6 +12,24 @@ namespace {
 // A step's rows of prompt logits: each is as long as the vocabulary.
 constexpr int32_t kScoredRows = 64;
 
+// What the request's grammar allows next, and behind each guess. Guesses that it does not allow are left out.
+Result<std::vector<std::shared_ptr<const TokenMask>>> MasksOf(const Request& request, std::vector<TokenId>& guess) {
+  text::GrammarMatcher ahead = *request.matcher;
+  auto mask = ahead.Mask();
+  if (!mask) return Forward(mask);
+  std::vector<std::shared_ptr<const TokenMask>> masks = {std::move(*mask)};
+  for (size_t i = 0; i < guess.size(); ++i) {
+    const bool goes_on = ahead.Accept(guess[i]) && !ahead.must_end();
+    if (goes_on) mask = ahead.Mask();
+    if (!goes_on || !mask) {
+      guess.resize(i);
+      break;
+    }
+    masks.push_back(std::move(*mask));
+  }
+  return masks;
+}
+
 }  // namespace
 
 BatchBuilder::BatchBuilder(engine::InferenceBackend& engine, Sessions& sessions, DraftModel* drafts,
@@ -156,7 +174,17 @@ void BatchBuilder::Admit(Draft& draft, TimePoint now) {
   }
 }
 
-void BatchBuilder::Add(Draft& draft, Request& request, int32_t count, const std::vector<TokenId>& guess) {
+void BatchBuilder::Add(Draft& draft, Request& request, int32_t count, std::vector<TokenId> guess) {
+  const bool samples = !request.pooler && count == request.remaining();
+  std::vector<std::shared_ptr<const TokenMask>> masks;
+  if (samples && request.matcher) {
+    auto made = MasksOf(request, guess);
+    if (!made) {
+      draft.step.failed.emplace_back(&request, std::move(made.error()));
+      return;
+    }
+    masks = std::move(*made);
+  }
   engine::BatchItem item{.sequence = *request.sequence, .first_position = request.length};
   const auto first = request.tokens.begin() + request.length;
   item.tokens.assign(first, first + count);
@@ -168,7 +196,7 @@ void BatchBuilder::Add(Draft& draft, Request& request, int32_t count, const std:
       if (!request.pooler->Wants(request.length + index)) continue;
       item.outputs.push_back({.token_index = index, .kind = engine::OutputSpec::Kind::kHidden});
     }
-  } else if (count == request.remaining()) {
+  } else if (samples) {
     // What follows the last token that is certain, and what would follow each guess: every one with the number of the
     // draw that it would have by itself, so a guess that turns out right changes nothing.
     for (int32_t index = count - 1; index < rows; ++index) {
@@ -179,6 +207,7 @@ void BatchBuilder::Add(Draft& draft, Request& request, int32_t count, const std:
                               .top_logprobs = request.spec.top_logprobs});
       if (index == count - 1) item.outputs.back().mirostat_mu = request.mirostat_mu;
       if (request.spec.ignore_eos) item.outputs.back().banned = end_tokens_;
+      if (!masks.empty()) item.outputs.back().mask = masks[static_cast<size_t>(index - (count - 1))];
     }
   }
   draft.budget -= rows;

@@ -47,7 +47,7 @@ class BatchBuilder {
   int32_t PrefillLength(const Request& request, int32_t budget) const;
   void AskPromptLogprobs(const Request& request, int32_t count, engine::BatchItem& item) const;
   void Admit(Draft& draft, TimePoint now);
-  void Add(Draft& draft, Request& request, int32_t count, const std::vector<TokenId>& guess = {});
+  void Add(Draft& draft, Request& request, int32_t count, std::vector<TokenId> guess = {});
 
   bool MakeRoom(Draft& draft, Request& request);
   Status OpenSequence(const Workload& load, Request& request, TimePoint now);

@@ -23,9 +23,12 @@ void DraftModel::Draft(std::span<DraftTask> tasks) {
   for (DraftTask& task : tasks) {
     Reader* reader = Open(*task.request);
     task.mirostat_mu = task.request->mirostat_mu;
+    task.matcher = task.request->matcher;
     if (reader != nullptr && task.count > 0 && CatchUp(task, *reader)) active.push_back(&task);
   }
-  while (!active.empty()) {
+  while (true) {
+    std::erase_if(active, [](DraftTask* task) { return !Mask(*task); });
+    if (active.empty()) return;
     engine::UnifiedBatch batch;
     for (const DraftTask* task : active) batch.items.push_back(NextItem(*task, readers_.at(task->request->number)));
     if (!Run(std::move(batch), active)) return;
@@ -34,6 +37,15 @@ void DraftModel::Draft(std::span<DraftTask> tasks) {
              std::ranges::count(end_tokens_, task->guess.back()) > 0;
     });
   }
+}
+
+// What the request's grammar allows behind the guess; false where that is the end.
+bool DraftModel::Mask(DraftTask& task) {
+  if (!task.matcher) return true;
+  if (!task.guess.empty() && (!task.matcher->Accept(task.guess.back()) || task.matcher->must_end())) return false;
+  auto mask = task.matcher->Mask();
+  if (mask) task.mask = std::move(*mask);
+  return mask.has_value();
 }
 
 // The request's sequence with as much of its text as the draft has read; null where there is no room.
@@ -93,6 +105,7 @@ engine::BatchItem DraftModel::NextItem(const DraftTask& task, const Reader& read
                             .draw = static_cast<uint64_t>(request.generated) + task.guess.size(),
                             .mirostat_mu = task.mirostat_mu};
   if (request.spec.ignore_eos) output.banned = end_tokens_;
+  output.mask = task.mask;
   item.outputs.push_back(std::move(output));
   return item;
 }

@@ -25,6 +25,8 @@ struct DraftTask {
   int32_t count = 0;           // tokens wanted
   std::vector<TokenId> guess = {};  // what came of it
   std::optional<float> mirostat_mu = {};
+  std::optional<text::GrammarMatcher> matcher = {};  // behind the guess
+  std::shared_ptr<const TokenMask> mask = {};        // of what may follow it
 };
 
 class DraftModel {
@@ -54,6 +56,7 @@ class DraftModel {
   Reader* Open(const Request& request);
   bool CatchUp(DraftTask& task, Reader& reader);
   engine::BatchItem NextItem(const DraftTask& task, const Reader& reader) const;
+  static bool Mask(DraftTask& task);
   bool Run(engine::UnifiedBatch batch, std::span<DraftTask*> tasks);
 
   std::unique_ptr<engine::InferenceBackend> engine_;

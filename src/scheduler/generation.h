@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,10 @@
 #include "base/result.h"
 #include "base/token_id.h"
 #include "engine/sampling_params.h"
+
+namespace inferflux::text {
+class TokenGrammar;
+}
 
 namespace inferflux::scheduler {
 
@@ -37,6 +42,7 @@ struct GenerationRequest {
   engine::SamplingParams sampling;
   int32_t max_tokens = 0;         // 0: as many as the context has room for
   std::vector<std::string> stop;  // generation ends before the first of these in the output text
+  std::shared_ptr<const text::TokenGrammar> grammar;  // the output text matches it; null: any text
   bool embed = false;             // nothing is generated: the prompt's hidden states are pooled into one vector
   bool ignore_eos = false;        // end-of-generation tokens are neither obeyed nor sampled
   std::optional<int32_t>

@@ -14,6 +14,7 @@
 #include "scheduler/output_text.h"
 #include "scheduler/pooler.h"
 #include "scheduler/token_stream.h"
+#include "text/grammar/grammar_matcher.h"
 
 namespace inferflux::scheduler {
 
@@ -24,6 +25,7 @@ struct Request {
   GenerationRequest spec;
   std::shared_ptr<TokenStream> stream;
   OutputText output;
+  std::optional<text::GrammarMatcher> matcher = {};  // where the output stands in its grammar, if it has one
   int32_t max_tokens = 0;  // what the request, the context and the KV store allow
   TimePoint submitted;
   std::optional<TimePoint> last_token;

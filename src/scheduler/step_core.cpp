@@ -35,6 +35,7 @@ StepCore::StepCore(engine::InferenceBackend& engine, std::shared_ptr<const text:
 
 void StepCore::Submit(RequestPtr request) {
   if (request->spec.embed) request->pooler.emplace(engine_.info().pooling, request->prompt_tokens());
+  if (request->spec.grammar) request->matcher.emplace(request->spec.grammar, !request->spec.continues_text);
   load_.shares.Enter(request->spec.account);
   load_.waiting.Push(std::move(request));
 }
@@ -176,9 +177,14 @@ bool StepCore::TakeToken(Request& request, const engine::OutputResult& sampled) 
   request.mirostat_mu = sampled.mirostat_mu;
   ++request.generated;
   if (!request.spec.ignore_eos && tokenizer_->IsEndOfGeneration(sampled.token)) return end(FinishReason::kStop);
+  if (request.matcher) {
+    auto taken = request.matcher->Accept(sampled.token);
+    if (!taken) return end(FinishReason::kError, std::move(taken.error()));
+  }
   request.tokens.push_back(sampled.token);
   request.output.Push(sampled);
   if (request.output.stopped()) return end(FinishReason::kStop);
+  if (request.matcher && request.matcher->must_end()) return end(FinishReason::kStop);
   if (request.generated >= request.max_tokens) return end(FinishReason::kLength);
   Emit(request);
   return true;

@@ -81,14 +81,6 @@ ApiStatus TakeToolChoice(const json::value& value, std::string_view param, ChatR
                   fmt::format("'{}' must be \"auto\" or \"none\"; to force a call is not supported yet", param));
 }
 
-ApiStatus TakeResponseFormat(const json::value& value, std::string_view param, ChatRequest&) {
-  const auto object = ReadObject(value, param);
-  if (!object) return tl::make_unexpected(object.error());
-  if (**object == json::object({{"type", "text"}})) return {};
-  return RefuseAs("unsupported_parameter", param,
-                  fmt::format("'{}' must be {{\"type\": \"text\"}}; others are not supported yet", param));
-}
-
 using R = ChatRequest;
 constexpr Field<R> kTable[] = {
     {"messages", CustomField<R>{TakeMessages}},
@@ -98,7 +90,6 @@ constexpr Field<R> kTable[] = {
     {"tools", CustomField<R>{TakeTools}},
     {"tool_choice", CustomField<R>{TakeToolChoice}},
     {"parallel_tool_calls", NeutralField{"true"}},
-    {"response_format", CustomField<R>{TakeResponseFormat}},
     {"modalities", NeutralField{"[\"text\"]"}},
     {"service_tier", NeutralField{"\"auto\""}},
     {"store", NeutralField{"false"}},
@@ -127,6 +118,9 @@ ApiResult<ChatRequest> ParseChatRequest(const json::object& body) {
     out.max_tokens = out.max_completion_tokens;
   }
   if (!out.may_call_tools) out.tools.clear();
+  if (!out.tools.empty() && out.grammar) {
+    return Refuse(out.grammar_param, "leaves no room for the call of a tool; set 'tool_choice' to \"none\"");
+  }
   return out;
 }
 

@@ -79,6 +79,12 @@ ApiStatus TakeSessionId(const json::value& value, std::string_view param, Fields
   return {};
 }
 
+// Fields that belong to a base.
+template <ApiStatus (*take)(const json::value&, std::string_view, GrammarFields&)>
+ApiStatus TakeInBase(const json::value& value, std::string_view param, Fields& out) {
+  return take(value, param, out);
+}
+
 constexpr Field<Fields> kTable[] = {
     {"model", TextField<Fields>{&Fields::model, 256}},
     {"max_tokens", IntegerField<Fields>{&Fields::max_tokens, 1, kMaxTokensAsked}},
@@ -90,6 +96,9 @@ constexpr Field<Fields> kTable[] = {
     {"speculative", CustomField<Fields>{TakeSpeculative}},
     {"session_id", CustomField<Fields>{TakeSessionId}},
     {"session_ttl", IntegerField<Fields>{&Fields::session_ttl, 1, kMaxSessionSeconds}},
+    {"response_format", CustomField<Fields>{TakeInBase<TakeResponseFormat>}},
+    {"grammar", CustomField<Fields>{TakeInBase<TakeGrammar>}},
+    {"structured_outputs", CustomField<Fields>{TakeInBase<TakeStructuredOutputs>}},
     {"ignore_eos", BooleanField<Fields>{&Fields::ignore_eos}},
 };
 

@@ -10,6 +10,7 @@
 
 #include "scheduler/generation.h"
 #include "server/fields.h"
+#include "server/grammar_fields.h"
 #include "server/sampling_fields.h"
 
 namespace inferflux::server {
@@ -20,7 +21,7 @@ inline constexpr size_t kMaxStopBytes = 1024;
 inline constexpr int64_t kMaxSessionSeconds = 7 * 24 * 3600;
 inline constexpr int64_t kMaxTokensAsked = 1 << 24;
 
-struct GenerationFields : SamplingFields {
+struct GenerationFields : SamplingFields, GrammarFields {
   std::string model;
   std::optional<int64_t> max_tokens;
   std::vector<std::string> stop;

@@ -8,6 +8,7 @@
 #include "server/find_model.h"
 #include "server/json_body.h"
 #include "server/prompt.h"
+#include "text/grammar/grammar_compiler.h"
 
 namespace inferflux::server {
 namespace {
@@ -19,6 +20,7 @@ std::vector<routing::Feature> Needs(routing::Feature endpoint, const GenerationF
   std::vector<routing::Feature> out = {endpoint};
   if (logprobs) out.push_back(routing::Feature::kLogprobs);
   if (fields.stream) out.push_back(routing::Feature::kStreaming);
+  if (fields.grammar) out.push_back(routing::Feature::kStructuredOutput);
   return out;
 }
 
@@ -28,6 +30,15 @@ Result<int32_t> RoomFor(const routing::ServedModel& model, size_t prompt_tokens)
   return Fail(ErrorCode::kInvalidArgument,
               "the prompt has {} tokens, but the model's context of {} leaves no room for an answer", prompt_tokens,
               context);
+}
+
+// The request's grammar over the model's tokens; null where it has none.
+ApiResult<std::shared_ptr<const text::TokenGrammar>> GrammarOf(const GenerationFields& fields,
+                                                               const routing::ServedModel& model) {
+  if (!fields.grammar) return nullptr;
+  auto compiled = model.grammars->Compile(*fields.grammar);
+  if (!compiled) return Refuse(fields.grammar_param, "cannot be used: {}", compiled.error().message);
+  return std::move(*compiled);
 }
 
 // One prompt's choices. `choice` numbers them over all prompts.
@@ -42,11 +53,14 @@ ApiStatus AddChoices(const GenerationFields& fields, const Caller& caller, const
     return Refuse("speculative.type", "is \"draft\", but the model '{}' has no draft model", model.id);
   }
   const auto breakers = DryBreakers(fields, *model.tokenizer);
+  const auto grammar = GrammarOf(fields, model);
+  if (!grammar) return tl::make_unexpected(grammar.error());
   for (int64_t i = 0; i < fields.choices(); ++i) {
     auto request = ToGenerationRequest(fields, static_cast<int64_t>(out.size()), model.tokenizer->size());
     if (!request) return Forward(request);
     request->prompt = prompt;
     request->sampling.dry_breakers = breakers;
+    request->grammar = *grammar;
     request->account = caller.account;
     request->cache_salt = caller.cache_salt;
     if (top_logprobs) request->top_logprobs = static_cast<int32_t>(*top_logprobs);

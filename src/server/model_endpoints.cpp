@@ -36,7 +36,7 @@ json::object DescribeCapabilities(const routing::Capabilities& capabilities) {
           {"supports_speculative_decoding", capabilities.speculative_decoding},
           {"supports_kv_prefix_copy", capabilities.kv_prefix_copy},
           {"supports_kv_save_restore", capabilities.kv_save_restore},
-          {"supports_structured_output", false},
+          {"supports_structured_output", capabilities.structured_output},
           {"supports_multimodal", false},
           {"unified_batch", capabilities.unified_batch},
           {"graph_capture", false},

@@ -52,14 +52,14 @@ inline std::string WalkGrammar(const text::GrammarSpec& spec, std::string_view c
     }
     text::GrammarMatcher ahead = matcher;
     if ((*mask)->Allows(chosen)) {
-      require(tokenizer->IsEndOfGeneration(chosen) || ahead.Accept(chosen));
+      require(tokenizer->IsEndOfGeneration(chosen) || ahead.Accept(chosen).has_value());
     } else {
       require(matcher.can_end() && !ahead.Accept(chosen));
       break;
     }
     const TokenId other = (chosen * 7 + 3) % tokenizer->size();
     text::GrammarMatcher another = matcher;
-    require(tokenizer->IsEndOfGeneration(other) || another.Accept(other) == (*mask)->Allows(other));
+    require(tokenizer->IsEndOfGeneration(other) || another.Accept(other).has_value() == (*mask)->Allows(other));
     matcher = ahead;
     written += tokenizer->Bytes(chosen);
   }

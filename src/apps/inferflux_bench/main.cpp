@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "apps/inferflux_bench/mask_bench.h"
 #include "apps/inferflux_bench/profiled_engine.h"
 #include "apps/inferflux_bench/report.h"
 #include "apps/inferflux_bench/synthetic_model.h"
@@ -33,6 +34,7 @@ struct Options {
   std::string kv = "fp16";
   std::string output = "table";
   bool profile = false;
+  std::string masks;
 };
 
 std::vector<Workload> TestsOf(const Options& options) {
@@ -116,6 +118,12 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
 }
 
 Status Bench(const Options& options) {
+  if (!options.masks.empty()) {
+    const auto table = BenchMasks(options.model, options.masks);
+    if (!table) return tl::make_unexpected(table.error());
+    fmt::print("{}", *table);
+    return {};
+  }
   std::string path = options.model;
   std::string name = std::filesystem::path(path).stem().string();
   std::optional<SyntheticModel> synthetic;
@@ -171,6 +179,10 @@ int main(int argc, char** argv) {
   app.add_option("-o,--output", options.output, "how to print")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
+  app.add_option("--masks", options.masks,
+                 "time structured output with the model's vocabulary instead: schemas and documents, as MaskBench has them")
+      ->type_name("FILE.jsonl")
+      ->needs(model);
   model->excludes(shape);
   CLI11_PARSE(app, argc, argv);
   if (options.model.empty() == options.shape.empty()) {

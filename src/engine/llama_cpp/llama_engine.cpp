@@ -46,6 +46,7 @@ LlamaCppEngine::LlamaCppEngine(LoadedLlama loaded, const LlamaOptions& options)
            .batch_invariant = false,
            .saves_kv = loaded_.causal,
            .truncates = loaded_.partial_copies,
+           .token_masks = true,
            .causal = loaded_.causal,
            .hidden = llama_model_n_embd(loaded_.model.get()),
            .pooling = loaded_.pooling,

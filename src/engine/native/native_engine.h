@@ -142,6 +142,7 @@ class NativeEngine final : public InferenceBackend {
              .max_sequences = options.max_sequences,
              .batch_invariant = compute::BatchInvariant<B>,
              .saves_kv = compute::AddressableKv<B, Kv> && runner_.config().causal,
+             .token_masks = true,
              .causal = runner_.config().causal,
              .hidden = runner_.config().hidden,
              .pooling = runner_.config().pooling,

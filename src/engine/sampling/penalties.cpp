@@ -4,9 +4,26 @@
 #include <limits>
 
 namespace inferflux::engine {
+namespace {
+
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+void KeepAllowed(std::span<float> logits, const TokenMask& mask) {
+  const auto words = mask.words();
+  for (size_t word = 0; word * 64 < logits.size(); ++word) {
+    const auto part = logits.subspan(word * 64, std::min<size_t>(64, logits.size() - word * 64));
+    uint64_t allowed = word < words.size() ? words[word] : 0;
+    for (float& logit : part) {
+      if ((allowed & 1) == 0) logit = kNever;
+      allowed >>= 1;
+    }
+  }
+}
+
+}  // namespace
 
 void Penalties::Apply(std::span<float> logits, const SamplingParams& params, std::span<const TokenId> history,
-                      int32_t prompt_tokens, std::span<const TokenId> banned) {
+                      int32_t prompt_tokens, std::span<const TokenId> banned, const TokenMask* mask) {
   for (const auto& [id, bias] : params.logit_bias) logits[static_cast<size_t>(id)] += bias;
 
   counts_.resize(std::max(counts_.size(), logits.size()));
@@ -27,7 +44,8 @@ void Penalties::Apply(std::span<float> logits, const SamplingParams& params, std
       counts_[id] = 0;
     }
   }
-  for (const TokenId id : banned) logits[static_cast<size_t>(id)] = -std::numeric_limits<float>::infinity();
+  for (const TokenId id : banned) logits[static_cast<size_t>(id)] = kNever;
+  if (mask != nullptr) KeepAllowed(logits, *mask);
 }
 
 }  // namespace inferflux::engine

@@ -6,15 +6,17 @@
 #include <vector>
 
 #include "base/token_id.h"
+#include "base/token_mask.h"
 #include "engine/sampling_params.h"
 
 namespace inferflux::engine {
 
 class Penalties {
  public:
-  // Ids must be inside the row. `history`: the sequence's tokens, of which the first `prompt_tokens` are its prompt.
+  // Ids must be inside the row, and so must the mask's. What lies beyond the mask, which may be null, is not allowed.
+  // `history`: the sequence's tokens, of which the first `prompt_tokens` are its prompt.
   void Apply(std::span<float> logits, const SamplingParams& params, std::span<const TokenId> history,
-             int32_t prompt_tokens, std::span<const TokenId> banned);
+             int32_t prompt_tokens, std::span<const TokenId> banned, const TokenMask* mask);
 
  private:
   std::vector<int32_t> counts_;  // [vocab], all 0 between calls

@@ -42,17 +42,21 @@ Result<std::shared_ptr<const TokenMask>> GrammarMatcher::Mask() {
   return kept;
 }
 
-bool GrammarMatcher::Accept(TokenId token) {
+Status GrammarMatcher::Accept(TokenId token) {
+  const auto misfit = [&] {
+    return Fail(ErrorCode::kInvalidArgument, "the grammar does not allow token {} here", token);
+  };
   const Tokenizer& tokenizer = grammar_->tokenizer();
   std::string_view bytes = tokenizer.Bytes(token);
-  if (bytes.empty() || tokenizer.IsEndOfGeneration(token)) return false;
+  if (bytes.empty() || tokenizer.IsEndOfGeneration(token)) return misfit();
   if (drops_space_ && bytes.front() == ' ') {
     bytes.remove_prefix(1);
-    if (bytes.empty() && must_end()) return false;
+    if (bytes.empty() && must_end()) return misfit();
   }
   ConfigId to = at_;
   for (const char c : bytes) to = run_->pushdown.Next(to, static_cast<uint8_t>(c));
-  if (to == Pushdown::kDead) return false;
+  if (run_->pushdown.overflowed()) return TooAmbiguous();
+  if (to == Pushdown::kDead) return misfit();
   at_ = to;
   drops_space_ = false;
   if (run_->pushdown.configs() > kMaxConfigs || run_->pushdown.frames() > kMaxFrames) {
@@ -60,7 +64,7 @@ bool GrammarMatcher::Accept(TokenId token) {
     at_ = fresh->pushdown.Copy(run_->pushdown, at_);
     run_ = std::move(fresh);
   }
-  return true;
+  return {};
 }
 
 bool GrammarMatcher::can_end() const { return run_->pushdown.CanEnd(at_); }

@@ -13,6 +13,12 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
 
 }  // namespace
 
+tl::unexpected<Error> TooAmbiguous() {
+  return Fail(ErrorCode::kInvalidArgument,
+              "the grammar is too ambiguous: there are more than {} ways to read the text up to here",
+              Pushdown::kMaxWays);
+}
+
 size_t Pushdown::FrameHash::operator()(const Frame& frame) const {
   return Mix(Mix(Mix(0, frame.state), frame.count), frame.below);
 }

@@ -11,12 +11,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/result.h"
 #include "text/grammar/compiled_grammar.h"
 
 namespace inferflux::text {
 
 using ConfigId = uint32_t;
 using StackId = uint32_t;
+
+// What a text ends with that can be read in too many ways.
+tl::unexpected<Error> TooAmbiguous();
 
 // Grows as it is used; one thread.
 class Pushdown {

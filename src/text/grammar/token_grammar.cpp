@@ -11,12 +11,6 @@ constexpr size_t kMaxExits = 1024;                  // of a part
 constexpr size_t kMaxPartBytes = size_t{64} << 20;  // that a grammar keeps
 constexpr int64_t kFewShare = 64;                   // a part of less than this share of the vocabulary is a list
 
-tl::unexpected<Error> TooAmbiguous() {
-  return Fail(ErrorCode::kInvalidArgument,
-              "the grammar is too ambiguous: there are more than {} ways to read the text up to here",
-              Pushdown::kMaxWays);
-}
-
 }  // namespace
 
 size_t TokenGrammar::KeyHash::operator()(const std::vector<uint32_t>& key) const {

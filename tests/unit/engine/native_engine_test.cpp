@@ -227,6 +227,7 @@ TEST(NativeEngine, AWrongBatchIsRefusedByNameAndChangesNothing) {
           "pass the context");
   refused([](BatchItem& item) { item.outputs = {{.token_index = 2}}; }, "after token 2 of 2");
   refused([&](BatchItem& item) { item.outputs = {{.banned = {vocab}}}; }, "banned token");
+  refused([&](BatchItem& item) { item.outputs = {{.mask = std::make_shared<const TokenMask>(vocab + 1)}}; }, "a mask of");
   refused([](BatchItem& item) { item.outputs = {{.sampling = {.logit_bias = {{-5, 1.0f}}}}}; }, "logit_bias");
   refused([&](BatchItem& item) { item.sequence = closed; }, "no live sequence");
   EXPECT_FALSE(engine->ExecuteUnifiedBatch({.items = {good, good}}));

@@ -110,6 +110,27 @@ TEST(Sampler, BannedTokensAreNeverChosen) {
   EXPECT_EQ(Pick({1, 2}, Greedy(), {.banned = all}), kNoToken);
 }
 
+TEST(Sampler, OnlyWhatTheMaskAllowsIsChosenWhateverTheParameters) {
+  TokenMask mask(100);
+  for (const TokenId id : {3, 64, 99}) mask.Allow(id);
+  std::vector<float> logits(130);
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i % 17);
+  logits[64] = -40.0f;  // unlikely, and still more likely than what is not allowed
+  const SamplingParams hot{.temperature = 2.0f};
+  const SamplingParams cut{.temperature = 1.0f, .top_k = 2, .top_p = 0.5f, .min_p = 0.3f};
+  const SamplingParams biased{.temperature = 1.0f, .logit_bias = {{5, 100.0f}, {120, 100.0f}}};
+  const SamplingParams steady{.temperature = 1.0f, .mirostat = true};
+  for (const auto& params : {Greedy(), hot, cut, biased, steady}) {
+    for (uint64_t draw = 0; draw < 50; ++draw) {
+      EXPECT_TRUE(mask.Allows(Pick(logits, params, {.draw = draw, .mask = &mask})));
+    }
+  }
+  const std::vector<TokenId> banned{3, 99};
+  EXPECT_EQ(Pick(logits, Greedy(), {.banned = banned, .mask = &mask}), 64);
+  const TokenMask none(100);
+  EXPECT_EQ(Pick(logits, hot, {.mask = &none}), kNoToken);
+}
+
 TEST(Sampler, RepetitionPenaltyActsOncePerTokenOnPromptAndOutput) {
   SamplingParams params = Greedy();
   params.repetition_penalty = 2.0f;

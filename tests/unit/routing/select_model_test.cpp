@@ -47,6 +47,17 @@ TEST(SelectModel, TheDefaultRouteSwitchesToTheSameFileOnAnotherBackend) {
   EXPECT_EQ(chosen->feature, Feature::kEmbeddings);
 }
 
+TEST(SelectModel, StructuredOutputIsSomethingThatARequestNeeds) {
+  constexpr Feature kNeeds[] = {Feature::kChat, Feature::kStructuredOutput};
+  auto cannot = std::make_shared<ServedModel>(*Model("a", "cuda", "x", false));
+  cannot->capabilities.structured_output = false;
+  const auto table = Table({cannot, Model("b", "cpu", "x", false)});
+  EXPECT_EQ(SelectModelForRequest(table, "", kNeeds, {})->model->id, "b");
+  const auto refused = SelectModelForRequest(table, "a", kNeeds, {});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, HasSubstr("cannot do structured_output"));
+}
+
 TEST(SelectModel, AnExplicitIdNeverSwitches) {
   const auto table = Table({Model("a", "cpu", "x", false), Model("b", "cpu", "x", true)});
   const auto refused = SelectModelForRequest(table, "a", kEmbed, {});

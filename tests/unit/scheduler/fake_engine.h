@@ -42,7 +42,8 @@ class FakeEngine final : public engine::InferenceBackend {
              .block_size = options.block_size,
              .kv_tokens = int64_t{options.blocks} * options.block_size,
              .max_sequences = options.max_sequences,
-             .batch_invariant = true};
+             .batch_invariant = true,
+             .token_masks = true};
   }
 
   const engine::EngineInfo& info() const override { return info_; }

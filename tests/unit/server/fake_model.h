@@ -18,6 +18,7 @@
 #include "net/client.h"
 #include "routing/model_manager.h"
 #include "server/api_server.h"
+#include "text/grammar/grammar_compiler.h"
 #include "text/tokenizer/byte_alphabet.h"
 #include "text/tokenizer/utf8.h"
 
@@ -104,6 +105,7 @@ class FakeServer {
     model->info.context = 1000;
     model->exposure.exposed_backend = "cpu";
     model->tokenizer = ByteTokenizer();
+    model->grammars = std::make_shared<text::GrammarCompiler>(model->tokenizer);
     auto compiled = text::ChatTemplate::Compile(
         "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if tools %}[{{ tools|length }} tools]{% "
         "endif %}"
