@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "base/checked_math.h"
 #include "compute/cpu/row_ops.h"
@@ -35,6 +36,22 @@ Result<Cpu::KvCache<E>> Cpu::CreateKvCache(Context&, const KvShape& shape) {
   return cache;
 }
 
+namespace {
+
+// A head of a position as the store holds it. The scale is 1 in types without.
+template <class T>
+void Round(const cpu::Kernels& kernels, const float* from, float scale, int32_t count, T* to) {
+  if constexpr (std::is_same_v<T, Fp16>) {
+    kernels.round_fp16(from, count, to);
+  } else {
+    for (int32_t i = 0; i < count; ++i) to[i] = host::KvElement<T>(from[i] / scale);
+  }
+}
+
+constexpr int32_t kPiece = 64;  // dimensions of a key that are rounded before they are spread out
+
+}  // namespace
+
 template <class E>
 void Cpu::Append(Context& context, KvCache<E>& cache, int32_t layer, View k, View v, const Batch& batch) {
   using T = typename E::Storage;
@@ -42,7 +59,8 @@ void Cpu::Append(Context& context, KvCache<E>& cache, int32_t layer, View k, Vie
   const int64_t width = cpu::PaddedHead(head_dim);
   for (int32_t s = 0; s < batch.sequences(); ++s) {
     const int32_t first = batch.query_starts[s];
-    cpu::ForRows(context, batch.query_starts[s + 1] - first, 8 * k.cols, [&](int64_t i) {
+    // Few, long runs of positions: neighbours' keys share cache lines.
+    cpu::ForRows(context, batch.query_starts[s + 1] - first, k.cols, [&](int64_t i) {
       const int64_t r = first + i;
       const int32_t position = batch.positions[r];
       const int32_t block = batch.block_tables[batch.table_starts[s] + position / batch.block_size];
@@ -54,10 +72,13 @@ void Cpu::Append(Context& context, KvCache<E>& cache, int32_t layer, View k, Vie
         const float* value = v.row(r) + h * head_dim;
         const float key_scale = host::KvScale<T>(key, head_dim);
         const float value_scale = host::KvScale<T>(value, head_dim);
-        for (int32_t d = 0; d < head_dim; ++d) {
-          keys[d * cpu::kLanes] = host::KvElement<T>(key[d] / key_scale);
-          values[d] = host::KvElement<T>(value[d] / value_scale);
+        for (int32_t first_dim = 0; first_dim < head_dim; first_dim += kPiece) {
+          T piece[kPiece];
+          const int32_t count = std::min(kPiece, head_dim - first_dim);
+          Round(context.kernels, key + first_dim, key_scale, count, piece);
+          for (int32_t d = 0; d < count; ++d) keys[(first_dim + d) * cpu::kLanes] = piece[d];
         }
+        Round(context.kernels, value, value_scale, head_dim, values);
         if constexpr (E::kScaled) {
           cache.key_scales(layer, block, h)[inside] = key_scale;
           cache.value_scales(layer, block, h)[inside] = value_scale;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 
 #include "compute/cpu/cpu_backend.h"
 
@@ -98,6 +99,22 @@ class Activations {
   host::Buffer made_[5];
 };
 
+// Calls body(begin, end, worker) for [0, count) cut into runs that get shorter towards the end: a worker's weights
+// follow one another in memory, so that what it fetches ahead is its own, and yet all end at about the same time.
+template <class F>
+void ForRuns(ThreadPool& pool, int64_t count, const F& body) {
+  const int64_t share = int64_t{4} * pool.workers();
+  std::atomic<int64_t> next{0};
+  pool.Run([&](int worker) {
+    for (int64_t begin = next.load(std::memory_order_relaxed); begin < count;) {
+      const int64_t end = begin + std::max<int64_t>(1, (count - begin) / share);
+      if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
+      body(begin, end, worker);
+      begin = next.load(std::memory_order_relaxed);
+    }
+  });
+}
+
 }  // namespace
 
 host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
@@ -113,8 +130,7 @@ host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
   // One unit is a run of panels times a run of rows; neighbours share the rows.
   const int64_t row_runs = (x.rows + cpu::kTaskRows - 1) / cpu::kTaskRows;
   const int64_t units = row_runs * matrix.tasks;
-  const bool small = x.rows * matrix.rows * matrix.cols < kSmallProduct;
-  context.pool.ParallelFor(units, small ? units : 1, [&](int64_t begin, int64_t end, int worker) {
+  const auto run_units = [&](int64_t begin, int64_t end, int worker) {
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t first_row = unit / matrix.tasks * cpu::kTaskRows;
       const int64_t run = unit % matrix.tasks;
@@ -132,7 +148,12 @@ host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
       task.scratch = reinterpret_cast<std::byte*>(scratch.row(worker));
       context.kernels.product[static_cast<int>(part.format)](task);
     }
-  });
+  };
+  if (x.rows * matrix.rows * matrix.cols < kSmallProduct) {
+    run_units(0, units, 0);
+  } else {
+    ForRuns(context.pool, units, run_units);
+  }
   return out;
 }
 

@@ -1,4 +1,7 @@
 // The operations on rows of floats, against the reference, at widths that fill vectors and that do not.
+#include <bit>
+#include <cmath>
+
 #include "compute/cpu_test.h"
 
 namespace inferflux::compute::testing {
@@ -114,6 +117,18 @@ TEST_P(CpuRowsTest, EmbedsRowsOfAnyType) {
     const auto expected = *Reference::LoadTable(reference, table.matrix);
     EXPECT_TRUE(SameBits(Cpu::Embed(cpu, actual, step), Reference::Embed(reference, expected, step)));
   }
+}
+
+// Keys and values are stored alike on every instruction set: subnormals, ties, overflow and what is no number too.
+TEST_P(CpuRowsTest, RoundsToHalvesAsTheScalarConversionDoes) {
+  std::vector<float> values{0.0f,        -0.0f,        65504.0f,    65519.9f,   65520.0f,
+                            -1e9f,       INFINITY,     0x1p-24f,    0x1.8p-24f, 0x1p-25f,
+                            -0x1.1p-25f, 0x1.ffep-15f, 0x1.0018p0f, 0x1.002p0f, 0x1.006p0f};
+  std::uniform_int_distribution<uint32_t> bits(0, 0x7f7fffff);
+  while (values.size() < 1003) values.push_back(std::bit_cast<float>(bits(random)));
+  std::vector<Fp16> rounded(values.size());
+  cpu.kernels.round_fp16(values.data(), static_cast<int64_t>(values.size()), rounded.data());
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(rounded[i].bits, ToFp16(values[i]).bits) << values[i];
 }
 
 TEST_P(CpuRowsTest, GathersRows) {

@@ -142,6 +142,10 @@ inline __m256 DotBf16(__m256 sum, __m256i weights, __m256i two) {
 inline Floats DotBf16(Floats sum, Bytes weights, Two two) {
   return {DotBf16(sum.a, weights.a, two), DotBf16(sum.b, weights.b, two)};
 }
+inline void StoreFloats(Fp16* p, Floats v) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(v.a, _MM_FROUND_TO_NEAREST_INT));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p) + 1, _mm256_cvtps_ph(v.b, _MM_FROUND_TO_NEAREST_INT));
+}
 inline void StoreFloats(float* p, Floats v) {
   _mm256_storeu_ps(p, v.a);
   _mm256_storeu_ps(p + 8, v.b);

@@ -110,6 +110,9 @@ inline Floats DotBf16(Floats sum, Bytes weights, Two two) {
   return Fma(high(weights), high(two), Fma(low(weights), low(two), sum));
 #endif
 }
+inline void StoreFloats(Fp16* p, Floats v) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
 inline void StoreFloats(float* p, Floats v) { _mm512_storeu_ps(p, v); }
 
 }  // namespace

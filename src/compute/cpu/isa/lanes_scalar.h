@@ -134,6 +134,9 @@ inline Floats DotBf16(const Floats& sum, const Bytes& weights, Two two) {
     return first + ToFloat(pairs.v[2 * i + 1]) * ToFloat(two[1]);
   });
 }
+inline void StoreFloats(Fp16* p, const Floats& v) {
+  for (int i = 0; i < 16; ++i) p[i] = ToFp16(v.v[i]);
+}
 inline void StoreFloats(float* p, const Floats& v) { std::memcpy(p, &v, sizeof v); }
 
 }  // namespace

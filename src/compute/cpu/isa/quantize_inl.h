@@ -1,4 +1,5 @@
-// Activations to int8: q = round(x * 127 / max|x|), to nearest even. Included after vector_ops_inl.h.
+// Activations to int8: q = round(x * 127 / max|x|), to nearest even; keys and values to fp16. Included once an
+// instruction set, after its lanes header and vector_ops_inl.h.
 #pragma once
 
 #include <algorithm>
@@ -27,10 +28,18 @@ inline float QuantizeRun(const float* x, int64_t n, int8_t* q) {
   const hn::RebindToSigned<decltype(d)> di;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto factor = hn::Set(d, 127.0f / highest);
-  alignas(64) int32_t wide[kChunk];
-  for (int64_t i = 0; i < n; i += lanes) hn::Store(hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor)), di, wide + i);
-  for (int64_t i = 0; i < n; ++i) q[i] = static_cast<int8_t>(std::clamp(wide[i], -127, 127));
+  const hn::Rebind<int8_t, decltype(d)> d8;
+  for (int64_t i = 0; i < n; i += lanes) {
+    const auto wide = hn::Max(hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor)), hn::Set(di, -127));
+    hn::StoreU(hn::DemoteTo(d8, wide), d8, q + i);
+  }
   return highest / 127.0f;
+}
+
+void RoundToFp16(const float* x, int64_t n, Fp16* out) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) StoreFloats(out + i, LoadFloats(x + i));
+  for (; i < n; ++i) out[i] = ToFp16(x[i]);
 }
 
 inline int32_t SumOf(const int8_t* q, int n) {
@@ -49,8 +58,13 @@ void QuantizeBlocks(const float* x, int64_t n, int32_t offset, ActivationChunk* 
 
 void QuantizeChunk(const float* x, ActivationChunk* out) {
   out->scales[0] = QuantizeRun(x, kChunk, out->q);
-  for (int s = 0; s < kChunk / 16; ++s) out->offsets[s] = -32 * SumOf(out->q + 16 * s, 16);
-  for (int b = 0; b < kBlocks; ++b) out->sums[b] = static_cast<int16_t>(SumOf(out->q + kBlock * b, kBlock));
+  for (int b = 0; b < kBlocks; ++b) {
+    const int32_t first = SumOf(out->q + kBlock * b, kBlock / 2);
+    const int32_t second = SumOf(out->q + kBlock * b + kBlock / 2, kBlock / 2);
+    out->offsets[2 * b] = -32 * first;
+    out->offsets[2 * b + 1] = -32 * second;
+    out->sums[b] = static_cast<int16_t>(first + second);
+  }
 }
 
 }  // namespace

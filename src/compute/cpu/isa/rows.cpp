@@ -10,6 +10,7 @@ namespace inferflux::compute::cpu::INFERFLUX_ISA {
 void AddRows(Kernels& kernels) {
   kernels.quantize_blocks = QuantizeBlocks;
   kernels.quantize_chunk = QuantizeChunk;
+  kernels.round_fp16 = RoundToFp16;
   kernels.int8_rounds = Int8Rounds;
   kernels.float_rounds = FloatRounds;
   kernels.read_bytes = ReadBytes;

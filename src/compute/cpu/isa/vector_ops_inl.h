@@ -30,12 +30,12 @@ inline void Map(float* out, int64_t n, F f, const In*... in) {
   }
 }
 
-void AddRow(const float* a, const float* b, float* out, int64_t n) {
+inline void AddRow(const float* a, const float* b, float* out, int64_t n) {
   Map(
       out, n, [](auto x, auto y) { return hn::Add(x, y); }, a, b);
 }
 
-void ScaleRow(const float* x, float factor, float* out, int64_t n) {
+inline void ScaleRow(const float* x, float factor, float* out, int64_t n) {
   const auto by = hn::Set(hn::ScalableTag<float>(), factor);
   Map(
       out, n, [=](auto v) { return hn::Mul(v, by); }, x);
@@ -56,14 +56,14 @@ inline float Sum(const float* x, int64_t n, F f) {
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-void RmsNormRow(const float* x, const float* weight, float epsilon, float* out, int64_t n) {
+inline void RmsNormRow(const float* x, const float* weight, float epsilon, float* out, int64_t n) {
   const float mean = Sum(x, n, [](auto v) { return hn::Mul(v, v); }) / static_cast<float>(n);
   const auto inverse = hn::Set(hn::ScalableTag<float>(), 1.0f / std::sqrt(mean + epsilon));
   Map(
       out, n, [=](auto v, auto w) { return hn::Mul(hn::Mul(v, inverse), w); }, x, weight);
 }
 
-void LayerNormRow(const float* x, const float* weight, const float* bias, float epsilon, float* out, int64_t n) {
+inline void LayerNormRow(const float* x, const float* weight, const float* bias, float epsilon, float* out, int64_t n) {
   const hn::ScalableTag<float> d;
   const auto size = static_cast<float>(n);
   const auto mean = hn::Set(d, Sum(x, n, [](auto v) { return v; }) / size);
@@ -94,27 +94,27 @@ struct GeluTanh {
 };
 
 template <class F>
-void ActivateRow(const float* x, float* out, int64_t n) {
+inline void ActivateRow(const float* x, float* out, int64_t n) {
   Map(out, n, F{}, x);
 }
 
 template <class F>
-void GateRow(const float* gate, const float* up, float* out, int64_t n) {
+inline void GateRow(const float* gate, const float* up, float* out, int64_t n) {
   Map(
       out, n, [](auto g, auto u) { return hn::Mul(F{}(g), u); }, gate, up);
 }
 
 // Highway has no erf; the models that want this one are small encoders.
-void ActivateGeluErf(const float* x, float* out, int64_t n) {
+inline void ActivateGeluErf(const float* x, float* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = 0.5f * x[i] * (1.0f + std::erf(x[i] * 0.7071067811865476f));  // 1 / sqrt(2)
 }
 
-void GateGeluErf(const float* gate, const float* up, float* out, int64_t n) {
+inline void GateGeluErf(const float* gate, const float* up, float* out, int64_t n) {
   ActivateGeluErf(gate, out, n);
   for (int64_t i = 0; i < n; ++i) out[i] *= up[i];
 }
 
-void GateClampedSwiglu(const float* gate, const float* up, float* out, int64_t n) {
+inline void GateClampedSwiglu(const float* gate, const float* up, float* out, int64_t n) {
   const hn::ScalableTag<float> d;
   const auto limit = hn::Set(d, 7.0f);
   const auto one = hn::Set(d, 1.0f);
@@ -124,7 +124,7 @@ void GateClampedSwiglu(const float* gate, const float* up, float* out, int64_t n
   Map(out, n, f, gate, up);
 }
 
-void SoftCapRow(const float* x, float cap, float* out, int64_t n) {
+inline void SoftCapRow(const float* x, float cap, float* out, int64_t n) {
   const hn::ScalableTag<float> d;
   const auto bound = hn::Set(d, cap);
   Map(
@@ -132,7 +132,7 @@ void SoftCapRow(const float* x, float cap, float* out, int64_t n) {
 }
 
 // One head: out[a] = x[a] cos - x[b] sin, out[b] = x[a] sin + x[b] cos, with a = i, b = i + pairs.
-void RopeHalves(const float* x, const float* cosines, const float* sines, int64_t pairs, float* out) {
+inline void RopeHalves(const float* x, const float* cosines, const float* sines, int64_t pairs, float* out) {
   Map(
       out, pairs, [](auto a, auto b, auto c, auto s) { return hn::NegMulAdd(b, s, hn::Mul(a, c)); }, x, x + pairs,
       cosines, sines);
@@ -142,7 +142,7 @@ void RopeHalves(const float* x, const float* cosines, const float* sines, int64_
 }
 
 // The same with a = 2i, b = 2i + 1.
-void RopeInterleaved(const float* x, const float* cosines, const float* sines, int64_t pairs, float* out) {
+inline void RopeInterleaved(const float* x, const float* cosines, const float* sines, int64_t pairs, float* out) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
