@@ -112,29 +112,29 @@ MODELS = {
 }
 
 
-def make_model(out, name):
+def make_model(out, name, quantization, quantise, packed_keys=("_proj",), key="quantization_config"):
+    """A Llama whose weights of `packed_keys` are packed; config.json says so under `key`."""
     torch.manual_seed(zlib.crc32(name.encode()))
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     config = transformers.LlamaConfig(
         vocab_size=VOCAB, hidden_size=HIDDEN, intermediate_size=FEED_FORWARD, num_hidden_layers=1, num_attention_heads=4,
         num_key_value_heads=2, max_position_embeddings=64, tie_word_embeddings=True, bos_token_id=1, eos_token_id=2)
     model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager").float().eval()
-    quantization, quantise = MODELS[name]
     tensors = {}
-    for key, parameter in model.named_parameters():
-        if key.startswith("lm_head"):
+    for name_of, parameter in model.named_parameters():
+        if name_of.startswith("lm_head"):
             continue
-        if "_proj" in key:
+        if any(part in name_of for part in packed_keys):
             packed, weights = quantise(rng, parameter.shape[1], parameter.shape[0])
             parameter.copy_(weights)
-            tensors |= {key.removesuffix("weight") + part: value.contiguous() for part, value in packed.items()}
+            tensors |= {name_of.removesuffix("weight") + part: value.contiguous() for part, value in packed.items()}
             continue
         parameter.copy_((torch.randn_like(parameter) * 0.3).half().float())
-        tensors[key] = parameter.half()
+        tensors[name_of] = parameter.half()
     (out / f"{name}-hf").mkdir(exist_ok=True)
     save_file(tensors, out / f"{name}-hf" / "model.safetensors")
     written = {k: v for k, v in config.to_dict().items() if v is not None} | {
-        "architectures": ["LlamaForCausalLM"], "quantization_config": quantization}
+        "architectures": ["LlamaForCausalLM"], key: quantization}
     (out / f"{name}-hf" / "config.json").write_text(json.dumps(written, indent=2) + "\n")
 
     tokens = torch.randint(0, VOCAB, (PROMPT,)).tolist()
@@ -166,7 +166,7 @@ def main():
         tensors[f"{name}.expected"] = weights.contiguous()
     save_file(tensors, out / "weights.safetensors")
     for name in MODELS:
-        make_model(out, name)
+        make_model(out, name, *MODELS[name])
 
 
 if __name__ == "__main__":

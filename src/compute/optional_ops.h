@@ -46,6 +46,10 @@ concept LoadNotes = Backend<B> && requires(const typename B::Context& context) {
   { B::LoadNotes(context) } -> std::same_as<std::vector<std::string>>;
 };
 
+// A backend that takes weights as affine groups, in HostMatrix::affine, as they are.
+template <class B>
+concept AffineWeights = Backend<B> && B::kTakesAffine;
+
 // Mixtures of experts (arXiv:2101.03961, 2401.04088): a router sends each row to a few of many feed-forward networks.
 // Between Route and Combine a matrix has one line for each row and each of its experts, [rows * used, n], a row's lines
 // next to each other in the order of its choices.

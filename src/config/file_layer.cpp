@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kMaxDepth = 8;
 const std::vector<std::string_view> kModelFields = {"id",      "path",    "draft",    "default",
-                                                    "context", "backend", "kv_dtype", "gpu_layers"};
+                                                    "context", "backend", "kv_dtype", "gpu_layers",
+                                                    "mlx_requantise"};
 
 Result<int32_t> WholeNumber(const std::string& field, const std::string& text, const std::string& origin, int32_t least,
                             int32_t most) {
@@ -129,10 +130,12 @@ class Reader {
       out.backend = text;
     } else if (name == "kv_dtype") {
       out.kv_dtype = text;
-    } else if (name == "default" && (text == "true" || text == "false")) {
-      out.is_default = text == "true";
-    } else if (name == "default") {
-      return Fail(ErrorCode::kInvalidArgument, "{}: 'models.default' must be true or false", origin);
+    } else if (name == "default" || name == "mlx_requantise") {
+      if (text != "true" && text != "false") {
+        return Fail(ErrorCode::kInvalidArgument, "{}: 'models.{}' must be true or false", origin, name);
+      }
+      if (name == "default") out.is_default = text == "true";
+      if (name == "mlx_requantise") out.mlx_requantise = text == "true";
     } else if (name == "context") {
       auto number = WholeNumber(name, text, origin, 1, kMaxContext);
       if (!number) return Forward(number);

@@ -20,6 +20,7 @@ struct ModelSetting {
   std::string backend;   // words to try, comma-separated; empty: runtime.backend
   std::string kv_dtype;  // empty: runtime.kv_dtype
   std::optional<int32_t> gpu_layers;  // unset: runtime.llama_cpp.gpu_layers
+  std::optional<bool> mlx_requantise;  // unset: runtime.mlx_requantise
   std::string origin;    // where it was set, for messages
 };
 

@@ -63,6 +63,8 @@ inline constexpr Key kSchema[] = {
     {"runtime.llama_cpp.micro_batch", Type::kInteger, "0", "tokens that llama.cpp computes at once; 0: chosen", "", 0,
      65536},
     {"runtime.llama_cpp.flash_attention", Type::kText, "auto", "llama.cpp's flash attention", "", 0, 0, "auto|on|off"},
+    {"runtime.mlx_requantise", Type::kSwitch, "false",
+     "on MLX, hold weights of a type that it has no form for in 8 bits, at a loss, instead of as BF16"},
     {"runtime.threads", Type::kInteger, "0", "compute threads; 0: one a usable core", "threads", 0, 1024},
     {"runtime.kv_dtype", Type::kText, "fp16", "type of cached keys and values", "", 0, 0, "fp32|fp16|bf16|int8|fp8"},
     {"runtime.kv_budget", Type::kBytes, "0", "memory for keys and values a model; 0: from what is free",

@@ -56,7 +56,7 @@ const compute::HostMatrix* ModelSource::Find(std::string_view name) const {
   return it == tensors_.end() ? nullptr : &it->second.matrix;
 }
 
-Result<compute::HostMatrix> ModelSource::Matrix(std::string_view name, int64_t rows, int64_t cols) const {
+Result<const ModelSource::Tensor*> ModelSource::Checked(std::string_view name, int64_t rows, int64_t cols) const {
   const auto it = tensors_.find(name);
   if (it == tensors_.end()) return Fail(ErrorCode::kNotFound, "{}: tensor '{}' is missing", path_, name);
   const compute::HostMatrix& found = it->second.matrix;
@@ -65,10 +65,27 @@ Result<compute::HostMatrix> ModelSource::Matrix(std::string_view name, int64_t r
                 found.rows, found.cols, rows, cols);
   }
   taken_weights_ += rows * cols;
-  if (it->second.make == nullptr) return found;
-  auto made = it->second.make();
+  return &it->second;
+}
+
+Result<compute::HostMatrix> ModelSource::Matrix(std::string_view name, int64_t rows, int64_t cols) const {
+  const auto found = Checked(name, rows, cols);
+  if (!found) return tl::make_unexpected(found.error());
+  if ((*found)->make == nullptr) return (*found)->matrix;
+  auto made = (*found)->make();
   if (!made) return Forward(made, path_);
   return made;
+}
+
+Result<compute::HostMatrix> ModelSource::AffineMatrix(std::string_view name, int64_t rows, int64_t cols) const {
+  const auto it = tensors_.find(name);
+  auto affine = it != tensors_.end() && it->second.affine ? it->second.affine() : nullptr;
+  if (affine == nullptr) return Matrix(name, rows, cols);
+  const auto found = Checked(name, rows, cols);
+  if (!found) return tl::make_unexpected(found.error());
+  compute::HostMatrix out = (*found)->matrix;
+  out.affine = std::move(affine);
+  return out;
 }
 
 Result<compute::HostMatrix> ModelSource::Expert(std::string_view name, int32_t expert, int32_t experts, int64_t rows,
@@ -127,15 +144,19 @@ int64_t ModelSource::weight_bytes() const {
 }
 
 std::string ModelSource::commonest_type() const {
-  std::map<formats::TensorType, int64_t> weights;
+  std::map<std::string, int64_t> weights;
   for (const auto& [name, tensor] : tensors_) {
     const compute::HostMatrix& matrix = tensor.matrix;
-    if (matrix.rows > 1) weights[matrix.type] += matrix.rows * matrix.cols;
+    if (matrix.rows < 2) continue;
+    const auto affine = tensor.affine ? tensor.affine() : nullptr;
+    const std::string type =
+        affine ? fmt::format("MLX {}-bit", affine->bits) : std::string(formats::TensorTypeName(matrix.type));
+    weights[type] += matrix.rows * matrix.cols;
   }
   if (weights.empty()) return "none";
   const auto most = std::max_element(weights.begin(), weights.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  return std::string(formats::TensorTypeName(most->first));
+  return most->first;
 }
 
 }  // namespace inferflux::model

@@ -27,6 +27,7 @@ class ModelSource {
   struct Tensor {
     compute::HostMatrix matrix;
     std::function<Result<compute::HostMatrix>()> make;  // empty: the data are there
+    std::function<std::shared_ptr<const formats::AffineForm>()> affine = {};  // empty: the file holds no affine groups
   };
 
   // What a reader of some format found. `owner` keeps alive what metadata and tensors look into. Where a checkpoint holds
@@ -45,6 +46,9 @@ class ModelSource {
   // With its data, checked: kNotFound where it is missing, kDataLoss where its shape is not [rows, cols]; both name the tensor.
   Result<compute::HostMatrix> Matrix(std::string_view name, int64_t rows, int64_t cols) const;
 
+  // The same, but as affine groups and without data where the file holds it so.
+  Result<compute::HostMatrix> AffineMatrix(std::string_view name, int64_t rows, int64_t cols) const;
+
   // Slice `expert` of a tensor of [experts, rows, cols], checked in the same way.
   Result<compute::HostMatrix> Expert(std::string_view name, int32_t expert, int32_t experts, int64_t rows,
                                      int64_t cols) const;
@@ -60,9 +64,11 @@ class ModelSource {
   int64_t weight_bytes() const;  // of all tensors in their own types
   // Weights that were asked for so far: how far a load has come. Any thread.
   int64_t taken_weights() const { return taken_weights_; }
-  std::string commonest_type() const;  // of the matrices, by number of weights: "BF16", "Q4_K", ...
+  std::string commonest_type() const;  // of the matrices, by number of weights: "BF16", "Q4_K", "MLX 4-bit", ...
 
  private:
+  Result<const Tensor*> Checked(std::string_view name, int64_t rows, int64_t cols) const;
+
   std::string path_;
   std::string format_;
   formats::GgufMetadata metadata_;

@@ -77,6 +77,11 @@ class WeightLoader {
     requires compute::MoeRouting<B>;
 
  private:
+  // In the form that the backend likes best.
+  Result<compute::HostMatrix> Matrix(const std::string& name, int64_t rows, int64_t cols) const {
+    if constexpr (compute::AffineWeights<B>) return source_.AffineMatrix(Use(name), rows, cols);
+    return source_.Matrix(Use(name), rows, cols);
+  }
   const std::string& Use(const std::string& name) const { return *used_.insert(name).first; }
 
   // Biases of the parts, [experts, sum of the outputs]; empty where no part has one.
@@ -105,7 +110,7 @@ Result<compute::Buffer<B>> WeightLoader<B>::LoadFirstRow(const std::string& name
 
 template <compute::Backend B>
 Result<typename B::Table> WeightLoader<B>::LoadTable(const std::string& name, int64_t rows, int64_t cols) const {
-  auto matrix = source_.Matrix(Use(name), rows, cols);
+  auto matrix = Matrix(name, rows, cols);
   if (!matrix) return Forward(matrix);
   return B::LoadTable(context_, *matrix);
 }
@@ -174,7 +179,7 @@ Result<Linear<B>> WeightLoader<B>::LoadLinear(const std::vector<WeightPart>& par
                                                  BiasRule rule) const {
   std::vector<compute::HostMatrix> matrices;
   for (const WeightPart& part : parts) {
-    auto matrix = source_.Matrix(Use(part.name + ".weight"), part.outputs, inputs);
+    auto matrix = Matrix(part.name + ".weight", part.outputs, inputs);
     if (!matrix) return Forward(matrix);
     matrices.push_back(std::move(*matrix));
   }

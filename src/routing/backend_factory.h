@@ -30,6 +30,7 @@ struct EngineRequest {
   std::string kv_dtype;  // empty: the engine's default
   int64_t kv_bytes = 0;  // KV budget; 0: from the memory that is free
   LlamaBackendConfig llama;  // where llama.cpp runs it
+  bool mlx_requantise = false;  // weights that MLX has no form for: 8 bits instead of BF16
   std::stop_token stop = {};  // calls the load off: kCancelled
 };
 

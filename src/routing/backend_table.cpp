@@ -9,7 +9,7 @@ namespace {
 
 constexpr EngineFacts kOnHost = {
     .huggingface = true, .encoders = true, .embeddings = true, .sessions = true, .batch_invariant = true};
-constexpr EngineFacts kOnMlx = {.huggingface = true, .encoders = true, .embeddings = true};
+constexpr EngineFacts kOnMlx = {.huggingface = true, .encoders = true, .embeddings = true, .sessions = true};
 constexpr EngineFacts kOnLlama = {.encoders = true, .embeddings = true, .sessions = true};
 
 constexpr std::string_view kNeedsMlx = "scripts/install-mlx (on a Mac: brew install mlx), then -DENABLE_MLX=ON";

@@ -69,7 +69,7 @@ std::shared_ptr<scheduler::StepLoop> StartLoop(const EngineMaker& make, EngineRe
   options.policy.speculation = DefaultSpeculation(request);
   if (draft) {
     options.draft = FactoryOf(make, {.source = draft, .kv_dtype = request.kv_dtype, .kv_bytes = DraftKvBytes(request),
-                                   .llama = request.llama});
+                                   .llama = request.llama, .mlx_requantise = request.mlx_requantise});
   }
   if (request.max_batch_tokens > 0) options.policy.max_batch_tokens = request.max_batch_tokens;
   if (request.max_queued > 0) options.max_queued = request.max_queued;
@@ -155,7 +155,8 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
            .context = request.context,
            .kv_dtype = request.kv_dtype,
            .kv_bytes = request.kv_bytes,
-           .llama = request.llama},
+           .llama = request.llama,
+           .mlx_requantise = request.mlx_requantise},
           draft, request, text->tokenizer);
       const std::stop_callback call_off(request.stop, [&] { loop->Stop(); });
       const Status ready = loop->ready().get();

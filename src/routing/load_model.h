@@ -26,6 +26,7 @@ struct LoadRequest {
   std::string kv_dtype;                    // empty: the engine's default
   int64_t kv_bytes = 0;                    // KV budget; 0: from the memory that is free
   LlamaBackendConfig llama;                // where llama.cpp runs it
+  bool mlx_requantise = false;             // weights that MLX has no form for: 8 bits instead of BF16
   int32_t max_batch_tokens = 0;            // of one step; 0: the scheduler's default
   int32_t max_queued = 0;                  // requests that may wait; 0: the scheduler's default
   std::shared_ptr<LoadProgress> progress;  // written to where it is given

@@ -16,7 +16,8 @@ EngineMaker Native(Create create) {
   return [create](const EngineRequest& request) -> Result<std::unique_ptr<engine::InferenceBackend>> {
     auto config = model::ReadModelConfig(*request.source, request.context);
     if (!config) return Forward(config);
-    engine::EngineOptions options{.context = request.context, .kv_bytes = request.kv_bytes, .stop = request.stop};
+    engine::EngineOptions options{.context = request.context, .kv_bytes = request.kv_bytes,
+                                  .mlx_requantise = request.mlx_requantise, .stop = request.stop};
     if (!request.kv_dtype.empty()) options.kv_dtype = request.kv_dtype;
     return create(std::move(*config), request.source, options);
   };

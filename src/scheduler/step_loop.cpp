@@ -14,7 +14,9 @@ WallTime Now() { return std::chrono::time_point_cast<std::chrono::seconds>(std::
 // KV is bytes in an engine's own layout: it is another engine's only where all of this is the same.
 uint64_t KvFingerprint(uint64_t model, const engine::EngineInfo& info) {
   uint64_t hash = model;
-  for (const char c : fmt::format("{}|{}|{}|{}", info.backend, info.provider, info.kv_dtype, info.block_size)) {
+  std::string all = fmt::format("{}|{}|{}|{}", info.backend, info.provider, info.kv_dtype, info.block_size);
+  for (const std::string& note : info.notes) all += "|" + note;  // what became of the weights
+  for (const char c : all) {
     hash = OwnerOf(hash ^ static_cast<unsigned char>(c));
   }
   return hash;

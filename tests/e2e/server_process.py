@@ -1,6 +1,7 @@
 """Starts and ends the server under test, and looks into it."""
 
 import atexit
+import json
 import os
 import re
 import signal
@@ -27,6 +28,13 @@ def clean_environment(**more: str) -> dict[str, str]:
     """The environment without settings of the machine that would reach the programs."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("INFERFLUX_") or k == "INFERFLUX_CPU_ISA"}
     return {**kept, **more}
+
+
+def engines() -> dict[tuple[str, str], dict]:
+    """What `inferctl backends` says of each engine, by target and provider."""
+    shown = subprocess.run([program("inferctl"), "backends", "--json"], capture_output=True, text=True, timeout=60,
+                           check=True, env=clean_environment())
+    return {(row["target"], row["provider"]): row for row in json.loads(shown.stdout)["backends"]}
 
 
 class ServerProcess:

@@ -1,6 +1,5 @@
 """inferctl quickstart writes settings that a server runs with; inferctl backends is the table that the documents show."""
 
-import json
 import os
 import shlex
 import shutil
@@ -8,7 +7,7 @@ import subprocess
 
 import pytest
 import requests
-from server_process import MODEL, ROOT, ServerProcess, clean_environment, program
+from server_process import MODEL, ROOT, ServerProcess, clean_environment, engines, program
 
 QUESTION = {"messages": [{"role": "user", "content": "What is the capital of France?"}], "temperature": 0, "max_tokens": 16}
 
@@ -18,13 +17,8 @@ def inferctl(*words, cwd=None) -> subprocess.CompletedProcess:
                           env=clean_environment())
 
 
-def listed() -> dict:
-    rows = json.loads(inferctl("backends", "--json").stdout)["backends"]
-    return {(row["target"], row["provider"]): row for row in rows}
-
-
 def words_here() -> list[str]:
-    return ["auto", *(f"{provider}_{target}" for (target, provider), row in listed().items() if row["available"])]
+    return ["auto", *(f"{provider}_{target}" for (target, provider), row in engines().items() if row["available"])]
 
 
 @pytest.mark.parametrize("word", words_here())
@@ -61,7 +55,7 @@ def test_no_file_is_replaced_unasked(tmp_path):
 
 
 def test_a_backend_that_is_not_here_is_one_sentence(tmp_path):
-    absent = [(key, row) for key, row in listed().items() if not row["available"]]
+    absent = [(key, row) for key, row in engines().items() if not row["available"]]
     assert absent, "this machine has every backend: extend the table"
     for (target, provider), row in absent:
         refused = inferctl("quickstart", "--backend", f"{provider}_{target}", cwd=tmp_path)
@@ -86,7 +80,7 @@ def test_the_table_in_the_documents_is_the_programs():
 
 
 def test_backends_are_the_same_in_every_form():
-    rows = listed()
+    rows = engines()
     lines = [line.split() for line in inferctl("backends").stdout.splitlines()]
     assert {(t, p): here == "yes" for t, p, here, *_ in lines} == {key: row["available"] for key, row in rows.items()}
     assert rows["cpu", "native"]["available"] and rows["cpu", "native"]["devices"][0]["free_bytes"] > 0

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 import requests
-from server_process import ServerProcess
+from server_process import ServerProcess, engines
 
 
 def say(server, messages, session="chat", key=None, **fields):
@@ -106,3 +106,24 @@ def test_saving_needs_a_directory(server):
     response = command(server, "POST", "no-directory/save")
     assert response.status_code == 400 and "session_dir" in response.json()["error"]["message"]
     command(server, "DELETE", "no-directory")
+
+
+def with_sessions() -> list[str]:
+    rows = engines().items()
+    return [f"{provider}_{target}" for (target, provider), row in rows if row["available"] and "sessions" in row["capabilities"]]
+
+
+@pytest.mark.parametrize("word", with_sessions())
+def test_every_engine_that_says_so_brings_a_session_back(word, folder):
+    with ServerProcess("--backend", word, **folder) as first:
+        answer, _ = say(first, FIRST)
+        chat = [*FIRST, answer, SECOND]
+        expected, _ = say(first, chat, session=None)
+        saved = command(first, "POST", "chat/save").json()
+        assert saved["on_disk"] and saved["tokens"] > 10, saved
+    with ServerProcess("--backend", word, **folder) as second:
+        model = requests.get(second.url + "/v1/models", timeout=20).json()["data"][0]
+        assert model["capabilities"]["supports_kv_save_restore"]
+        reply, usage = say(second, chat)
+        assert reply == expected
+        assert usage["prompt_tokens_details"]["cached_tokens"] >= saved["tokens"] - 2

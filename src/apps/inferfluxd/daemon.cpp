@@ -74,6 +74,7 @@ routing::LoadRequest LoadDefaults(const Settings& settings, std::stop_token stop
   out.kv_dtype = settings.Text("runtime.kv_dtype");
   out.kv_bytes = settings.Bytes("runtime.kv_budget");
   out.llama = LlamaDefaults(settings);
+  out.mlx_requantise = settings.Switch("runtime.mlx_requantise");
   out.max_batch_tokens = static_cast<int32_t>(settings.Integer("runtime.max_batch_tokens"));
   out.max_queued = static_cast<int32_t>(settings.Integer("runtime.max_queue"));
   out.goal = settings.Text("runtime.goal") == "latency" ? scheduler::StepGoal::kLatency
@@ -94,6 +95,7 @@ routing::LoadRequest MakeLoadRequest(const Settings& settings, routing::LoadRequ
   defaults.draft = model.draft;
   if (model.context > 0) defaults.context = model.context;
   if (!model.kv_dtype.empty()) defaults.kv_dtype = model.kv_dtype;
+  if (model.mlx_requantise) defaults.mlx_requantise = *model.mlx_requantise;
   defaults.llama = routing::MergeBackendConfig({.gpu_layers = model.gpu_layers}, defaults.llama);
   if (!model.backend.empty()) SetBackend(settings, config::SplitWords(model.backend), defaults);
   return defaults;

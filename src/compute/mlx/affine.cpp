@@ -102,7 +102,8 @@ Mlx::Weights Convert(const HostMatrix& matrix) {
   Mlx::Weights out{.values = MakeArray<uint32_t>({Int(matrix.rows), Int(groups * kBits)}, mx::uint32, [](auto*) {}),
                    .scales = MakeArray<float>(scale_shape, mx::float32, [](auto*) {}),
                    .biases = MakeArray<float>(scale_shape, mx::float32, [](auto*) {}),
-                   .bits = kBits};
+                   .bits = kBits,
+                   .group = kAffineGroup};
   auto* words = out.values.data<uint32_t>();
   auto* scales = out.scales->data<float>();
   auto* biases = out.biases->data<float>();

@@ -36,7 +36,7 @@ Mlx::Buffer Mlx::ExpertMatMul(Context& context, View x, const Experts& experts, 
   for (const Weights& part : experts.stacked.parts) {
     if (part.scales) {
       products.push_back(mx::gather_qmm(lines, part.values, *part.scales, part.biases, sources, chosen,
-                                        /*transpose=*/true, kAffineGroup, part.bits));
+                                        /*transpose=*/true, part.group, part.bits));
       continue;
     }
     const mx::Dtype type = context.narrow_products ? part.values.dtype() : mx::float32;

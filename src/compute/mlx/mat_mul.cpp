@@ -9,8 +9,10 @@ namespace {
 
 mx::array Product(const mx::array& x, const Mlx::Weights& weights, bool narrow) {
   if (weights.scales) {
-    return mx::quantized_matmul(x, weights.values, *weights.scales, weights.biases, /*transpose=*/true, kAffineGroup,
-                                weights.bits);
+    const mx::Dtype type = narrow ? weights.scales->dtype() : mx::float32;
+    const mx::array product = mx::quantized_matmul(mx::astype(x, type), weights.values, *weights.scales, weights.biases,
+                                                   /*transpose=*/true, weights.group, weights.bits);
+    return mx::astype(product, mx::float32);
   }
   const mx::Dtype type = narrow ? weights.values.dtype() : mx::float32;
   const mx::array transposed = mx::swapaxes(mx::astype(weights.values, type), -1, -2);

@@ -34,6 +34,7 @@ concept MlxKvType = std::same_as<E, KvFp32> || std::same_as<E, KvFp16> || std::s
 
 struct Mlx {
   static constexpr const char* kName = "mlx";
+  static constexpr bool kTakesAffine = true;
 
   // [rows, cols] of float32. MLX's arrays are shared handles: a view holds what it looks into.
   struct View {
@@ -81,12 +82,13 @@ struct Mlx {
     std::vector<Sequence> sequences;
   };
 
-  // Rows of one form: plain floats [outputs, inputs], or groups of 32 inputs as scale * q + bias.
+  // Rows of one form: plain floats [outputs, inputs], or groups of inputs as scale * q + bias.
   struct Weights {
     mlx::core::array values;  // affine: packed words, [outputs, inputs * bits / 32]
     std::optional<mlx::core::array> scales;
     std::optional<mlx::core::array> biases;
-    int bits = 0;  // affine only
+    int bits = 0;   // affine only
+    int group = 0;  // affine only: inputs that share a scale and a bias
   };
   struct Matrix {
     int64_t rows = 0;            // outputs
@@ -102,6 +104,8 @@ struct Mlx {
     std::string device;  // "cpu" or "gpu"
     // Whether products with 16-bit weights run in the weights' own type, as is fast on a GPU, or in float32.
     bool narrow_products = false;
+    // Whether weights of a type that MLX has no form for are quantised anew, 8 bits in groups of 32, or become BF16.
+    bool requantise = false;
     std::map<std::string, Converted> converted;
     std::map<std::string, Matrix, std::less<>> tables;  // by name: an output that is the embedding shares its arrays
     std::vector<std::weak_ptr<std::vector<KvLayer>>> caches;
@@ -119,7 +123,7 @@ struct Mlx {
     mlx::core::array weights;  // [rows, used]
   };
 
-  // As they are: without loss, that is. Any other type that formats/ can decode is loaded as BF16.
+  // As they are: without loss, that is. Any other type that formats/ can decode is loaded as BF16, or in 8 bits.
   static consteval bool SupportsWeights(formats::TensorType type) {
     using enum formats::TensorType;
     return type == kF32 || type == kF16 || type == kBf16 || type == kQ4_0 || type == kQ4_1 || type == kQ5_0 ||

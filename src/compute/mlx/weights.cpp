@@ -35,6 +35,44 @@ mx::array AsBf16(const HostMatrix& matrix) {
   });
 }
 
+// MLX's own quantisation, of the very values.
+Mlx::Weights Requantised(const HostMatrix& matrix) {
+  constexpr int kBits = 8;
+  const mx::array values = MakeArray<float>({Int(matrix.rows), Int(matrix.cols)}, mx::float32, [&](float* out) {
+    for (int64_t r = 0; r < matrix.rows; ++r) {
+      formats::DequantizeRow(matrix.type, matrix.data.data() + r * host::RowBytesOf(matrix), out + r * matrix.cols,
+                             matrix.cols);
+    }
+  });
+  std::vector<mx::array> parts = mx::quantize(values, kAffineGroup, kBits);
+  mx::eval(parts);  // lets go of the values
+  return {parts.at(0), parts.at(1), parts.at(2), kBits, kAffineGroup};
+}
+
+// What MLX has no form for.
+Mlx::Weights Converted(const Mlx::Context& context, const HostMatrix& matrix) {
+  if (context.requantise && matrix.cols % kAffineGroup == 0) return Requantised(matrix);
+  return {AsBf16(matrix), std::nullopt, std::nullopt};
+}
+
+template <class T>
+mx::array Copied(std::span<const std::byte> data, int64_t rows, mx::Dtype dtype) {
+  const int cols = Int(static_cast<int64_t>(data.size() / sizeof(T)) / rows);
+  return MakeArray<T>({Int(rows), cols}, dtype, [&](T* out) { std::memcpy(out, data.data(), data.size()); });
+}
+
+mx::array Scales(TensorType type, std::span<const std::byte> data, int64_t rows) {
+  if (type == TensorType::kF16) return Copied<Fp16>(data, rows, mx::float16);
+  if (type == TensorType::kBf16) return Copied<Bf16>(data, rows, mx::bfloat16);
+  return Copied<float>(data, rows, mx::float32);
+}
+
+// As a checkpoint of MLX's own has them.
+Mlx::Weights AsTheyAre(const formats::AffineForm& form, int64_t rows) {
+  return {Copied<uint32_t>(form.words, rows, mx::uint32), Scales(form.scale_type, form.scales, rows),
+          Scales(form.scale_type, form.biases, rows), form.bits, form.group};
+}
+
 int64_t BytesOf(const Mlx::Weights& weights) {
   size_t bytes = weights.values.nbytes();
   if (weights.scales) bytes += weights.scales->nbytes() + weights.biases->nbytes();
@@ -42,13 +80,14 @@ int64_t BytesOf(const Mlx::Weights& weights) {
 }
 
 std::string FormOf(const Mlx::Weights& weights) {
-  if (weights.scales) return fmt::format("affine {}-bit groups of {}", weights.bits, kAffineGroup);
+  if (weights.scales) return fmt::format("affine {}-bit groups of {}", weights.bits, weights.group);
   const mx::Dtype type = weights.values.dtype();
   return type == mx::float32 ? "f32" : type == mx::float16 ? "f16" : "bf16";
 }
 
 bool SameForm(const Mlx::Weights& a, const Mlx::Weights& b) {
-  return a.bits == b.bits && a.values.dtype() == b.values.dtype();
+  const bool same_scales = !a.scales || !b.scales || a.scales->dtype() == b.scales->dtype();
+  return a.bits == b.bits && a.group == b.group && a.values.dtype() == b.values.dtype() && same_scales;
 }
 
 // Joins along `axis`, and evaluates, so that the pieces are gone before the next ones come.
@@ -59,7 +98,9 @@ Mlx::Weights Joined(const std::vector<Mlx::Weights>& pieces, bool new_axis) {
     for (const auto& piece : pieces) arrays.push_back(member(piece));
     return new_axis ? mx::stack(std::move(arrays), 0) : mx::concatenate(std::move(arrays), 0);
   };
-  Mlx::Weights out{.values = join([](const auto& w) { return w.values; }), .bits = pieces.front().bits};
+  Mlx::Weights out{.values = join([](const auto& w) { return w.values; }),
+                   .bits = pieces.front().bits,
+                   .group = pieces.front().group};
   std::vector<mx::array> wanted{out.values};
   if (out.bits > 0) {
     out.scales = join([](const auto& w) { return *w.scales; });
@@ -109,20 +150,21 @@ Mlx::Matrix Stacked(Mlx::Context& context, std::span<const HostMatrix> parts) {
 }  // namespace
 
 Mlx::Weights WeightsOf(Mlx::Context& context, const HostMatrix& matrix) {
+  if (matrix.affine) return AsTheyAre(*matrix.affine, matrix.rows);
   switch (matrix.type) {
     case TensorType::kF32:
-      return {Plain<float>(matrix, mx::float32), std::nullopt, std::nullopt, 0};
+      return {Plain<float>(matrix, mx::float32), std::nullopt, std::nullopt};
     case TensorType::kF16:
-      return {Plain<Fp16>(matrix, mx::float16), std::nullopt, std::nullopt, 0};
+      return {Plain<Fp16>(matrix, mx::float16), std::nullopt, std::nullopt};
     case TensorType::kBf16:
-      return {Plain<Bf16>(matrix, mx::bfloat16), std::nullopt, std::nullopt, 0};
+      return {Plain<Bf16>(matrix, mx::bfloat16), std::nullopt, std::nullopt};
     default:
       break;
   }
-  Mlx::Weights weights =
-      AffineBits(matrix.type) > 0 ? AffineWeights(matrix) : Mlx::Weights{AsBf16(matrix), std::nullopt, std::nullopt, 0};
+  const bool lossless = AffineBits(matrix.type) > 0;
+  Mlx::Weights weights = lossless ? AffineWeights(matrix) : Converted(context, matrix);
   Mlx::Converted& converted = context.converted[std::string(formats::TensorTypeName(matrix.type))];
-  converted.form = FormOf(weights);
+  converted.form = FormOf(weights) + (lossless ? "" : ", at a loss");
   converted.file_bytes += static_cast<int64_t>(matrix.data.size());
   converted.bytes += BytesOf(weights);
   return weights;

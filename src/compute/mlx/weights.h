@@ -5,7 +5,7 @@
 
 namespace inferflux::compute {
 
-inline constexpr int kAffineGroup = 32;  // inputs that share a scale and a bias
+inline constexpr int kAffineGroup = 32;  // inputs that share a scale and a bias, where the choice is ours
 
 // One matrix of a file. Throws what MLX throws.
 Mlx::Weights WeightsOf(Mlx::Context& context, const HostMatrix& matrix);

@@ -1,6 +1,7 @@
 #include "engine/native/create_mlx_engine.h"
 
 #include "base/without_exceptions.h"
+#include "compute/mlx/kv_pieces.h"
 #include "compute/mlx/mlx_backend.h"
 #include "engine/native/native_engine.h"
 
@@ -12,8 +13,9 @@ Result<std::unique_ptr<InferenceBackend>> CreateMlxEngine(model::ModelConfig con
                                                           std::shared_ptr<const model::ModelSource> source,
                                                           const EngineOptions& options) {
   return WithoutExceptions("loading on MLX", [&] {
-    return CreateNativeEngine<compute::Mlx>(std::make_unique<compute::Mlx::Context>(), std::move(config),
-                                            std::move(source), options);
+    auto context = std::make_unique<compute::Mlx::Context>();
+    context->requantise = options.mlx_requantise;
+    return CreateNativeEngine<compute::Mlx>(std::move(context), std::move(config), std::move(source), options);
   });
 }
 

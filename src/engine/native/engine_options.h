@@ -13,6 +13,7 @@ struct EngineOptions {
   int32_t block_size = 32;        // tokens a KV block holds
   int64_t kv_bytes = 0;           // memory for KV; 0: a quarter of what is free, or less where less can be used
   std::string kv_dtype = "fp16";  // fp32, fp16, bf16, int8 or fp8
+  bool mlx_requantise = false;    // weights that MLX has no form for: 8 bits instead of BF16
   std::stop_token stop = {};      // calls the load off: kCancelled
 };
 

@@ -63,7 +63,9 @@ class NativeEngine final : public InferenceBackend {
     const auto found = store_.Find(sequence);
     if (!found) return tl::make_unexpected(found.error());
     if constexpr (compute::AddressableKv<B, Kv>) {
-      return SaveBlocks<B, Kv>(runner_.cache(), WholeBlocks(**found));
+      return WithoutExceptions(B::kName, [&]() -> Result<std::vector<std::byte>> {
+        return SaveBlocks<B, Kv>(runner_.cache(), WholeBlocks(**found));
+      });
     } else {
       return InferenceBackend::Save(sequence);
     }
@@ -76,7 +78,11 @@ class NativeEngine final : public InferenceBackend {
       if (!opened) return Forward(opened);
       const SequenceId sequence = opened->sequence;
       Status restored = store_.Reserve(sequence, static_cast<int32_t>(tokens.size())).map([](const auto&) {});
-      if (restored) restored = LoadBlocks<B, Kv>(runner_.cache(), (*store_.Find(sequence))->blocks, saved);
+      if (restored) {
+        restored = WithoutExceptions(B::kName, [&]() -> Status {
+          return LoadBlocks<B, Kv>(runner_.cache(), (*store_.Find(sequence))->blocks, saved);
+        });
+      }
       if (restored) restored = store_.Commit(sequence, tokens);
       if (restored) return sequence;
       if (auto closed = store_.Close(sequence); !closed) return Forward(closed);

@@ -80,6 +80,27 @@ Result<HfQuantization> ReadQuantization(const JsonObject& object) {
   return quantization;
 }
 
+// MLX's own key: sizes for all weights, and objects of the same kind for those that have others, by their names.
+Result<HfQuantization> ReadMlxQuantization(const JsonObject& object) {
+  HfQuantization quantization{.method = "mlx", .mode = "affine"};
+  FieldReader reader(object);
+  reader.Read({"bits"}, quantization.bits);
+  reader.Read({"group_size"}, quantization.group_size);
+  reader.Read({"mode"}, quantization.mode);
+  if (auto status = reader.status(); !status) return Forward(status);
+  for (const auto& [name, value] : object.raw()) {
+    if (!value.is_object()) continue;
+    const JsonObject own = JsonObject::Borrow(value.get_object(), object.source() + ": " + std::string(name));
+    auto group_size = own.GetOr<int32_t>("group_size", quantization.group_size);
+    auto mode = own.GetOr<std::string>("mode", quantization.mode);
+    if (!group_size) return Forward(group_size);
+    if (!mode) return Forward(mode);
+    if (*mode != quantization.mode) quantization.mode += ", " + *mode;
+    quantization.layer_group_size.emplace(name, *group_size);
+  }
+  return quantization;
+}
+
 void ReadShape(FieldReader& reader, HfConfig& config) {
   reader.Read({"vocab_size"}, config.vocab_size);
   reader.Read({"hidden_size", "n_embd", "d_model"}, config.hidden_size);
@@ -216,10 +237,12 @@ Result<HfConfig> ParseHfConfig(JsonObject root) {
   auto eos = ReadTokenIds(object, "eos_token_id");
   if (!eos) return Forward(eos);
   config.eos = std::move(*eos);
+  const auto mlx = root.Find<JsonObject>("quantization");
+  if (!mlx) return tl::make_unexpected(mlx.error());
   const auto quantization = root.Find<JsonObject>("quantization_config");
   if (!quantization) return tl::make_unexpected(quantization.error());
-  if (*quantization) {
-    auto read = ReadQuantization(**quantization);
+  if (*mlx || *quantization) {  // MLX's tools write the same under both
+    auto read = *mlx ? ReadMlxQuantization(**mlx) : ReadQuantization(**quantization);
     if (!read) return Forward(read);
     config.quantization = std::move(*read);
   }

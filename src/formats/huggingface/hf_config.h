@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +28,7 @@ struct HfRopeScaling {
 };
 
 struct HfQuantization {
-  std::string method;  // "gptq", "awq", "fp8", "mxfp4", ...
+  std::string method;  // "gptq", "awq", "fp8", "mxfp4", "mlx", ...
   uint32_t bits = 0;
   int32_t group_size = 0;  // -1: one group a column
   bool desc_act = false;
@@ -35,6 +37,8 @@ struct HfQuantization {
   std::string version;      // AWQ: "gemm", "gemv"
   std::string checkpoint_format;            // GPTQ: "gptq", "gptq_v2", ...
   std::string format;                       // compressed-tensors: "float-quantized", ...
+  std::string mode;                         // MLX: "affine", ...
+  std::map<std::string, int32_t, std::less<>> layer_group_size;  // MLX: of those weights that have another, by name
   std::vector<uint32_t> weight_block_size;  // FP8: outputs and inputs that share a scale; or empty
 };
 

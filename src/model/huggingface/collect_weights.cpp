@@ -26,6 +26,8 @@ class Collector {
     for (const SafetensorsTensor* tensor : model_.tensors()) {
       if (tensor->name.ends_with(kPacked)) {
         if (auto added = AddGroupedInts(*tensor); !added) return Forward(added);
+      } else if (config_.quantization && config_.quantization->method == "mlx" && tensor->dtype == SafetensorsDtype::kU32) {
+        if (auto added = AddAffine(*tensor); !added) return Forward(added);
       } else if (tensor->name.ends_with(kBlocks)) {
         if (auto added = AddExperts(*tensor); !added) return Forward(added);
       } else if (tensor->dtype == SafetensorsDtype::kF8E4m3 || tensor->dtype == SafetensorsDtype::kF8E5m2) {
@@ -48,6 +50,7 @@ class Collector {
   }
 
  private:
+  static constexpr std::string_view kWeight = ".weight";
   static constexpr std::string_view kPacked = ".qweight";
   static constexpr std::string_view kBlocks = "_proj_blocks";
 
@@ -97,8 +100,24 @@ class Collector {
     return {};
   }
 
+  Status AddAffine(const SafetensorsTensor& weight) {
+    if (!weight.name.ends_with(kWeight)) return {};  // what it is will be asked of its name
+    const std::string base = weight.name.substr(0, weight.name.size() - kWeight.size());
+    const SafetensorsTensor* scales = Take(base, ".scales");
+    const SafetensorsTensor* biases = Take(base, ".biases");
+    if (scales == nullptr) return Lacks(weight, base, ".scales");
+    if (biases == nullptr) return Lacks(weight, base, ".biases");
+    const auto own = config_.quantization->layer_group_size.find(base);
+    const bool has_own = own != config_.quantization->layer_group_size.end();
+    auto groups = formats::AffineGroups::Open(weight, *scales, *biases,
+                                              has_own ? own->second : config_.quantization->group_size);
+    if (!groups) return Forward(groups);
+    const uint64_t bytes = weight.data.size() + scales->data.size() + biases->data.size();
+    Add(weight, weight.name, std::move(*groups), bytes);
+    return {};
+  }
+
   Status AddFp8(const SafetensorsTensor& weight) {
-    constexpr std::string_view kWeight = ".weight";
     if (!weight.name.ends_with(kWeight)) return {};  // what it is will be asked of its name
     const std::string base = weight.name.substr(0, weight.name.size() - kWeight.size());
     const SafetensorsTensor* scales = Take(base, ".weight_scale");

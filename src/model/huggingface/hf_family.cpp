@@ -77,9 +77,10 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
   if (method == "compressed-tensors") {
     return quantization.format == "float-quantized" ? Status() : refuse("format", quantization.format, "float-quantized");
   }
+  if (method == "mlx") return quantization.mode == "affine" ? Status() : refuse("mode", quantization.mode, "affine");
   if (method == "fp8" || method == "fbgemm_fp8" || method == "mxfp4") return {};
   return Fail(ErrorCode::kUnsupported, "{}: a checkpoint quantised by '{}' cannot be read; gptq, awq, fp8, fbgemm_fp8, "
-              "mxfp4 and compressed-tensors can; use the model's original weights, or a GGUF file of it", source, method);
+              "mxfp4, mlx and compressed-tensors can; use the model's original weights, or a GGUF file of it", source, method);
 }
 
 }  // namespace

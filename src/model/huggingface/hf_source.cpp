@@ -41,6 +41,10 @@ Result<std::vector<ModelSource::Tensor>> Tensors(const std::shared_ptr<const Dir
       };
       tensors.push_back({matrix, nullptr});
       if (part->data.empty()) tensors.back().make = make;
+      const bool of_rows = recipe.change == TensorChange::kNone || recipe.change == TensorChange::kInterleaveRows;
+      if (of_rows && i < recipe.parts.size() && recipe.parts[i]->affine() != nullptr) {
+        tensors.back().affine = [recipe = &recipe, i] { return AffinePart(*recipe, i); };
+      }
     }
   }
   return tensors;

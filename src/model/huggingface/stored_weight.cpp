@@ -16,6 +16,11 @@ std::span<const std::byte> StoredWeight::mapped() const {
   return tensor != nullptr ? (*tensor)->data : std::span<const std::byte>();
 }
 
+const formats::AffineForm* StoredWeight::affine() const {
+  const auto* groups = std::get_if<formats::AffineGroups>(&data_);
+  return groups != nullptr ? &groups->form() : nullptr;
+}
+
 std::vector<std::byte> StoredWeight::Read() const {
   if (const auto bytes = mapped(); !bytes.empty()) return {bytes.begin(), bytes.end()};
   return std::visit(

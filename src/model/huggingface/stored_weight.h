@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "formats/checkpoint/affine_groups.h"
 #include "formats/checkpoint/fused_experts.h"
 #include "formats/checkpoint/grouped_ints.h"
 #include "formats/checkpoint/scaled_fp8.h"
@@ -41,6 +42,8 @@ class StoredWeight {
   // The values in type() where the checkpoint has them so, unaligned; empty where they must be made by Read.
   std::span<const std::byte> mapped() const;
   std::vector<std::byte> Read() const;
+  // The groups that it is made of, where it is made of such; else null.
+  const formats::AffineForm* affine() const;
 
  private:
   std::string name_;
@@ -48,7 +51,7 @@ class StoredWeight {
   formats::TensorType type_ = formats::TensorType::kF32;
   uint64_t stored_bytes_ = 0;
   std::variant<const formats::SafetensorsTensor*, formats::GroupedInts, formats::ScaledFp8, formats::Mxfp4Expert,
-               formats::ExpertBiases>
+               formats::ExpertBiases, formats::AffineGroups>
       data_;
 };
 

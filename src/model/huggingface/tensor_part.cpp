@@ -95,6 +95,27 @@ Result<TensorPart> DescribeTensorPart(const TensorRecipe& recipe, size_t part) {
   return out;
 }
 
+std::shared_ptr<const formats::AffineForm> AffinePart(const TensorRecipe& recipe, size_t part) {
+  if (part >= recipe.parts.size() || recipe.parts[part] == nullptr) return nullptr;
+  const formats::AffineForm* stored = recipe.parts[part]->affine();
+  if (stored == nullptr) return nullptr;
+  auto out = std::make_shared<formats::AffineForm>(*stored);
+  if (recipe.change == TensorChange::kNone) return out;
+  if (recipe.change != TensorChange::kInterleaveRows) return nullptr;
+  const size_t rows = recipe.parts[part]->shape()[0];
+  struct Arrays {
+    std::vector<std::byte> words, scales, biases;
+  };
+  const auto arrays = std::make_shared<const Arrays>(Arrays{Interleave(stored->words, recipe.heads, rows),
+                                                            Interleave(stored->scales, recipe.heads, rows),
+                                                            Interleave(stored->biases, recipe.heads, rows)});
+  out->words = arrays->words;
+  out->scales = arrays->scales;
+  out->biases = arrays->biases;
+  out->owner = arrays;
+  return out;
+}
+
 Result<TensorPart> ReadTensorPart(const TensorRecipe& recipe, size_t part) {
   auto out = DescribeTensorPart(recipe, part);
   if (!out || !out->data.empty()) return out;

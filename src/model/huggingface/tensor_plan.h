@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,6 +52,9 @@ struct TensorPart {
 // Without the values that must be made, which is cheap. `part` < max(1, recipe.parts.size()). kDataLoss names a tensor that
 // is empty, or does not have the rows that the change needs.
 Result<TensorPart> DescribeTensorPart(const TensorRecipe& recipe, size_t part);
+// The part as affine groups, its rows in their new order, where the checkpoint holds it so and the change is one of rows; else
+// null.
+std::shared_ptr<const formats::AffineForm> AffinePart(const TensorRecipe& recipe, size_t part);
 // With all values.
 Result<TensorPart> ReadTensorPart(const TensorRecipe& recipe, size_t part);
 

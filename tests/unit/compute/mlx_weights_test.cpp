@@ -83,6 +83,25 @@ TEST_F(MlxMixedWeightsTest, AnOutputThatIsTheEmbeddingIsHeldOnce) {
   EXPECT_EQ(output->parts[0].values.data<uint32_t>(), table->parts[0].values.data<uint32_t>());
 }
 
+// Q6_K has groups of 16, for which MLX has no form.
+TEST_F(MlxMixedWeightsTest, WhatHasNoFormTakesHalfTheMemoryInEightBitsAndSaysSo) {
+  const OwnedMatrix owned = RandomMatrix(TensorType::kQ6_K, random, 40, 512);
+  const auto expected = Reference::LoadMatrix(reference, {&owned.matrix, 1});
+  const auto x = Random(5, 512);
+  std::vector<std::string> notes;
+  for (const bool requantise : {false, true}) {
+    Mlx::Context own;
+    own.requantise = requantise;
+    const auto ours = Mlx::LoadMatrix(own, {&owned.matrix, 1});
+    ASSERT_TRUE(ours && expected);
+    EXPECT_LT(Error(Mlx::MatMul(own, On(x), *ours), Reference::MatMul(reference, x, *expected)), requantise ? 1e-2 : 3e-3);
+    EXPECT_EQ(ours->parts[0].bits, requantise ? 8 : 0);
+    notes.push_back(Mlx::LoadNotes(own).back());
+  }
+  EXPECT_NE(notes[0].find("Q6_K weights are held as bf16, at a loss"), std::string::npos) << notes[0];
+  EXPECT_NE(notes[1].find("Q6_K weights are held as affine 8-bit groups of 32, at a loss"), std::string::npos) << notes[1];
+}
+
 // 1.5 q + 0.25 and the like, so that a wrong order of bits or a wrong sign shows.
 TEST_F(MlxMixedWeightsTest, TypesWithAMinimumOfTheirOwn) {
   for (const TensorType type : {TensorType::kQ4_1, TensorType::kQ5_1}) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/checkpoint/affine_groups.h"
 #include "formats/checkpoint/fused_experts.h"
 #include "formats/checkpoint/grouped_ints.h"
 #include "formats/checkpoint/scaled_fp8.h"
@@ -19,9 +20,16 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Packing = GroupedIntsFormat::Packing;
 
+std::shared_ptr<const SafetensorsFile> OpenData(const std::string& name) {
+  return *SafetensorsFile::Open(std::string(INFERFLUX_SOURCE_DIR) + "/tests/data/checkpoints/" + name);
+}
 const SafetensorsFile& Weights() {
-  static const auto file = SafetensorsFile::Open(std::string(INFERFLUX_SOURCE_DIR) + "/tests/data/checkpoints/weights.safetensors");
-  return **file;
+  static const auto file = OpenData("weights.safetensors");
+  return *file;
+}
+const SafetensorsFile& MlxWeights() {  // of tools/mlx_golden.py
+  static const auto file = OpenData("mlx.safetensors");
+  return *file;
 }
 
 // Every value of `rows` of a type, as floats.
@@ -33,8 +41,8 @@ std::vector<float> Floats(TensorType type, const std::vector<std::byte>& data, i
 }
 
 template <class Weight>
-void ExpectValues(const Weight& weight, const std::string& name) {
-  const SafetensorsTensor* expected = Weights().FindTensor(name + ".expected");
+void ExpectValues(const Weight& weight, const std::string& name, const SafetensorsFile& weights = Weights()) {
+  const SafetensorsTensor* expected = weights.FindTensor(name + ".expected");
   ASSERT_NE(expected, nullptr);
   ASSERT_EQ(expected->shape, (std::vector<uint64_t>{uint64_t(weight.outputs()), uint64_t(weight.inputs())}));
   const auto values = Floats(weight.type(), weight.Read(), weight.outputs(), weight.inputs());
@@ -145,6 +153,51 @@ TEST(Fp8, ScalesOfAnotherShapeAreNamed) {
   const auto fp8 = ScaledFp8::Open(*Weights().FindTensor("fp8_block.weight"),
                                    *Weights().FindTensor("fp8_block.weight_scale_inv"), {8, 32});
   EXPECT_THAT(fp8.error().message, AllOf(HasSubstr("weight_scale_inv"), HasSubstr("[3, 2]"), HasSubstr("fp8_block.weight")));
+}
+
+struct AffineCase {
+  const char* name;
+  int64_t group_size;
+  TensorType type;
+};
+
+class Affine : public ::testing::TestWithParam<AffineCase> {};
+
+Result<AffineGroups> OpenAffine(const std::string& name, int64_t group_size) {
+  const auto tensor = [&](const char* end) -> const SafetensorsTensor& { return *MlxWeights().FindTensor(name + end); };
+  return AffineGroups::Open(tensor(".weight"), tensor(".scales"), tensor(".biases"), group_size);
+}
+
+TEST_P(Affine, AreWhatMlxMakesOfThem) {
+  const auto groups = OpenAffine(GetParam().name, GetParam().group_size);
+  ASSERT_TRUE(groups) << groups.error().message;
+  EXPECT_EQ(groups->type(), GetParam().type);
+  ExpectValues(*groups, GetParam().name, MlxWeights());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Affine,
+                         ::testing::Values(AffineCase{"mlx_2_64_bf16", 64, TensorType::kQ4_1},
+                                           AffineCase{"mlx_3_64_bf16", 64, TensorType::kQ4_1},
+                                           AffineCase{"mlx_4_64_bf16", 64, TensorType::kQ4_1},
+                                           AffineCase{"mlx_5_64_bf16", 64, TensorType::kQ5_1},
+                                           AffineCase{"mlx_6_64_bf16", 64, TensorType::kF32},
+                                           AffineCase{"mlx_8_64_bf16", 64, TensorType::kF32},
+                                           AffineCase{"mlx_4_32_f16", 32, TensorType::kQ4_1},
+                                           AffineCase{"mlx_4_128_f32", 128, TensorType::kF32},
+                                           AffineCase{"mlx_8_32_f16", 32, TensorType::kF32},
+                                           AffineCase{"mlx_5_128_f16", 128, TensorType::kQ5_1}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Affine, ThatContradictThemselvesAreNamed) {
+  EXPECT_THAT(OpenAffine("mlx_4_64_bf16", 16).error().message, AllOf(HasSubstr("mlx_4_64_bf16.weight"), HasSubstr("groups of 16")));
+  // Half as many inputs: as many words make 8 bits of each, which is another weight, but no contradiction; 24 bits are.
+  EXPECT_EQ(OpenAffine("mlx_4_64_bf16", 32)->form().bits, 8);
+  EXPECT_THAT(OpenAffine("mlx_6_64_bf16", 32).error().message, AllOf(HasSubstr("mlx_6_64_bf16.weight"), HasSubstr("bits")));
+  const auto& weight = *MlxWeights().FindTensor("mlx_4_64_bf16.weight");
+  const auto& scales = *MlxWeights().FindTensor("mlx_4_64_bf16.scales");
+  const auto& others = *MlxWeights().FindTensor("mlx_4_32_f16.scales");
+  EXPECT_THAT(AffineGroups::Open(weight, scales, others, 64).error().message, HasSubstr("mlx_4_32_f16.scales"));
+  EXPECT_THAT(AffineGroups::Open(scales, scales, scales, 64).error().message, HasSubstr("U32"));
 }
 
 TEST(FusedExperts, RowsComeInTurns) {

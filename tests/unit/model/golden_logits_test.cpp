@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Families, GoldenDirectory,
                          ::testing::Values("llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2", "gpt_oss"),
                          [](const auto& info) { return std::string(info.param); });
 
-// Quantised checkpoints, against transformers with the weights that their formulas make (tools/checkpoint_golden.py).
+// Quantised checkpoints, against transformers with the weights that their formulas make (tools/checkpoint_golden.py, tools/mlx_golden.py).
 class GoldenCheckpoint : public ::testing::TestWithParam<std::pair<const char*, double>> {
  protected:
   std::string Path(const char* end) const { return testing::DataPath("checkpoints/") + GetParam().first + end; }
@@ -75,7 +75,8 @@ TEST_P(GoldenCheckpoint, CpuIsAsCloseAsItsTypesAre) {
 // Four- and eight-bit integers meet activations of eight bits; weights whose inputs are out of order are floats.
 INSTANTIATE_TEST_SUITE_P(All, GoldenCheckpoint,
                          ::testing::Values(std::pair{"gptq", 5e-2}, std::pair{"gptq_desc_act", kBound},
-                                           std::pair{"awq", 5e-2}, std::pair{"fp8", kBound}),
+                                           std::pair{"awq", 5e-2}, std::pair{"fp8", kBound},
+                                           std::pair{"mlx_4", 5e-2}, std::pair{"mlx_8", kBound}),
                          [](const auto& info) { return std::string(info.param.first); });
 
 }  // namespace

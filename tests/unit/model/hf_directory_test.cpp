@@ -79,7 +79,18 @@ std::string CheckpointRefusal(const std::string& name, const std::string& from, 
   return source ? "" : source.error().message;
 }
 
+TEST(HfDirectory, FormsOfMlxsQuantisationThatAreNotReadAreNamed) {
+  const auto refusal = [](const std::string& quantization) {
+    return Refusal("llama3", R"("hidden_size")", R"("quantization": )" + quantization + R"(, "hidden_size")");
+  };
+  EXPECT_EQ(refusal(R"({"group_size": 64, "bits": 4, "model.layers.0.mlp.down_proj": {"group_size": 32, "bits": 8}})"), "");
+  EXPECT_THAT(refusal(R"({"group_size": 32, "bits": 4, "mode": "mxfp4"})"), AllOf(HasSubstr("'mxfp4'"), HasSubstr("affine")));
+  EXPECT_THAT(refusal(R"({"group_size": 64, "bits": 4, "lm_head": {"mode": "nvfp4"}})"), HasSubstr("nvfp4"));
+}
+
 TEST(HfDirectory, QuantisedWeightsThatLackATensorAreNamed) {
+  EXPECT_THAT(CheckpointRefusal("mlx_4", "q_proj.biases", "q_proj.biasex"),
+              AllOf(HasSubstr("q_proj.weight"), HasSubstr("q_proj.biases")));
   EXPECT_EQ(CheckpointRefusal("gptq", "q_proj.qzeros", "q_proj.qzeros"), "");
   EXPECT_THAT(CheckpointRefusal("gptq", "q_proj.qzeros", "q_proj.qzerox"),
               AllOf(HasSubstr("q_proj.qweight"), HasSubstr("q_proj.qzeros")));

@@ -52,5 +52,21 @@ TEST(MlxGoldenDirectory, AHuggingFaceDirectoryLoadsThroughTheSamePath) {
                                       testing::ModelPath("llama3.golden.gguf"), kBound);
 }
 
+// MLX's own checkpoints, in their own form: products of the very groups that the file has (tools/mlx_golden.py).
+TEST(MlxGoldenDirectory, ItsOwnCheckpointsLoadAsTheyAre) {
+  for (const int bits : {4, 8}) {
+    SCOPED_TRACE(bits);
+    compute::Mlx::Context context;
+    const std::string path = testing::DataPath("checkpoints/mlx_" + std::to_string(bits));
+    testing::ExpectGolden<compute::Mlx>(context, path + "-hf", path + ".golden.gguf", kBound);
+    EXPECT_EQ(compute::Mlx::LoadNotes(context).size(), 1u) << "nothing was held in another form";
+    const auto source = ModelSource::Open(path + "-hf");
+    EXPECT_EQ((*source)->commonest_type(), "MLX " + std::to_string(bits) + "-bit");
+    const auto matrix = (*source)->AffineMatrix("blk.0.attn_q.weight", 64, 64);  // whose rows change their order
+    ASSERT_TRUE(matrix && matrix->affine);
+    EXPECT_TRUE(matrix->data.empty());
+  }
+}
+
 }  // namespace
 }  // namespace inferflux::model
