@@ -8,6 +8,7 @@ namespace inferflux::text {
 namespace {
 
 constexpr size_t kMaxNfaStates = 200'000;
+constexpr size_t kMaxPlainStates = 256;  // of a rule that is compared with others
 constexpr size_t kMaxStates = 32'768;
 constexpr size_t kMaxSubsets = 2'000'000;  // NFA states in all subsets together: the time that a grammar takes
 
@@ -179,9 +180,16 @@ void AutomataBuilder::Place(RuleId rule, const Dfa& dfa) {
   const auto base = static_cast<State>(out_->facts_.size());
   start_[rule] = base;
   for (const auto& call : dfa.calls[0]) begins_with_[rule].push_back(call.rule);
+  uint32_t plain = CompiledGrammar::kNoState;
+  const bool calls = std::ranges::any_of(dfa.calls, [](const auto& edges) { return !edges.empty(); });
+  if (!calls && dfa.next.size() <= kMaxPlainStates) {
+    plain = static_cast<uint32_t>(out_->plain_rules_.size());
+    out_->plain_rules_.push_back({.first = base, .automaton = BytesOf(dfa)});
+  }
   for (size_t state = 0; state < dfa.next.size(); ++state) {
     CompiledGrammar::StateFacts facts{.first_call = static_cast<uint32_t>(out_->calls_.size()),
                                       .calls = static_cast<uint32_t>(dfa.calls[state].size()),
+                                      .plain_rule = plain,
                                       .final = dfa.final[state]};
     for (const State to : dfa.next[state]) {
       const bool leads = to != CompiledGrammar::kNoState;
@@ -194,6 +202,21 @@ void AutomataBuilder::Place(RuleId rule, const Dfa& dfa) {
     }
     out_->facts_.push_back(facts);
   }
+}
+
+// Byte classes differ between grammars, so edges are written for ranges of bytes.
+std::string AutomataBuilder::BytesOf(const Dfa& dfa) const {
+  std::string out;
+  for (size_t state = 0; state < dfa.next.size(); ++state) {
+    out += fmt::format("{}", dfa.final[state] ? '!' : ':');
+    for (size_t byte = 0; byte < 256;) {
+      const State to = dfa.next[state][out_->class_of_[byte]];
+      const size_t first = byte;
+      while (byte < 256 && dfa.next[state][out_->class_of_[byte]] == to) ++byte;
+      if (to != CompiledGrammar::kNoState) out += fmt::format("{}-{}>{},", first, byte - 1, to);
+    }
+  }
+  return out;
 }
 
 void AutomataBuilder::PlaceCounter(RuleId rule) {

@@ -40,6 +40,7 @@ class AutomataBuilder {
   static void Trim(Dfa& dfa);
   void Place(RuleId rule, const Dfa& dfa);
   void PlaceCounter(RuleId rule);
+  std::string BytesOf(const Dfa& dfa) const;
   void Link();
   Status CheckLeftRecursion() const;
   std::string NameOf(RuleId rule) const;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -31,6 +32,13 @@ class CompiledGrammar {
     uint32_t max = 0;
   };
 
+  // A rule that calls no other one, and its automaton as bytes: equal where two rules match the same texts state by
+  // state.
+  struct PlainRule {
+    State first = 0;
+    std::string automaton;
+  };
+
   // kInvalidArgument: a rule that is left-recursive or never ends, or a grammar that passes a limit; the message names
   // it.
   static Result<std::shared_ptr<const CompiledGrammar>> Compile(const Grammar& grammar);
@@ -53,6 +61,11 @@ class CompiledGrammar {
   bool IsLast(State state) const {
     return facts_[state].final && !facts_[state].takes_bytes && facts_[state].calls == 0;
   }
+  // Null where the state's rule calls others, or is too large to be worth comparing.
+  const PlainRule* PlainRuleOf(State state) const {
+    return facts_[state].plain_rule == kNoState ? nullptr : &plain_rules_[facts_[state].plain_rule];
+  }
+  std::span<const PlainRule> plain_rules() const { return plain_rules_; }
   const Counter* CounterOf(State state) const {
     return facts_[state].counter == kNoState ? nullptr : &counters_[facts_[state].counter];
   }
@@ -63,6 +76,7 @@ class CompiledGrammar {
     uint32_t first_call = 0;
     uint32_t calls = 0;
     uint32_t counter = kNoState;
+    uint32_t plain_rule = kNoState;
     bool takes_bytes = false;
     bool final = false;
   };
@@ -74,6 +88,7 @@ class CompiledGrammar {
   std::vector<StateFacts> facts_;
   std::vector<CallEdge> calls_;
   std::vector<Counter> counters_;
+  std::vector<PlainRule> plain_rules_;
 };
 
 }  // namespace inferflux::text

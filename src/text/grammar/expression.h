@@ -65,6 +65,7 @@ inline Expr Call(RuleId rule) {
 struct GrammarRule {
   std::string name;  // for messages
   Expr body;
+  bool apart = false;  // never becomes part of the rules that call it: other grammars have it too, and know its masks
 };
 
 struct Grammar {

@@ -15,6 +15,7 @@ Result<std::shared_ptr<const TokenGrammar>> GrammarCompiler::Compile(const Gramm
   auto grammar = CompileGrammar(spec);
   if (!grammar) return Forward(grammar);
   auto compiled = std::make_shared<const TokenGrammar>(std::move(*grammar), Vocabulary());
+  compiled->Prepare();
   const std::lock_guard lock(mutex_);
   recent_.push_front({spec, compiled});
   if (recent_.size() > kMaxRecent) recent_.pop_back();

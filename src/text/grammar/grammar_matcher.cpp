@@ -28,6 +28,7 @@ GrammarMatcher::GrammarMatcher(std::shared_ptr<const TokenGrammar> grammar, bool
       drops_space_(starts_text && grammar_->tokenizer().adds_space_prefix()) {}
 
 Result<std::shared_ptr<const TokenMask>> GrammarMatcher::Mask() {
+  if (at_ == Pushdown::kTooMany) return TooAmbiguous();
   if (drops_space_) {
     auto mask = grammar_->Mask(run_->pushdown, at_, true);
     if (!mask) return Forward(mask);
@@ -55,7 +56,7 @@ Status GrammarMatcher::Accept(TokenId token) {
   }
   ConfigId to = at_;
   for (const char c : bytes) to = run_->pushdown.Next(to, static_cast<uint8_t>(c));
-  if (run_->pushdown.overflowed()) return TooAmbiguous();
+  if (to == Pushdown::kTooMany) return TooAmbiguous();
   if (to == Pushdown::kDead) return misfit();
   at_ = to;
   drops_space_ = false;

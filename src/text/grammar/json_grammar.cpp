@@ -121,6 +121,7 @@ Expr JsonGrammar::String() {
   if (!string_) {
     string_ =
         grammar_.Add("a string", Sequence({Literal("\""), Repeat(CharacterBody(), 0, kUnbounded), Literal("\"")}));
+    grammar_.rules[*string_].apart = true;
   }
   return Call(*string_);
 }

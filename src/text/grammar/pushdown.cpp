@@ -1,6 +1,9 @@
 #include "text/grammar/pushdown.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
 #include <utility>
 
 namespace inferflux::text {
@@ -33,6 +36,8 @@ Pushdown::Pushdown(std::shared_ptr<const CompiledGrammar> grammar)
     : grammar_(std::move(grammar)), byte_classes_(grammar_->byte_classes()) {
   frames_.emplace_back();  // kBottom
   Intern();                // kDead: no stack at all
+  configs_.emplace_back();
+  next_.insert(next_.end(), byte_classes_, kTooMany);
 }
 
 StackId Pushdown::Push(const Frame& frame) {
@@ -56,12 +61,12 @@ ConfigId Pushdown::Compute(ConfigId from, uint8_t byte_class) {
   arrived_.clear();
   can_end_ = false;
   const Range ready = configs_[from].ready;
-  for (uint32_t i = 0; i < ready.count && !overflowed_; ++i) {
+  for (uint32_t i = 0; i < ready.count && !too_many_; ++i) {
     const Frame frame = frames_[stacks_[ready.first + i]];
     const State to = grammar_->Next(frame.state, byte_class);
     if (to != CompiledGrammar::kNoState) Arrive(Push({.state = to, .count = 0, .below = frame.below}));
   }
-  const ConfigId to = overflowed_ ? kDead : Intern();
+  const ConfigId to = Intern();
   next_[size_t{from} * byte_classes_ + byte_class] = to;
   return to;
 }
@@ -90,14 +95,45 @@ bool Pushdown::MayEnd(const Frame& frame) const {
 bool Pushdown::Add(std::vector<StackId>& set, StackId stack) {
   if (std::ranges::find(set, stack) != set.end()) return false;
   if (set.size() == kMaxWays) {
-    overflowed_ = true;
+    too_many_ = true;
     return false;
   }
   set.push_back(stack);
   return true;
 }
 
+// Of stacks that differ in one count alone, and have counted enough, the one that may count furthest can go on as all
+// others can.
+void Pushdown::DropNeedless() {
+  struct Counted {
+    std::array<uint32_t, 3> alike;  // the stack but for its count
+    uint32_t count = 0;
+  };
+  const auto look = [&](StackId stack) -> std::optional<Counted> {
+    const Frame& top = frames_[stack];
+    const bool counts = grammar_->CounterOf(top.state) != nullptr;
+    const Frame& counting = counts ? top : frames_[top.below];
+    const auto* counter = counts || top.below != kBottom ? grammar_->CounterOf(counting.state) : nullptr;
+    if (counter == nullptr || counting.count < counter->min) return std::nullopt;
+    return Counted{{counts ? CompiledGrammar::kNoState : top.state, counting.state, counting.below}, counting.count};
+  };
+  std::map<std::array<uint32_t, 3>, uint32_t> least;
+  for (const StackId stack : arrived_) {
+    const auto counted = look(stack);
+    if (!counted) continue;
+    const auto found = least.try_emplace(counted->alike, counted->count).first;
+    found->second = std::min(found->second, counted->count);
+  }
+  if (least.empty()) return;
+  std::erase_if(arrived_, [&](StackId stack) {
+    const auto counted = look(stack);
+    return counted && counted->count > least.at(counted->alike);
+  });
+}
+
 ConfigId Pushdown::Intern() {
+  if (std::exchange(too_many_, false)) return kTooMany;
+  if (arrived_.size() > 1) DropNeedless();
   std::ranges::sort(arrived_);
   std::vector<uint32_t> key = arrived_;
   key.push_back(can_end_ ? 1 : 0);
@@ -108,6 +144,7 @@ ConfigId Pushdown::Intern() {
                 .can_end = can_end_};
   stacks_.insert(stacks_.end(), arrived_.begin(), arrived_.end());
   config.ready = Expand();
+  if (std::exchange(too_many_, false)) return found->second = kTooMany;
   configs_.push_back(config);
   next_.insert(next_.end(), byte_classes_, kUnknown);
   return found->second;
@@ -116,7 +153,7 @@ ConfigId Pushdown::Intern() {
 // Enters every rule that is called here. That ends, since no rule begins with itself.
 Pushdown::Range Pushdown::Expand() {
   entered_ = arrived_;
-  for (size_t i = 0; i < entered_.size() && !overflowed_; ++i) {
+  for (size_t i = 0; i < entered_.size() && !too_many_; ++i) {
     const Frame frame = frames_[entered_[i]];
     if (const auto* counter = grammar_->CounterOf(frame.state)) {
       if (frame.count >= counter->max) continue;

@@ -27,9 +27,10 @@ class Pushdown {
  public:
   using State = CompiledGrammar::State;
 
-  static constexpr ConfigId kDead = 0;   // nothing can follow, and the text is not whole
-  static constexpr StackId kBottom = 0;  // below the last rule
-  // Ways to read one text; more are an error (overflowed).
+  static constexpr ConfigId kDead = 0;     // nothing can follow, and the text is not whole
+  static constexpr ConfigId kTooMany = 1;  // there are more than kMaxWays ways to read the text
+  static constexpr StackId kBottom = 0;    // below the last rule
+  // Ways to read one text.
   static constexpr size_t kMaxWays = 512;
 
   struct Frame {
@@ -62,8 +63,6 @@ class Pushdown {
   // The same place in another run of the same grammar.
   ConfigId Copy(const Pushdown& other, ConfigId config);
 
-  // There were too many ways to read a text: what came of it is kDead.
-  bool overflowed() const { return overflowed_; }
   size_t configs() const { return configs_.size(); }
   size_t frames() const { return frames_.size(); }
 
@@ -92,11 +91,11 @@ class Pushdown {
   ConfigId Intern();
   Range Expand();
   bool MayEnd(const Frame& frame) const;
+  void DropNeedless();
   bool Add(std::vector<StackId>& set, StackId stack);
 
   std::shared_ptr<const CompiledGrammar> grammar_;
   uint32_t byte_classes_;
-  bool overflowed_ = false;
   std::vector<Frame> frames_;
   std::unordered_map<Frame, StackId, FrameHash> frame_ids_;
   std::vector<Config> configs_;
@@ -108,6 +107,7 @@ class Pushdown {
   std::vector<StackId> arrived_;
   std::vector<StackId> entered_;
   bool can_end_ = false;
+  bool too_many_ = false;
 };
 
 }  // namespace inferflux::text

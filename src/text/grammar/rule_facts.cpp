@@ -119,7 +119,7 @@ RuleFacts FactsOf(const Grammar& grammar) {
     bool calls = false;
     ForEachCall(*grammar.rules[rule].body, [&](RuleId) { calls = true; });
     const bool tiny = !calls && SizeOf(*grammar.rules[rule].body, kTiny + 1) <= kTiny;
-    if (sites[rule] != 1 && !tiny) facts.inlined[rule] = false;
+    if (grammar.rules[rule].apart || (sites[rule] != 1 && !tiny)) facts.inlined[rule] = false;
   }
   return facts;
 }

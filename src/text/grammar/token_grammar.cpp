@@ -6,26 +6,15 @@
 namespace inferflux::text {
 namespace {
 
-constexpr size_t kMaxFrames = 6;                    // of the rules that a part looks at
-constexpr size_t kMaxExits = 1024;                  // of a part
-constexpr size_t kMaxPartBytes = size_t{64} << 20;  // that a grammar keeps
-constexpr int64_t kFewShare = 64;                   // a part of less than this share of the vocabulary is a list
+constexpr size_t kMaxFrames = 6;    // of the rules that a part looks at
+constexpr size_t kMaxExits = 1024;  // of a part
+constexpr int64_t kFewShare = 64;   // a part of less than this share of the vocabulary is a list
 
 }  // namespace
 
-size_t TokenGrammar::KeyHash::operator()(const std::vector<uint32_t>& key) const {
-  uint64_t hash = key.size();
-  for (const uint32_t value : key) hash = (hash ^ value) * 0x9E3779B97F4A7C15ULL, hash ^= hash >> 29;
-  return hash;
-}
-
-size_t TokenGrammar::Part::bytes() const {
-  return 256 + few.size() * sizeof(TokenId) + exits.size() * sizeof(uint32_t) + (many ? many->words().size() * 8 : 0);
-}
-
 Result<TokenMask> TokenGrammar::Mask(Pushdown& run, ConfigId config, bool drops_space) const {
   TokenMask mask(tokenizer().size());
-  TokenWalk walk(vocabulary_->trie);
+  TokenWalk walk(vocabulary_->trie());
   const std::vector<StackId> tops(run.Arrived(config).begin(), run.Arrived(config).end());
   for (const StackId top : tops) {
     if (auto added = AddPart(run, top, walk, mask); !added) return Forward(added);
@@ -41,6 +30,24 @@ Result<TokenMask> TokenGrammar::Mask(Pushdown& run, ConfigId config, bool drops_
                 "the grammar leaves no token: the model's vocabulary cannot spell what must follow");
   }
   return mask;
+}
+
+void TokenGrammar::Prepare() const {
+  constexpr int kManyBytes = 64;
+  constexpr int kMostStates = 32;
+  TokenWalk walk(vocabulary_->trie());
+  int prepared = 0;
+  for (CompiledGrammar::State state = 0; state < grammar_->states() && prepared < kMostStates; ++state) {
+    if (grammar_->PlainRuleOf(state) == nullptr) continue;
+    int bytes = 0;
+    for (int byte = 0; byte < 256; ++byte) {
+      bytes +=
+          grammar_->Next(state, grammar_->ClassOf(static_cast<uint8_t>(byte))) != CompiledGrammar::kNoState ? 1 : 0;
+    }
+    if (bytes < kManyBytes) continue;
+    ++prepared;
+    if (!PartOf({state, 0, 0}, walk)) return;  // the request will be told
+  }
 }
 
 // Looks at the innermost rule, and at those below it for as long as tokens often go on behind its end.
@@ -69,32 +76,33 @@ Status TokenGrammar::AddPart(Pushdown& run, StackId top, TokenWalk& walk, TokenM
   return AddAll(run, 0, run.Open(top), walk, mask);
 }
 
-Result<std::shared_ptr<const TokenGrammar::Part>> TokenGrammar::PartOf(const std::vector<uint32_t>& key,
-                                                                       TokenWalk& walk) const {
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = parts_.find(key); found != parts_.end()) return found->second;
-  }
+// Of a plain rule alone, what any grammar with such a rule has found out serves.
+Result<std::shared_ptr<const TokenGrammar::Part>> TokenGrammar::PartOf(const Key& key, TokenWalk& walk) const {
+  const std::optional<Key> shared = SharedKey(key);
+  MaskPartCache& cache = shared ? vocabulary_->parts() : parts_;
+  if (auto known = cache.Find(shared.value_or(key))) return known;
   auto part = Compute(key, walk);
-  if (!part) return part;
-  const std::lock_guard lock(mutex_);
-  if (bytes_ > kMaxPartBytes) {
-    parts_.clear();
-    bytes_ = 0;
-  }
-  if (parts_.try_emplace(key, *part).second) bytes_ += (*part)->bytes();
+  if (part) cache.Keep(shared.value_or(key), *part);
   return part;
 }
 
-Result<std::shared_ptr<const TokenGrammar::Part>> TokenGrammar::Compute(const std::vector<uint32_t>& key,
-                                                                        TokenWalk& walk) const {
+std::optional<TokenGrammar::Key> TokenGrammar::SharedKey(const Key& key) const {
+  constexpr size_t kOneFrame = 3;
+  const auto* rule = grammar_->PlainRuleOf(key[0]);
+  if (key.size() != kOneFrame || rule == nullptr) return std::nullopt;
+  const auto number = numbers_[static_cast<size_t>(rule - grammar_->plain_rules().data())];
+  if (!number) return std::nullopt;
+  return Key{*number, key[0] - rule->first, key.back()};
+}
+
+Result<std::shared_ptr<const TokenGrammar::Part>> TokenGrammar::Compute(const Key& key, TokenWalk& walk) const {
   Pushdown run(grammar_);
   StackId top = Pushdown::kBottom;
   for (size_t at = key.size() - 1; at > 0; at -= 2) {
     top = run.Push({.state = key[at - 2], .count = key[at - 1], .below = top});
   }
   const bool at_bottom = key.back() != 0;
-  const TokenTrie& trie = vocabulary_->trie;
+  const TokenTrie& trie = vocabulary_->trie();
   auto part = std::make_shared<Part>();
   std::vector<TokenId> tokens;
   const bool walked = walk.Run(run, 0, run.Open(top), [&](uint32_t node, ConfigId config) {
@@ -102,7 +110,7 @@ Result<std::shared_ptr<const TokenGrammar::Part>> TokenGrammar::Compute(const st
     if (!at_bottom && run.CanEnd(config) && !trie.IsLeaf(node)) part->exits.push_back(node);
     return part->exits.size() <= kMaxExits;
   });
-  if (run.overflowed() || (!walked && part->exits.size() <= kMaxExits)) return TooAmbiguous();
+  if (!walked && part->exits.size() <= kMaxExits) return TooAmbiguous();
   if (!walked) {
     part->exits.clear();
     part->too_many_exits = true;
@@ -119,7 +127,7 @@ Result<std::shared_ptr<const TokenGrammar::Part>> TokenGrammar::Compute(const st
 uint32_t TokenGrammar::SameCount(const Pushdown::Frame& frame) const {
   const auto* counter = grammar_->CounterOf(frame.state);
   if (counter == nullptr) return 0;
-  const uint32_t longest = vocabulary_->trie.depth();
+  const uint32_t longest = vocabulary_->trie().depth();
   if (counter->max != kUnbounded && counter->max - frame.count <= longest) return frame.count;
   if (frame.count >= counter->min) return counter->min;
   return counter->min - frame.count > longest ? 0 : frame.count;
@@ -127,16 +135,16 @@ uint32_t TokenGrammar::SameCount(const Pushdown::Frame& frame) const {
 
 Status TokenGrammar::AddAll(Pushdown& run, uint32_t root, ConfigId config, TokenWalk& walk, TokenMask& mask) const {
   const bool walked = walk.Run(run, root, config, [&](uint32_t node, ConfigId) {
-    for (const TokenId id : vocabulary_->trie.TokensAt(node)) mask.Allow(id);
+    for (const TokenId id : vocabulary_->trie().TokensAt(node)) mask.Allow(id);
     return true;
   });
-  if (!walked || run.overflowed()) return TooAmbiguous();
+  if (!walked) return TooAmbiguous();
   return {};
 }
 
 // A space in front is taken away from the text: what follows it must fit.
 Status TokenGrammar::DropSpace(Pushdown& run, ConfigId config, TokenWalk& walk, TokenMask& mask) const {
-  const TokenTrie& trie = vocabulary_->trie;
+  const TokenTrie& trie = vocabulary_->trie();
   const uint32_t space = trie.Find(' ');
   if (space == 0) return {};
   for (uint32_t node = space; node < trie.nodes()[space].end; ++node) {

@@ -14,7 +14,7 @@ bool TokenWalk::Run(Pushdown& run, uint32_t root, ConfigId config,
       at = node.end;
       continue;
     }
-    if (run.configs() > limit || !take(at, reached)) return false;
+    if (reached == Pushdown::kTooMany || run.configs() > limit || !take(at, reached)) return false;
     path_[node.depth] = reached;
     ++at;
   }

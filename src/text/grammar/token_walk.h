@@ -19,7 +19,7 @@ class TokenWalk {
   explicit TokenWalk(const TokenTrie& trie) : trie_(trie), path_(size_t{trie.depth()} + 1) {}
 
   // Hands out every node below `root` that can be reached from `config`, which holds at `root`, with what holds there.
-  // False where `take` said so, or the run has become too large.
+  // False where `take` said so, or there are too many ways to read a text.
   bool Run(Pushdown& run, uint32_t root, ConfigId config, FunctionRef<bool(uint32_t node, ConfigId config)> take);
 
  private:

@@ -1,0 +1,46 @@
+// What grammars need to know of a model's tokens, and what they have found out about them together: rules that call no
+// others, as a JSON string is one, are the same in many grammars.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "text/grammar/mask_part.h"
+#include "text/grammar/token_trie.h"
+#include "text/tokenizer/tokenizer.h"
+
+namespace inferflux::text {
+
+// Any thread.
+class GrammarVocabulary {
+ public:
+  explicit GrammarVocabulary(std::shared_ptr<const Tokenizer> tokenizer)
+      : tokenizer_(std::move(tokenizer)), trie_(*tokenizer_) {}
+
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const TokenTrie& trie() const { return trie_; }
+
+  // A number for an automaton, the same for the same one; none where there are too many already.
+  std::optional<uint32_t> NumberOf(const std::string& automaton) const {
+    constexpr size_t kMost = 4096;
+    const std::lock_guard lock(mutex_);
+    if (const auto found = numbers_.find(automaton); found != numbers_.end()) return found->second;
+    if (numbers_.size() == kMost) return std::nullopt;
+    return numbers_.emplace(automaton, static_cast<uint32_t>(numbers_.size())).first->second;
+  }
+  // By such a number, a state within the automaton, and whether the text ends with the rule.
+  MaskPartCache& parts() const { return parts_; }
+
+ private:
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  TokenTrie trie_;
+  mutable std::mutex mutex_;  // numbers_
+  mutable std::map<std::string, uint32_t> numbers_;
+  mutable MaskPartCache parts_;
+};
+
+}  // namespace inferflux::text
