@@ -1,5 +1,5 @@
-// Where the versions of the library that we are tested with differ: that of llama-cpp-python 0.3.16, the last that
-// builds for Vulkan on Debian 12, and that of 0.3.36. Each is asked what it has; a third file need not know.
+// Where versions of the library differ: that of llama-cpp-python 0.3.36, with which the engine is tested, and that of 0.3.16,
+// the last that builds for Vulkan on Debian 12, against whose headers it compiles. Each is asked what it has.
 #pragma once
 
 #include <llama.h>
