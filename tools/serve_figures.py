@@ -15,16 +15,16 @@ from urllib.parse import urlsplit
 
 async def open_stream(url, **fields):
     reader, writer = await asyncio.open_connection(url.hostname, url.port)
-    data = json.dumps({"temperature": 0, "stream": True, "ignore_eos": True, **fields}).encode()
+    data = json.dumps({"temperature": 0, "logprobs": 0, "stream": True, "ignore_eos": True, **fields}).encode()
     writer.write(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(data) + data)
     await writer.drain()
     return reader, writer
 
 
 async def stamps(reader, out):
-    """When each piece of text came."""
+    """When each token came: one without text has a log-probability all the same."""
     while line := await reader.readline():
-        if line.startswith(b"data: {") and any(c.get("text") for c in json.loads(line[6:]).get("choices", [])):
+        if line.startswith(b"data: {") and any(c.get("logprobs") for c in json.loads(line[6:]).get("choices", [])):
             out.append(time.perf_counter())
 
 
@@ -39,17 +39,18 @@ def percentile(values, share):
 async def interference(args):
     url = urlsplit(args.url)
     times = [[] for _ in range(args.streams)]
-    tasks = []
+    tasks, writers = [], []  # a writer that nobody holds closes its connection
     for out in times:
-        reader, _ = await open_stream(url, prompt=prompt(32, args.vocab), max_tokens=100000)
+        reader, writer = await open_stream(url, prompt=prompt(32, args.vocab), max_tokens=args.tokens)
         tasks.append(asyncio.create_task(stamps(reader, out)))
+        writers.append(writer)
     while not all(len(out) > 20 for out in times):
         await asyncio.sleep(0.2)
     quiet_from = time.perf_counter()
     await asyncio.sleep(args.quiet)
     began = time.perf_counter()
     first = []
-    reader, _ = await open_stream(url, prompt=prompt(args.prompt, args.vocab), max_tokens=1)
+    reader, writer = await open_stream(url, prompt=prompt(args.prompt, args.vocab), max_tokens=1)
     try:
         await asyncio.wait_for(stamps(reader, first), args.seconds)
     except asyncio.TimeoutError:
@@ -99,7 +100,7 @@ def main():
     parser.add_argument("--prompt", type=int, default=8000)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--quiet", type=float, default=5)
-    parser.add_argument("--tokens", type=int, default=1500, help="of an idle stream's answer")
+    parser.add_argument("--tokens", type=int, default=8000, help="of each stream's answer")
     parser.add_argument("--vocab", type=int, default=256)
     args = parser.parse_args()
     asyncio.run(interference(args) if args.what == "interference" else idle(args))

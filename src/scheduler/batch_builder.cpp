@@ -49,7 +49,8 @@ BatchBuilder::BatchBuilder(engine::InferenceBackend& engine, Sessions& sessions,
 StepBatch BatchBuilder::Build(Workload& load, TimePoint now) {
   Draft draft{.load = load, .step = {}, .budget = max_batch_tokens_};
   AddDecodes(draft);
-  draft.budget = PrefillBudget(static_cast<int32_t>(draft.step.requests.size()), draft.budget);
+  draft.step.decoding = static_cast<int32_t>(draft.step.requests.size());
+  draft.budget = PrefillBudget(draft.step.decoding, draft.budget);
   AddPrefills(draft);
   if (!draft.crowded) Admit(draft, now);
   return std::move(draft.step);
@@ -109,16 +110,17 @@ std::vector<DraftTask> BatchBuilder::Guess(const std::vector<Request*>& decoding
   return tasks;
 }
 
-// For low latency the step may last three times as long as its decodes alone; a sixth of that is left for what the
-// estimate does not know.
 int32_t BatchBuilder::PrefillBudget(int32_t decoding, int32_t left) const {
-  constexpr int32_t kLeast = 16;          // or a long prompt would never end
-  constexpr int32_t kWhileLearning = 64;  // before anything is known
   if (goal_ == StepGoal::kThroughput || decoding == 0) return left;
-  if (!cost_.known()) return std::min(left, kWhileLearning);
-  if (cost_.per_row() <= 0.0) return left;
-  const double rows = 1.5 * cost_.Seconds(decoding) / cost_.per_row();
-  return std::min(left, std::max(kLeast, static_cast<int32_t>(std::min(rows, 1e9))));
+  return std::min(left, latency_budget_.rows());
+}
+
+void BatchBuilder::Observe(const StepBatch& step, double seconds) {
+  int32_t prefill = 0;
+  for (size_t i = static_cast<size_t>(step.decoding); i < step.batch.items.size(); ++i) {
+    prefill += static_cast<int32_t>(step.batch.items[i].tokens.size());
+  }
+  latency_budget_.Observe(step.decoding, prefill, seconds);
 }
 
 void BatchBuilder::AddPrefills(Draft& draft) {

@@ -9,6 +9,7 @@
 
 #include "engine/inference_backend.h"
 #include "scheduler/draft_model.h"
+#include "scheduler/latency_budget.h"
 #include "scheduler/sessions.h"
 #include "scheduler/step_cost.h"
 #include "scheduler/workload.h"
@@ -19,6 +20,7 @@ struct StepBatch {
   engine::UnifiedBatch batch;
   std::vector<Request*> requests;                  // [item]: whose it is
   std::vector<std::pair<Request*, Error>> failed;  // can never run: to be ended
+  int32_t decoding = 0;                            // the first so many items are decodes
   int32_t preempted = 0;                           // requests that lost their KV to make room
 };
 
@@ -30,6 +32,8 @@ class BatchBuilder {
                const StepCost& cost, std::vector<TokenId> end_tokens);
 
   StepBatch Build(Workload& load, TimePoint now);
+  // What a step took that was built here.
+  void Observe(const StepBatch& step, double seconds);
 
  private:
   struct Draft {
@@ -61,6 +65,7 @@ class BatchBuilder {
   DraftModel* drafts_;
   const StepCost& cost_;
   StepGoal goal_;
+  LatencyBudget latency_budget_;
   Speculation speculation_;
   int32_t max_batch_tokens_;
   int32_t max_running_;

@@ -80,7 +80,9 @@ void StepCore::Execute(StepBatch& step) {
   if (result) {
     int32_t rows = 0;
     for (const auto& item : items) rows += static_cast<int32_t>(item.tokens.size());
-    cost_.Observe(rows, Seconds(clock_() - began));
+    const double seconds = Seconds(clock_() - began);
+    cost_.Observe(rows, seconds);
+    builder_.Observe(step, seconds);
     for (size_t i = 0; i < items.size(); ++i) Apply(*step.requests[i], items[i], result->items[i]);
     return;
   }
