@@ -5,8 +5,8 @@
 namespace inferflux::scheduler {
 namespace {
 
-constexpr double kTarget = 2.4;  // quiet steps; the rest of three is for what varies from step to step
-constexpr double kGrowth = 1.25;
+constexpr double kTarget = 2.0;  // quiet steps; the rest of three is for what varies from step to step
+constexpr double kGrowth = 1.1;
 constexpr double kMost = 1 << 20;
 constexpr double kNewest = 0.1;  // weight of the newest quiet step
 
