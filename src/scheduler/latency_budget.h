@@ -10,7 +10,7 @@ namespace inferflux::scheduler {
 
 class LatencyBudget {
  public:
-  static constexpr int32_t kLeast = 16;  // or a long prompt would never end
+  static constexpr int32_t kLeast = 4;  // or a long prompt would never end
 
   // A step that decoded `decoding` sequences and computed `prefill` rows of prompts took `seconds`.
   void Observe(int32_t decoding, int32_t prefill, double seconds);
