@@ -66,14 +66,17 @@ AffineFit FitAffine(const float* x, const float* w, int n, int q_max) {
 }
 
 void ValueWeights(const float* x, const float* importance, int n, float* w) {
+  float squares = 0.0f;
+  for (int i = 0; i < n; ++i) squares += x[i] * x[i];
+  const float mean_square = squares / static_cast<float>(n);
   float total = 0.0f;
   if (importance != nullptr) {
-    float squares = 0.0f;
-    for (int i = 0; i < n; ++i) squares += x[i] * x[i];
-    const float mean_square = squares / static_cast<float>(n);
     for (int i = 0; i < n; ++i) total += w[i] = importance[i] * std::sqrt(mean_square + x[i] * x[i]);
   }
-  if (!(total > 0.0f)) std::fill_n(w, n, 1.0f);  // no importance, or none anywhere in the block
+  if (total > 0.0f) return;
+  const float root = std::sqrt(mean_square);  // no importance, or none anywhere in the block
+  for (int i = 0; i < n; ++i) total += w[i] = root + std::fabs(x[i]);
+  if (!(total > 0.0f)) std::fill_n(w, n, 1.0f);
 }
 
 }  // namespace inferflux::formats

@@ -130,8 +130,8 @@ inline float AffineError(const float* x, const float* w, int n, float q_max, flo
 
 AffineFit FitAffine(const float* x, const float* w, int n, int q_max);
 
-// What each of n values counts: its column's importance, and the more the larger it is, as large weights meet large
-// activations; 1 where there is no importance.
+// What each of n values counts: the more the larger it is, as large weights meet large activations, and its column's
+// importance.
 void ValueWeights(const float* x, const float* importance, int n, float* w);
 
 }  // namespace inferflux::formats
