@@ -9,7 +9,7 @@
 
 #include "parity/compare.h"
 #include "text/grammar/grammar_compiler.h"
-#include "text/grammar/pushdown.h"
+#include "text/grammar/automaton/pushdown.h"
 
 namespace inferflux::parity {
 namespace {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/mix64.h"
 
 namespace inferflux::scheduler {
 namespace fs = std::filesystem;
@@ -38,15 +39,6 @@ struct Header {
   uint64_t file_bytes() const { return sizeof(Header) + id_bytes + tokens * sizeof(TokenId) + kv_bytes + sizeof(uint64_t); }
 };
 
-// The finaliser of SplitMix64.
-uint64_t Mix(uint64_t x) {
-  x ^= x >> 30;
-  x *= 0xbf58476d1ce4e5b9u;
-  x ^= x >> 27;
-  x *= 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 // Each step is a bijection of what came before and of the word, so a change of any one word always shows.
 uint64_t Checksum(std::span<const std::byte> bytes, uint64_t sum) {
   while (!bytes.empty()) {
@@ -57,7 +49,7 @@ uint64_t Checksum(std::span<const std::byte> bytes, uint64_t sum) {
     sum ^= sum >> 32;
     bytes = bytes.subspan(size);
   }
-  return Mix(sum);
+  return Mix64(sum);
 }
 
 template <class T>
@@ -77,7 +69,7 @@ bool Plausible(const Header& header, uint64_t size) {
 
 std::string NameOf(const SessionKey& key) {
   uint64_t hash = key.owner;
-  for (const char c : key.id) hash = Mix(hash + static_cast<unsigned char>(c) + 1);
+  for (const char c : key.id) hash = Mix64(hash + static_cast<unsigned char>(c) + 1);
   return fmt::format("{:016x}.session", hash);
 }
 
@@ -98,7 +90,7 @@ bool WriteAll(const fs::path& path, std::initializer_list<std::span<const std::b
 
 }  // namespace
 
-uint64_t OwnerOf(uint64_t salt) { return Mix(Mix(salt + 0x9e3779b97f4a7c15u)); }
+uint64_t OwnerOf(uint64_t salt) { return Mix64(Mix64(salt + 0x9e3779b97f4a7c15u)); }
 
 Result<SessionFiles> SessionFiles::Open(const std::string& directory, int64_t limit, uint64_t fingerprint,
                                         WallTime now) {

@@ -3,22 +3,15 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/mix64.h"
+
 namespace inferflux::engine {
 namespace {
 
-// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-uint64_t Mix(uint64_t x) {
-  x ^= x >> 30;
-  x *= 0xbf58476d1ce4e5b9u;
-  x ^= x >> 27;
-  x *= 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 uint64_t Hash(PrefixIndex::Place place, std::span<const TokenId> tokens) {
-  uint64_t hash = place.parent == PrefixIndex::kRoot ? Mix(place.salt ^ 0x9e3779b97f4a7c15u)
-                                                     : Mix(static_cast<uint64_t>(place.parent));
-  for (const TokenId token : tokens) hash = Mix(hash + 0x9e3779b97f4a7c15u + static_cast<uint32_t>(token));
+  uint64_t hash = place.parent == PrefixIndex::kRoot ? Mix64(place.salt ^ 0x9e3779b97f4a7c15u)
+                                                     : Mix64(static_cast<uint64_t>(place.parent));
+  for (const TokenId token : tokens) hash = Mix64(hash + 0x9e3779b97f4a7c15u + static_cast<uint32_t>(token));
   return hash;
 }
 

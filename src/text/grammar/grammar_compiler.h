@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "text/grammar/grammar_spec.h"
-#include "text/grammar/token_grammar.h"
+#include "text/grammar/tokens/token_grammar.h"
 #include "text/tokenizer/tokenizer.h"
 
 namespace inferflux::text {

@@ -6,8 +6,8 @@
 #include "base/result.h"
 #include "base/token_id.h"
 #include "base/token_mask.h"
-#include "text/grammar/pushdown.h"
-#include "text/grammar/token_grammar.h"
+#include "text/grammar/automaton/pushdown.h"
+#include "text/grammar/tokens/token_grammar.h"
 
 namespace inferflux::text {
 

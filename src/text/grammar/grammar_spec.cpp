@@ -3,7 +3,7 @@
 #include <boost/json/parse.hpp>
 
 #include "text/grammar/gbnf_parser.h"
-#include "text/grammar/json_schema.h"
+#include "text/grammar/json_schema/json_schema.h"
 #include "text/grammar/regex_parser.h"
 #include "text/tokenizer/utf8.h"
 

@@ -4,7 +4,7 @@
 
 #include "scheduler/core_driver.h"
 #include "text/grammar/grammar_compiler.h"
-#include "text/grammar/pushdown.h"
+#include "text/grammar/automaton/pushdown.h"
 
 namespace inferflux::scheduler {
 namespace {

@@ -17,20 +17,26 @@ inline void Opaque(T& value) {
   asm volatile("" : : "r"(&value) : "memory");
 }
 
+// `step` on each of the sums, `rounds` times.
+template <class Sum, class Step>
+inline void Repeat(int64_t rounds, const Sum& zero, Step step) {
+  Sum sums[kSums];
+  for (Sum& sum : sums) sum = zero;
+  for (int64_t i = 0; i < rounds; i += 16) {
+#pragma GCC unroll 16
+    for (int repeat = 0; repeat < 16; ++repeat) {
+      for (Sum& sum : sums) sum = step(sum);
+    }
+  }
+  for (Sum& sum : sums) Opaque(sum);
+}
+
 inline double Int8Rounds(int64_t rounds) {
   alignas(64) int8_t operands[kGroupBytes] = {};
   Opaque(operands);
   const Bytes weights = LoadBytes(operands);
-  Ints sums[kSums];
-  for (Ints& sum : sums) sum = ZeroInts();
-  for (int64_t i = 0; i < rounds; i += 16) {
-    const Quad four = LoadQuad(operands);
-#pragma GCC unroll 16
-    for (int repeat = 0; repeat < 16; ++repeat) {
-      for (Ints& sum : sums) sum = Dot(sum, weights, four);
-    }
-  }
-  for (Ints& sum : sums) Opaque(sum);
+  const Quad four = LoadQuad(operands);
+  Repeat(rounds, ZeroInts(), [&](const Ints& sum) { return Dot(sum, weights, four); });
   return static_cast<double>(rounds) * kSums * kPanel * kGroup * 2;
 }
 
@@ -38,15 +44,7 @@ inline double FloatRounds(int64_t rounds) {
   alignas(64) float operands[kPanel] = {};
   Opaque(operands);
   const Floats factor = LoadFloats(operands);
-  Floats sums[kSums];
-  for (Floats& sum : sums) sum = ZeroFloats();
-  for (int64_t i = 0; i < rounds; i += 16) {
-#pragma GCC unroll 16
-    for (int repeat = 0; repeat < 16; ++repeat) {
-      for (Floats& sum : sums) sum = Fma(factor, factor, sum);
-    }
-  }
-  for (Floats& sum : sums) Opaque(sum);
+  Repeat(rounds, ZeroFloats(), [&](const Floats& sum) { return Fma(factor, factor, sum); });
   return static_cast<double>(rounds) * kSums * kPanel * 2;
 }
 
@@ -54,16 +52,8 @@ inline double Bf16Rounds(int64_t rounds) {
   alignas(64) Bf16 operands[2 * kPanel] = {};
   Opaque(operands);
   const Bytes weights = LoadBytes(operands);
-  Floats sums[kSums];
-  for (Floats& sum : sums) sum = ZeroFloats();
-  for (int64_t i = 0; i < rounds; i += 16) {
-    const Two two = LoadTwo(operands);
-#pragma GCC unroll 16
-    for (int repeat = 0; repeat < 16; ++repeat) {
-      for (Floats& sum : sums) sum = DotBf16(sum, weights, two);
-    }
-  }
-  for (Floats& sum : sums) Opaque(sum);
+  const Two two = LoadTwo(operands);
+  Repeat(rounds, ZeroFloats(), [&](const Floats& sum) { return DotBf16(sum, weights, two); });
   return static_cast<double>(rounds) * kSums * kPanel * 2 * 2;
 }
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "text/grammar/grammar_spec.h"
-#include "text/grammar/pushdown.h"
+#include "text/grammar/automaton/pushdown.h"
 
 namespace inferflux::text::testing {
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -80,6 +81,18 @@ TokenId Draw(const TokenMask& mask, const Tokenizer& tokenizer, std::mt19937& ra
   return allowed[random() % allowed.size()];
 }
 
+// Holds the mask against brute force, and goes on by a token that is drawn from it; nothing where the text ends.
+void Go(GrammarMatcher& matcher, const Tokenizer& tokenizer, std::mt19937& random, std::optional<TokenId>& next) {
+  next.reset();
+  const auto mask = matcher.Mask();
+  ASSERT_TRUE(mask) << mask.error().message;
+  ASSERT_NO_FATAL_FAILURE(ExpectMaskIsBruteForce(matcher, tokenizer, **mask));
+  const TokenId drawn = Draw(**mask, tokenizer, random);
+  if (tokenizer.IsEndOfGeneration(drawn)) return;
+  ASSERT_TRUE(matcher.Accept(drawn));
+  next = drawn;
+}
+
 TEST(TokenMaskTest, IsWhatTryingEveryTokenGives) {
   const auto tokenizer = ByteLevelTokenizer();
   GrammarCompiler compiler(tokenizer);
@@ -92,13 +105,9 @@ TEST(TokenMaskTest, IsWhatTryingEveryTokenGives) {
     while (places < 60) {
       GrammarMatcher matcher(*grammar, true);
       for (int step = 0; step < 40; ++step, ++places) {
-        const auto mask = matcher.Mask();
-        ASSERT_TRUE(mask) << mask.error().message;
-        ExpectMaskIsBruteForce(matcher, *tokenizer, **mask);
-        if (HasFatalFailure()) return;
-        const TokenId next = Draw(**mask, *tokenizer, random);
-        if (tokenizer->IsEndOfGeneration(next)) break;
-        ASSERT_TRUE(matcher.Accept(next));
+        std::optional<TokenId> next;
+        ASSERT_NO_FATAL_FAILURE(Go(matcher, *tokenizer, random, next));
+        if (!next) break;
       }
     }
   }
@@ -147,14 +156,10 @@ TEST(TokenMaskTest, TheSpaceInFrontIsNoPartOfTheText) {
     Detokenizer detokenizer(tokenizer);
     std::string text;
     for (int step = 0; step < 100; ++step) {
-      const auto mask = matcher.Mask();
-      ASSERT_TRUE(mask) << mask.error().message;
-      ExpectMaskIsBruteForce(matcher, *tokenizer, **mask);
-      if (HasFatalFailure()) return;
-      const TokenId next = Draw(**mask, *tokenizer, random);
-      if (tokenizer->IsEndOfGeneration(next)) break;
-      ASSERT_TRUE(matcher.Accept(next));
-      text += detokenizer.Push(next);
+      std::optional<TokenId> next;
+      ASSERT_NO_FATAL_FAILURE(Go(matcher, *tokenizer, random, next));
+      if (!next) break;
+      text += detokenizer.Push(*next);
     }
     EXPECT_TRUE(!matcher.can_end() || testing::Matches((*grammar)->grammar(), text)) << "'" << text << "'";
   }

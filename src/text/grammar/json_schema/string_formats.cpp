@@ -1,4 +1,4 @@
-#include "text/grammar/string_formats.h"
+#include "text/grammar/json_schema/string_formats.h"
 
 #include <algorithm>
 

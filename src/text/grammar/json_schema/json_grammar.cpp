@@ -1,4 +1,4 @@
-#include "text/grammar/json_grammar.h"
+#include "text/grammar/json_schema/json_grammar.h"
 
 #include <fmt/format.h>
 

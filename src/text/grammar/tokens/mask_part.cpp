@@ -1,4 +1,4 @@
-#include "text/grammar/mask_part.h"
+#include "text/grammar/tokens/mask_part.h"
 
 namespace inferflux::text {
 namespace {

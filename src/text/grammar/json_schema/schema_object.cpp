@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 
-#include "text/grammar/schema_compiler.h"
+#include "text/grammar/json_schema/schema_compiler.h"
 
 namespace inferflux::text {
 namespace json = boost::json;

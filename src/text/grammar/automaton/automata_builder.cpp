@@ -1,4 +1,4 @@
-#include "text/grammar/automata_builder.h"
+#include "text/grammar/automaton/automata_builder.h"
 
 #include <algorithm>
 #include <map>

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "text/grammar/mask_part.h"
-#include "text/grammar/token_trie.h"
+#include "text/grammar/tokens/mask_part.h"
+#include "text/grammar/tokens/token_trie.h"
 #include "text/tokenizer/tokenizer.h"
 
 namespace inferflux::text {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "text/grammar/compiled_grammar.h"
+#include "text/grammar/automaton/compiled_grammar.h"
 
 namespace inferflux::text {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "text/grammar/compiled_grammar.h"
-#include "text/grammar/nfa.h"
-#include "text/grammar/rule_facts.h"
+#include "text/grammar/automaton/compiled_grammar.h"
+#include "text/grammar/automaton/nfa.h"
+#include "text/grammar/automaton/rule_facts.h"
 
 namespace inferflux::text {
 

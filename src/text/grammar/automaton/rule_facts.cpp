@@ -1,4 +1,4 @@
-#include "text/grammar/rule_facts.h"
+#include "text/grammar/automaton/rule_facts.h"
 
 #include <algorithm>
 #include <cstddef>

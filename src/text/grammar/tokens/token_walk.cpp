@@ -1,4 +1,4 @@
-#include "text/grammar/token_walk.h"
+#include "text/grammar/tokens/token_walk.h"
 
 namespace inferflux::text {
 

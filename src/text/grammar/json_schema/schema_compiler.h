@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "text/grammar/json_grammar.h"
-#include "text/grammar/number_range.h"
+#include "text/grammar/json_schema/json_grammar.h"
+#include "text/grammar/json_schema/number_range.h"
 
 namespace inferflux::text {
 

@@ -1,4 +1,4 @@
-#include "text/grammar/json_schema.h"
+#include "text/grammar/json_schema/json_schema.h"
 
 #include <algorithm>
 #include <boost/json/serialize.hpp>
@@ -6,9 +6,9 @@
 
 #include "text/grammar/gbnf_parser.h"
 #include "text/grammar/regex_parser.h"
-#include "text/grammar/schema_compiler.h"
-#include "text/grammar/schema_merge.h"
-#include "text/grammar/string_formats.h"
+#include "text/grammar/json_schema/schema_compiler.h"
+#include "text/grammar/json_schema/schema_merge.h"
+#include "text/grammar/json_schema/string_formats.h"
 
 namespace inferflux::text {
 namespace json = boost::json;

@@ -1,4 +1,4 @@
-#include "text/grammar/nfa.h"
+#include "text/grammar/automaton/nfa.h"
 
 #include <utility>
 

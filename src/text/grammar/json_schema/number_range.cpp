@@ -1,4 +1,4 @@
-#include "text/grammar/number_range.h"
+#include "text/grammar/json_schema/number_range.h"
 
 #include <fmt/format.h>
 

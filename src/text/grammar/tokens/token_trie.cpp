@@ -1,4 +1,4 @@
-#include "text/grammar/token_trie.h"
+#include "text/grammar/tokens/token_trie.h"
 
 #include <algorithm>
 #include <string_view>

@@ -4,8 +4,8 @@
 #include <charconv>
 
 #include "text/grammar/gbnf_parser.h"
-#include "text/grammar/schema_compiler.h"
-#include "text/grammar/schema_merge.h"
+#include "text/grammar/json_schema/schema_compiler.h"
+#include "text/grammar/json_schema/schema_merge.h"
 
 namespace inferflux::text {
 namespace json = boost::json;

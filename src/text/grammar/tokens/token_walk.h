@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/function_ref.h"
-#include "text/grammar/pushdown.h"
-#include "text/grammar/token_trie.h"
+#include "text/grammar/automaton/pushdown.h"
+#include "text/grammar/tokens/token_trie.h"
 
 namespace inferflux::text {
 

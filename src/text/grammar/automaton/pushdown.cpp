@@ -1,4 +1,4 @@
-#include "text/grammar/pushdown.h"
+#include "text/grammar/automaton/pushdown.h"
 
 #include <algorithm>
 #include <array>

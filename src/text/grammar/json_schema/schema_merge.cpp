@@ -1,4 +1,4 @@
-#include "text/grammar/schema_merge.h"
+#include "text/grammar/json_schema/schema_merge.h"
 
 #include <algorithm>
 #include <boost/json/array.hpp>

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "text/grammar/schema_compiler.h"
-#include "text/grammar/schema_merge.h"
+#include "text/grammar/json_schema/schema_compiler.h"
+#include "text/grammar/json_schema/schema_merge.h"
 
 namespace inferflux::text {
 namespace json = boost::json;

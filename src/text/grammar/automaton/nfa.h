@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "text/grammar/expression.h"
-#include "text/grammar/rule_facts.h"
+#include "text/grammar/automaton/rule_facts.h"
 
 namespace inferflux::text {
 

@@ -1,4 +1,4 @@
-#include "text/grammar/token_grammar.h"
+#include "text/grammar/tokens/token_grammar.h"
 
 #include <algorithm>
 #include <utility>
