@@ -105,7 +105,7 @@ def main():
             drift, deviation_of_drift = difference(*drifts, count)
             cells.append(" ".join(f"{of.sum() / count:.3f}" for of in drifts) + f" ({drift:+.3f} ± {deviation_of_drift:.3f})")
             print(f"| {name} | " + " | ".join(cells) + f" | {said} |", flush=True)
-            if any(b > a * 1.0001 for a, b in pairs) or change > 2 * deviation or not said:
+            if any(b > a * 1.0001 for a, b in pairs) or change > 3 * deviation or drift > 3 * deviation_of_drift or not said:
                 worse.append(name)
     print(f"\nWorse than llama.cpp's quantiser: {', '.join(worse) or 'none'}.")
     sys.exit(1 if worse else 0)
