@@ -1,5 +1,6 @@
 #include "server/chat_request.h"
 
+#include <boost/json/serialize.hpp>
 #include <limits>
 #include <utility>
 
@@ -10,6 +11,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr size_t kMaxTools = 128;
+constexpr std::string_view kNoParameters = R"({"type":"object","properties":{},"additionalProperties":false})";
 
 ApiStatus TakeMessages(const json::value& value, std::string_view param, ChatRequest& out) {
   ApiResult<json::array> messages = ParseMessages(value, param);
@@ -18,26 +20,23 @@ ApiStatus TakeMessages(const json::value& value, std::string_view param, ChatReq
   return {};
 }
 
-struct OfferedFunction {
-  std::string name;
-  std::string description;
-};
-
-ApiStatus TakeParameters(const json::value& value, std::string_view param, OfferedFunction&) {
+ApiStatus TakeParameters(const json::value& value, std::string_view param, OfferedFunction& out) {
   const auto object = ReadObject(value, param);
-  return object ? ApiStatus() : tl::make_unexpected(object.error());
+  if (!object) return tl::make_unexpected(object.error());
+  out.parameters = json::serialize(**object);
+  return {};
 }
 
 constexpr Field<OfferedFunction> kFunctionFields[] = {
     {"name", TextField<OfferedFunction>{&OfferedFunction::name, 64}},
     {"description", TextField<OfferedFunction>{&OfferedFunction::description, std::numeric_limits<size_t>::max()}},
     {"parameters", CustomField<OfferedFunction>{TakeParameters}},
-    {"strict", NeutralField{"false"}},
+    {"strict", BooleanField<OfferedFunction>{&OfferedFunction::strict}},
 };
 
 struct OfferedTool {
   std::string type;
-  bool has_function = false;
+  std::optional<OfferedFunction> function;
 };
 
 ApiStatus TakeFunction(const json::value& value, std::string_view param, OfferedTool& out) {
@@ -46,7 +45,7 @@ ApiStatus TakeFunction(const json::value& value, std::string_view param, Offered
   OfferedFunction function;
   if (ApiStatus taken = TakeObject<OfferedFunction>(kFunctionFields, param, **object, function); !taken) return taken;
   if (function.name.empty()) return Refuse(Join(param, "name"), "is missing");
-  out.has_function = true;
+  out.function = std::move(function);
   return {};
 }
 
@@ -66,19 +65,86 @@ ApiStatus TakeTools(const json::value& value, std::string_view param, ChatReques
     OfferedTool tool;
     if (ApiStatus taken = TakeObject<OfferedTool>(kToolFields, name, **object, tool); !taken) return taken;
     if (tool.type != "function") return Refuse(Join(name, "type"), "must be \"function\"");
-    if (!tool.has_function) return Refuse(Join(name, "function"), "is missing");
+    if (!tool.function) return Refuse(Join(name, "function"), "is missing");
+    out.functions.push_back(std::move(*tool.function));
   }
   out.tools = **list;
   return {};
 }
 
+struct NamedTool {
+  std::string type;
+  std::string function;
+};
+
+ApiStatus TakeFunctionName(const json::value& value, std::string_view param, NamedTool& out) {
+  static constexpr Field<NamedTool> kFields[] = {{"name", TextField<NamedTool>{&NamedTool::function, 64}}};
+  const auto object = ReadObject(value, param);
+  if (!object) return tl::make_unexpected(object.error());
+  return TakeObject<NamedTool>(kFields, param, **object, out);
+}
+
 ApiStatus TakeToolChoice(const json::value& value, std::string_view param, ChatRequest& out) {
-  if (value == "auto" || value == "none") {
-    out.may_call_tools = value == "auto";
-    return {};
+  using Kind = ToolChoice::Kind;
+  for (const auto& [word, kind] :
+       {std::pair("auto", Kind::kAuto), std::pair("none", Kind::kNone), std::pair("required", Kind::kRequired)}) {
+    if (value == word) {
+      out.tool_choice = {.kind = kind};
+      return {};
+    }
   }
-  return RefuseAs("unsupported_parameter", param,
-                  fmt::format("'{}' must be \"auto\" or \"none\"; to force a call is not supported yet", param));
+  static constexpr Field<NamedTool> kFields[] = {
+      {"type", TextField<NamedTool>{&NamedTool::type, 64}},
+      {"function", CustomField<NamedTool>{TakeFunctionName}},
+  };
+  NamedTool named;
+  if (value.is_object()) {
+    if (ApiStatus taken = TakeObject<NamedTool>(kFields, param, value.get_object(), named); !taken) return taken;
+  }
+  if (named.type != "function" || named.function.empty()) {
+    return Refuse(param,
+                  "must be \"auto\", \"none\", \"required\" or {{\"type\": \"function\", \"function\": {{\"name\": "
+                  "...}}}}");
+  }
+  out.tool_choice = {.kind = Kind::kFunction, .function = std::move(named.function)};
+  return {};
+}
+
+// What is asked of the tools, together; where that needs calls to be held to their form, the grammar that does it.
+ApiStatus SettleTools(ChatRequest& out) {
+  using Kind = ToolChoice::Kind;
+  const ToolChoice& choice = out.tool_choice;
+  if (choice.kind == Kind::kNone) {
+    out.tools.clear();
+    out.functions.clear();
+  }
+  const bool forced = choice.kind == Kind::kRequired || choice.kind == Kind::kFunction;
+  if (forced && out.tools.empty()) return Refuse("tool_choice", "forces a call, but there are no 'tools'");
+  if (out.tools.empty()) return {};
+  if (out.grammar) {
+    return Refuse(out.grammar_param, "leaves no room for the call of a tool; set 'tool_choice' to \"none\"");
+  }
+  text::ToolCallSpec spec{.tools = {}, .forced = forced, .several = out.parallel_tool_calls};
+  if (choice.kind == Kind::kFunction) spec.several = false;
+  for (size_t i = 0; i < out.functions.size(); ++i) {
+    const OfferedFunction& function = out.functions[i];
+    if (choice.kind == Kind::kFunction && function.name != choice.function) continue;
+    text::ToolCallSpec::Tool tool{.name = function.name, .parameters = {}};
+    if (forced || function.strict) {
+      tool.parameters = function.parameters.empty() ? std::string(kNoParameters) : function.parameters;
+    }
+    if (function.strict && out.held_calls_param.empty()) {
+      out.held_calls_param = fmt::format("tools[{}].function.strict", i);
+    }
+    spec.tools.push_back(std::move(tool));
+  }
+  if (spec.tools.empty()) return Refuse("tool_choice", "names '{}', which is not among the tools", choice.function);
+  if (!out.parallel_tool_calls) out.held_calls_param = "parallel_tool_calls";
+  if (forced) out.held_calls_param = "tool_choice";
+  if (out.held_calls_param.empty()) return {};
+  out.grammar = text::GrammarSpec{.kind = text::GrammarSpec::Kind::kToolCalls, .tool_calls = std::move(spec)};
+  out.grammar_param = "tools";
+  return {};
 }
 
 using R = ChatRequest;
@@ -89,7 +155,7 @@ constexpr Field<R> kTable[] = {
     {"top_logprobs", IntegerField<R>{&R::top_logprobs, 0, 20}},
     {"tools", CustomField<R>{TakeTools}},
     {"tool_choice", CustomField<R>{TakeToolChoice}},
-    {"parallel_tool_calls", NeutralField{"true"}},
+    {"parallel_tool_calls", BooleanField<R>{&R::parallel_tool_calls}},
     {"modalities", NeutralField{"[\"text\"]"}},
     {"service_tier", NeutralField{"\"auto\""}},
     {"store", NeutralField{"false"}},
@@ -117,10 +183,7 @@ ApiResult<ChatRequest> ParseChatRequest(const json::object& body) {
     }
     out.max_tokens = out.max_completion_tokens;
   }
-  if (!out.may_call_tools) out.tools.clear();
-  if (!out.tools.empty() && out.grammar) {
-    return Refuse(out.grammar_param, "leaves no room for the call of a tool; set 'tool_choice' to \"none\"");
-  }
+  if (ApiStatus settled = SettleTools(out); !settled) return Forward(settled);
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include "server/find_model.h"
 #include "server/json_body.h"
 #include "server/prompt.h"
+#include "server/tool_call_form.h"
 #include "text/grammar/grammar_compiler.h"
 
 namespace inferflux::server {
@@ -91,6 +92,9 @@ ApiResult<Job> PrepareChat(const Services& services, const net::Request& request
   if (!model) return Forward(model);
 
   Job out = MakeJob(*chat, std::move(*model), "messages");
+  if (!chat->held_calls_param.empty()) {
+    if (ApiStatus known = CheckToolCallForm(*out.model, chat->held_calls_param); !known) return Forward(known);
+  }
   const auto prompt = ChatPrompt(*out.model, *chat);
   if (!prompt) return tl::make_unexpected(prompt.error());
   std::optional<int64_t> top;

@@ -6,12 +6,14 @@
 #include <boost/json/serialize.hpp>
 #include <optional>
 
+#include "text/grammar/tool_call_grammar.h"
+
 namespace inferflux::server {
 namespace json = boost::json;
 namespace {
 
-constexpr std::string_view kOpen = "<tool_call>";
-constexpr std::string_view kClose = "</tool_call>";
+constexpr std::string_view kOpen = text::kToolCallOpen;
+constexpr std::string_view kClose = text::kToolCallClose;
 constexpr std::string_view kSpace = " \t\r\n";
 
 std::optional<FoundToolCall> ParseCall(std::string_view body) {

@@ -60,7 +60,7 @@ def test_refused_fields_are_named(server, path, field, value):
 
 @pytest.mark.parametrize("field, value", [
     ("tool_choice", "required"), ("functions", []), ("top_logprobs", 2),
-    ("store", True), ("prompt", "x"), ("reasoning_effort", "low"), ("parallel_tool_calls", False)])
+    ("store", True), ("prompt", "x"), ("reasoning_effort", "low"), ("parallel_tool_calls", "no")])
 def test_what_chat_does_not_serve_is_named(server, field, value):
     assert_refused(post(server, "/v1/chat/completions", **{field: value}), field)
 

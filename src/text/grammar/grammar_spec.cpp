@@ -1,29 +1,17 @@
 #include "text/grammar/grammar_spec.h"
 
-#include <boost/json/parse.hpp>
-
 #include "text/grammar/gbnf_parser.h"
 #include "text/grammar/json_schema/json_schema.h"
 #include "text/grammar/regex_parser.h"
 #include "text/tokenizer/utf8.h"
 
 namespace inferflux::text {
-namespace json = boost::json;
 namespace {
 
-constexpr uint32_t kMaxJsonNesting = 256;
-
 Result<Grammar> ParseSchema(const std::string& source) {
-  if (source.size() > kMaxGrammarBytes) {
-    return Fail(ErrorCode::kInvalidArgument, "the schema has {} bytes; at most {} are taken", source.size(),
-                kMaxGrammarBytes);
-  }
-  json::parse_options options;
-  options.max_depth = kMaxJsonNesting;
-  boost::system::error_code error;
-  const json::value schema = json::parse(source, error, {}, options);
-  if (error) return Fail(ErrorCode::kInvalidArgument, "the schema is not valid JSON: {}", error.message());
-  return GrammarOfSchema(schema);
+  auto schema = ReadSchema(source);
+  if (!schema) return Forward(schema);
+  return GrammarOfSchema(*schema);
 }
 
 Result<Grammar> OneRule(Result<Expr> body) {
@@ -61,6 +49,8 @@ Result<Grammar> Parse(const GrammarSpec& spec) {
       return ParseChoices(spec.choices);
     case GrammarSpec::Kind::kGbnf:
       return ParseGbnf(spec.source);
+    case GrammarSpec::Kind::kToolCalls:
+      return GrammarOfToolCalls(spec.tool_calls);
   }
   return GrammarOfAnyObject();
 }

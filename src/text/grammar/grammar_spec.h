@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "text/grammar/automaton/compiled_grammar.h"
+#include "text/grammar/tool_call_grammar.h"
 
 namespace inferflux::text {
 
@@ -18,11 +19,13 @@ struct GrammarSpec {
     kRegex,       // `source`: the whole text matches it
     kChoice,      // one of `choices`, as it is
     kGbnf,        // `source`: a grammar in GBNF
+    kToolCalls,   // `tool_calls`
   };
 
   Kind kind = Kind::kJsonObject;
   std::string source = {};
   std::vector<std::string> choices = {};
+  ToolCallSpec tool_calls = {};
 
   friend bool operator==(const GrammarSpec&, const GrammarSpec&) = default;
 };

@@ -78,23 +78,50 @@ TEST(ChatRequestTest, ToolsAreCheckedAndPassedOnAsTheyCame) {
   EXPECT_EQ(boost::json::serialize(parse("")->tools), tools);
   EXPECT_TRUE(parse(R"(,"tool_choice":"none")")->tools.empty());
   EXPECT_FALSE(parse(R"(,"tool_choice":"auto")")->tools.empty());
-  for (const char* choice : {R"("required")", R"({"type":"function","function":{"name":"f"}})"}) {
-    EXPECT_EQ(parse(fmt::format(R"(,"tool_choice":{})", choice)).error().param, "tool_choice");
-  }
   EXPECT_THAT(VerdictOn(R"("tools":[{"type":"function"}])"), StartsWith("tools[0].function: "));
   EXPECT_THAT(VerdictOn(R"("tools":[{"type":"web_search"}])"), StartsWith("tools[0].type: "));
-  EXPECT_THAT(VerdictOn(R"("tools":[{"type":"function","function":{"name":"f","strict":true}}])"),
+  EXPECT_THAT(VerdictOn(R"("tools":[{"type":"function","function":{"name":"f","strict":1}}])"),
               StartsWith("tools[0].function.strict: "));
 }
 
+TEST(ChatRequestTest, WhatIsAskedOfCallsBecomesAGrammar) {
+  const std::string kTwo = R"("tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}},)"
+                           R"({"type":"function","function":{"name":"g","strict":true}}])";
+  const auto parse = [&](std::string_view more) {
+    return ParseChatRequest(*ParseJsonBody(fmt::format("{{{},{}{}}}", kHello, kTwo, more)));
+  };
+  const auto spec = [&](std::string_view more) { return parse(more)->grammar->tool_calls; };
+  const auto required = spec(R"(,"tool_choice":"required")");
+  EXPECT_TRUE(required.forced && required.several);
+  ASSERT_EQ(required.tools.size(), 2u);
+  EXPECT_EQ(required.tools[0].parameters, R"({"type":"object"})");
+  EXPECT_THAT(required.tools[1].parameters, HasSubstr(R"("additionalProperties":false)")) << "it takes none";
+  EXPECT_FALSE(spec(R"(,"tool_choice":"required","parallel_tool_calls":false)").several);
+  const auto named = spec(R"(,"tool_choice":{"type":"function","function":{"name":"g"}})");
+  ASSERT_EQ(named.tools.size(), 1u);
+  EXPECT_TRUE(named.forced && !named.several && named.tools[0].name == "g");
+  const auto strict = spec("");
+  EXPECT_TRUE(!strict.forced && strict.several);
+  EXPECT_EQ(strict.tools[0].parameters, "") << "not strict: any object";
+  EXPECT_NE(strict.tools[1].parameters, "");
+  EXPECT_FALSE(parse(R"(,"tool_choice":"none")")->grammar.has_value());
+  EXPECT_EQ(VerdictOn(R"("parallel_tool_calls":false)"), "ok") << "nothing is offered, nothing is called";
+
+  for (const char* choice :
+       {R"("always")", "5", R"({"type":"function"})", R"({"type":"custom","function":{"name":"f"}})",
+        R"({"type":"function","function":{"name":"h"}})"}) {
+    EXPECT_EQ(parse(fmt::format(R"(,"tool_choice":{})", choice)).error().param, "tool_choice") << choice;
+  }
+  EXPECT_THAT(VerdictOn(R"("tool_choice":"required")"), StartsWith("tool_choice: "));
+  EXPECT_EQ(parse(R"(,"response_format":{"type":"json_object"})").error().param, "response_format");
+}
+
 TEST(ChatRequestTest, WhatIsNotServedYetIsRefusedByName) {
-  for (const auto& [fields, param] :
-       {std::pair{R"("functions":[])", "functions"},
-        {R"("modalities":["audio"])", "modalities"},
-        {R"("store":true)", "store"},
-        {R"("reasoning_effort":"low")", "reasoning_effort"},
-        {R"("parallel_tool_calls":false)", "parallel_tool_calls"},
-        {R"("prompt":"x")", "prompt"}}) {
+  for (const auto& [fields, param] : {std::pair{R"("functions":[])", "functions"},
+                                      {R"("modalities":["audio"])", "modalities"},
+                                      {R"("store":true)", "store"},
+                                      {R"("reasoning_effort":"low")", "reasoning_effort"},
+                                      {R"("prompt":"x")", "prompt"}}) {
     EXPECT_THAT(VerdictOn(fields), StartsWith(std::string(param) + ": ")) << fields;
   }
   EXPECT_EQ(VerdictOn(R"("response_format":{"type":"text"},"modalities":["text"],"store":false,"service_tier":"auto")"),

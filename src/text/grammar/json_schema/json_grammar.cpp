@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "text/grammar/gbnf_parser.h"
 #include "text/tokenizer/utf8.h"
 
 namespace inferflux::text {
@@ -88,6 +89,15 @@ Expr ListOf(char open, const Expr& item, const Expr& space, char close) {
 }
 
 }  // namespace
+
+Result<Grammar> JsonGrammar::Finish(std::string name, Expr root) {
+  if (grammar_.rules.size() >= kMaxRules) {
+    return Fail(ErrorCode::kInvalidArgument, "{} needs {} rules, and at most {} are taken", name,
+                grammar_.rules.size() + 1, kMaxRules);
+  }
+  grammar_.root = grammar_.Add(std::move(name), std::move(root));
+  return std::move(grammar_);
+}
 
 Expr JsonGrammar::Space() {
   if (!space_) {

@@ -5,9 +5,11 @@
 #include <boost/json/value.hpp>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "text/grammar/expression.h"
 
 namespace inferflux::text {
@@ -15,6 +17,8 @@ namespace inferflux::text {
 class JsonGrammar {
  public:
   Grammar& grammar() { return grammar_; }
+  // The grammar of texts that `root` matches, its rules included; an error where they are too many.
+  Result<Grammar> Finish(std::string name, Expr root);
 
   // Rules, made when they are first asked for.
   Expr Space();

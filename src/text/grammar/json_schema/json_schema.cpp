@@ -1,6 +1,7 @@
 #include "text/grammar/json_schema/json_schema.h"
 
 #include <algorithm>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr size_t kMaxDepth = 128;
+constexpr uint32_t kMaxJsonNesting = 256;
 constexpr int64_t kMaxWhole = 999'999'999'999'999'999;
 
 constexpr std::string_view kTypes[] = {"object", "array", "string", "number", "integer", "boolean", "null"};
@@ -45,18 +47,6 @@ SchemaCompiler::Place SchemaCompiler::Place::At(std::string_view key) const {
 
 SchemaCompiler::Place SchemaCompiler::Place::At(std::string_view key, size_t index) const {
   return {.path = fmt::format("{}/{}/{}", path, key, index), .depth = depth + 1};
-}
-
-Result<Grammar> SchemaCompiler::Compile() {
-  auto body = Any(root_, {});
-  if (!body) return Forward(body);
-  Grammar& grammar = json_.grammar();
-  grammar.root = grammar.Add("the schema", std::move(*body));
-  if (grammar.rules.size() > kMaxRules) {
-    return Fail(ErrorCode::kInvalidArgument, "the schema needs {} rules, and at most {} are taken",
-                grammar.rules.size(), kMaxRules);
-  }
-  return std::move(grammar);
 }
 
 Result<Expr> SchemaCompiler::Any(const Value& schema, const Place& at) {
@@ -275,7 +265,25 @@ Result<Expr> SchemaCompiler::List(const Object& schema, const Place& at) {
   return Enclosed('[', min == 0 ? Optional(std::move(tail)) : std::move(tail), ']');
 }
 
-Result<Grammar> GrammarOfSchema(const json::value& schema) { return SchemaCompiler(schema).Compile(); }
+Result<json::value> ReadSchema(const std::string& source) {
+  if (source.size() > kMaxGrammarBytes) {
+    return Fail(ErrorCode::kInvalidArgument, "the schema has {} bytes; at most {} are taken", source.size(),
+                kMaxGrammarBytes);
+  }
+  json::parse_options options;
+  options.max_depth = kMaxJsonNesting;
+  boost::system::error_code error;
+  json::value schema = json::parse(source, error, {}, options);
+  if (error) return Fail(ErrorCode::kInvalidArgument, "the schema is not valid JSON: {}", error.message());
+  return schema;
+}
+
+Result<Grammar> GrammarOfSchema(const json::value& schema) {
+  JsonGrammar json;
+  auto body = SchemaCompiler(schema, json).Compile();
+  if (!body) return Forward(body);
+  return json.Finish("the schema", std::move(*body));
+}
 
 Grammar GrammarOfAnyObject() {
   JsonGrammar json;

@@ -5,11 +5,15 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <string>
 
 #include "base/result.h"
 #include "text/grammar/expression.h"
 
 namespace inferflux::text {
+
+// A schema from its text: kInvalidArgument where it is too long, too deep or no JSON.
+Result<boost::json::value> ReadSchema(const std::string& source);
 
 // kInvalidArgument or kUnsupported names the keyword and its path ("at #/properties/age/minimum: ...").
 Result<Grammar> GrammarOfSchema(const boost::json::value& schema);

@@ -1,4 +1,4 @@
-// What GrammarOfSchema is made of: one function a kind of schema.
+// From one JSON schema to expressions: one function a kind of schema.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -24,9 +24,11 @@ class SchemaCompiler {
   using Object = boost::json::object;
   using Array = boost::json::array;
 
-  explicit SchemaCompiler(const Value& root) : root_(root) {}
+  // Both outlive it. Rules are added to `json`, which may hold those of other schemas.
+  SchemaCompiler(const Value& root, JsonGrammar& json) : root_(root), json_(json) {}
 
-  Result<Grammar> Compile();
+  // What documents that are valid under the root are.
+  Result<Expr> Compile() { return Any(root_, {}); }
 
  private:
   // Where a schema stands, as a JSON pointer, and how deep in others.
@@ -81,7 +83,7 @@ class SchemaCompiler {
   Expr Enclosed(char open, Expr content, char close);
 
   const Value& root_;
-  JsonGrammar json_;
+  JsonGrammar& json_;
   std::map<std::string, RuleId, std::less<>> references_;  // by pointer
 };
 
