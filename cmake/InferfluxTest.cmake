@@ -1,8 +1,8 @@
 # inferflux_test(NAME SOURCES ... LIBS ... [LABELS ...])
 #
 # One GoogleTest program, registered as one ctest entry. Label "threads" marks what also runs under TSan.
-# Seconds a test program may take: sanitizers slow them down by up to twenty times.
-if(INFERFLUX_SANITIZE)
+# Seconds a test program may take: sanitizers and emulators slow them down by up to twenty times.
+if(INFERFLUX_SANITIZE OR CMAKE_CROSSCOMPILING)
   set(INFERFLUX_TEST_TIMEOUT 1500)
 else()
   set(INFERFLUX_TEST_TIMEOUT 300)

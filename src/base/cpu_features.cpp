@@ -8,6 +8,8 @@
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__APPLE__)
+#include <sys/sysctl.h>
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
@@ -38,6 +40,10 @@ CpuFeatures Detect() {
     out.amx_bf16 = tiles && ((d >> 22) & 1u) != 0;
     out.amx_int8 = tiles && ((d >> 25) & 1u) != 0;
   }
+#elif defined(__APPLE__)
+  int dotprod = 0;
+  size_t size = sizeof dotprod;
+  out.neon_dotprod = ::sysctlbyname("hw.optional.arm.FEAT_DotProd", &dotprod, &size, nullptr, 0) == 0 && dotprod != 0;
 #elif defined(__aarch64__)
   constexpr unsigned long kHwcapAsimdDp = 1ul << 20;
   out.neon_dotprod = (::getauxval(AT_HWCAP) & kHwcapAsimdDp) != 0;

@@ -19,7 +19,7 @@ const Kernels& Avx512Kernels(bool bf16) {
 
 }  // namespace
 
-const Kernels& KernelsFor(CpuIsa isa, const CpuFeatures& features) {
+const Kernels& KernelsFor(CpuIsa isa, [[maybe_unused]] const CpuFeatures& features) {
   switch (isa) {
 #if defined(__x86_64__)
     case CpuIsa::kAvx2: {
@@ -29,6 +29,11 @@ const Kernels& KernelsFor(CpuIsa isa, const CpuFeatures& features) {
     case CpuIsa::kAvx512Vnni:
     case CpuIsa::kAmx:  // until the tiles have kernels of their own
       return Avx512Kernels(features.avx512_bf16);
+#elif defined(__aarch64__)
+    case CpuIsa::kNeon: {
+      static const Kernels kernels = neon::AllKernels(isa);
+      return kernels;
+    }
 #endif
     default: {
       static const Kernels kernels = scalar::AllKernels(CpuIsa::kScalar);

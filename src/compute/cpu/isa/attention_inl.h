@@ -73,7 +73,9 @@ inline void Scores(const AttentionTask<T>& task, int query, int span, Range rang
       keys += N * group;
     };
     int n = 0;
-    for (; n + kLanes < count; n += 2 * kLanes) run.template operator()<2>(n);
+    for (; n + (kScoreGroups - 1) * kLanes < count; n += kScoreGroups * kLanes) {
+      run.template operator()<kScoreGroups>(n);
+    }
     if (n < count) run.template operator()<1>(n);
   });
 }

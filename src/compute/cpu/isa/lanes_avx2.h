@@ -28,6 +28,8 @@ constexpr int kDenseRows = 6;
 constexpr int kDensePanels = 1;
 constexpr int kFloatRows = 4;
 constexpr int kFloatSums = 4;
+constexpr int kScoreGroups = 2;
+constexpr int kMeterSums = 12;
 constexpr int32_t kSignedOffset = 0;  // DotSigned takes signed weights as they are
 
 inline __m256i Load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }

@@ -24,6 +24,8 @@ constexpr int kDenseRows = 6;  // of a product with dense weights: kDenseRows * 
 constexpr int kDensePanels = 4;
 constexpr int kFloatRows = 8;
 constexpr int kFloatSums = 16;  // sums that a tile of floats may hold in registers
+constexpr int kScoreGroups = 2;  // groups of keys that a tile of scores takes
+constexpr int kMeterSums = 12;
 constexpr int32_t kSignedOffset = 128;
 
 inline Ints ZeroInts() { return _mm512_setzero_si512(); }

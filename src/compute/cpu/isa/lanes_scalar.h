@@ -28,6 +28,8 @@ constexpr int kDenseRows = 2;
 constexpr int kDensePanels = 1;
 constexpr int kFloatRows = 2;
 constexpr int kFloatSums = 4;
+constexpr int kScoreGroups = 2;
+constexpr int kMeterSums = 12;
 constexpr int32_t kSignedOffset = 0;
 
 // { f(0), f(1), ... }

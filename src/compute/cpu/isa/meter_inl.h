@@ -1,5 +1,5 @@
-// What this instruction set can do at best: the loops that ceilings are measured with. Twelve independent sums hide the
-// latency of the units. Included once an instruction set, after its lanes header.
+// What this instruction set can do at best: the loops that ceilings are measured with. kMeterSums independent sums hide
+// the latency of the units. Included once an instruction set, after its lanes header.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,6 @@
 
 namespace inferflux::compute::cpu {
 namespace {
-
-constexpr int kSums = 12;
 
 // Keeps the compiler from seeing that the sums never change.
 template <class T>
@@ -20,7 +18,7 @@ inline void Opaque(T& value) {
 // `step` on each of the sums, `rounds` times.
 template <class Sum, class Step>
 inline void Repeat(int64_t rounds, const Sum& zero, Step step) {
-  Sum sums[kSums];
+  Sum sums[kMeterSums];
   for (Sum& sum : sums) sum = zero;
   for (int64_t i = 0; i < rounds; i += 16) {
 #pragma GCC unroll 16
@@ -37,7 +35,7 @@ inline double Int8Rounds(int64_t rounds) {
   const Bytes weights = LoadBytes(operands);
   const Quad four = LoadQuad(operands);
   Repeat(rounds, ZeroInts(), [&](const Ints& sum) { return Dot(sum, weights, four); });
-  return static_cast<double>(rounds) * kSums * kPanel * kGroup * 2;
+  return static_cast<double>(rounds) * kMeterSums * kPanel * kGroup * 2;
 }
 
 inline double FloatRounds(int64_t rounds) {
@@ -45,7 +43,7 @@ inline double FloatRounds(int64_t rounds) {
   Opaque(operands);
   const Floats factor = LoadFloats(operands);
   Repeat(rounds, ZeroFloats(), [&](const Floats& sum) { return Fma(factor, factor, sum); });
-  return static_cast<double>(rounds) * kSums * kPanel * 2;
+  return static_cast<double>(rounds) * kMeterSums * kPanel * 2;
 }
 
 inline double Bf16Rounds(int64_t rounds) {
@@ -54,7 +52,7 @@ inline double Bf16Rounds(int64_t rounds) {
   const Bytes weights = LoadBytes(operands);
   const Two two = LoadTwo(operands);
   Repeat(rounds, ZeroFloats(), [&](const Floats& sum) { return DotBf16(sum, weights, two); });
-  return static_cast<double>(rounds) * kSums * kPanel * 2 * 2;
+  return static_cast<double>(rounds) * kMeterSums * kPanel * 2 * 2;
 }
 
 inline void ReadBytes(const std::byte* data, int64_t bytes) {
