@@ -31,6 +31,7 @@ struct EngineRequest {
   int64_t kv_bytes = 0;  // KV budget; 0: from the memory that is free
   LlamaBackendConfig llama;  // where llama.cpp runs it
   bool mlx_requantise = false;  // weights that MLX has no form for: 8 bits instead of BF16
+  bool repack = true;           // on cpu: weights laid out for speed at load
   std::stop_token stop = {};  // calls the load off: kCancelled
 };
 

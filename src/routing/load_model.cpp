@@ -69,7 +69,8 @@ std::shared_ptr<scheduler::StepLoop> StartLoop(const EngineMaker& make, EngineRe
   options.policy.speculation = DefaultSpeculation(request);
   if (draft) {
     options.draft = FactoryOf(make, {.source = draft, .kv_dtype = request.kv_dtype, .kv_bytes = DraftKvBytes(request),
-                                   .llama = request.llama, .mlx_requantise = request.mlx_requantise});
+                                   .llama = request.llama, .mlx_requantise = request.mlx_requantise,
+                                   .repack = request.repack});
   }
   if (request.max_batch_tokens > 0) options.policy.max_batch_tokens = request.max_batch_tokens;
   if (request.max_queued > 0) options.max_queued = request.max_queued;
@@ -156,7 +157,8 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
            .kv_dtype = request.kv_dtype,
            .kv_bytes = request.kv_bytes,
            .llama = request.llama,
-           .mlx_requantise = request.mlx_requantise},
+           .mlx_requantise = request.mlx_requantise,
+           .repack = request.repack},
           draft, request, text->tokenizer);
       const std::stop_callback call_off(request.stop, [&] { loop->Stop(); });
       const Status ready = loop->ready().get();

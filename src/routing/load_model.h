@@ -27,6 +27,7 @@ struct LoadRequest {
   int64_t kv_bytes = 0;                    // KV budget; 0: from the memory that is free
   LlamaBackendConfig llama;                // where llama.cpp runs it
   bool mlx_requantise = false;             // weights that MLX has no form for: 8 bits instead of BF16
+  bool repack = true;                      // on cpu: weights laid out for speed at load
   int32_t max_batch_tokens = 0;            // of one step; 0: the scheduler's default
   int32_t max_queued = 0;                  // requests that may wait; 0: the scheduler's default
   std::shared_ptr<LoadProgress> progress;  // written to where it is given

@@ -17,7 +17,7 @@ EngineMaker Native(Create create) {
     auto config = model::ReadModelConfig(*request.source, request.context);
     if (!config) return Forward(config);
     engine::EngineOptions options{.context = request.context, .kv_bytes = request.kv_bytes,
-                                  .mlx_requantise = request.mlx_requantise, .stop = request.stop};
+                                  .mlx_requantise = request.mlx_requantise, .repack = request.repack, .stop = request.stop};
     if (!request.kv_dtype.empty()) options.kv_dtype = request.kv_dtype;
     return create(std::move(*config), request.source, options);
   };

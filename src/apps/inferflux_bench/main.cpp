@@ -33,6 +33,7 @@ struct Options {
   int repetitions = 3;
   std::string kv = "fp16";
   std::string output = "table";
+  bool repack = true;
   bool profile = false;
   std::string masks;
 };
@@ -82,7 +83,8 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   const WorkModel work = DescribeWork(**file, *config, compute::KvHeadBytes(options.kv, config->head_dim));
   const int most = *std::max_element(options.batches.begin(), options.batches.end());
   engine::EngineOptions engine_options{.context = std::min(LongestSequence(tests), config->context),
-                                       .kv_dtype = options.kv};
+                                       .kv_dtype = options.kv,
+                                       .repack = options.repack};
   engine_options.kv_bytes =
       static_cast<int64_t>(work.kv_bytes) * (LongestSequence(tests) + 2 * engine_options.block_size) * most;
   engine_options.max_sequences = std::max(engine_options.max_sequences, most);
@@ -175,6 +177,7 @@ int main(int argc, char** argv) {
   app.add_option("--kv", options.kv, "KV element type")
       ->check(CLI::IsMember({"fp32", "fp16", "bf16", "int8", "fp8"}))
       ->capture_default_str();
+  app.add_flag("!--no-repack", options.repack, "leave the weights in the file: starts at once, runs slower");
   app.add_flag("--profile", options.profile, "print where each test's time goes, operation by operation");
   app.add_option("-o,--output", options.output, "how to print")
       ->check(CLI::IsMember({"table", "json"}))

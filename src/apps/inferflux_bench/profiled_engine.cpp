@@ -12,8 +12,9 @@ Result<std::unique_ptr<engine::InferenceBackend>> CreateProfiledEngine(ThreadPoo
                                                                        const engine::EngineOptions& options) {
   const auto isa = SelectCpuIsa();
   if (!isa) return tl::make_unexpected(isa.error());
-  return engine::CreateNativeEngine<ProfiledCpu>(std::make_unique<ProfiledCpu::Context>(pool, *isa, profile),
-                                                 std::move(config), std::move(source), options);
+  auto context = std::make_unique<ProfiledCpu::Context>(pool, *isa, profile);
+  context->repack = options.repack;
+  return engine::CreateNativeEngine<ProfiledCpu>(std::move(context), std::move(config), std::move(source), options);
 }
 
 }  // namespace inferflux::apps

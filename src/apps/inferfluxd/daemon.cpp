@@ -75,6 +75,7 @@ routing::LoadRequest LoadDefaults(const Settings& settings, std::stop_token stop
   out.kv_bytes = settings.Bytes("runtime.kv_budget");
   out.llama = LlamaDefaults(settings);
   out.mlx_requantise = settings.Switch("runtime.mlx_requantise");
+  out.repack = settings.Switch("runtime.repack");
   out.max_batch_tokens = static_cast<int32_t>(settings.Integer("runtime.max_batch_tokens"));
   out.max_queued = static_cast<int32_t>(settings.Integer("runtime.max_queue"));
   out.goal = settings.Text("runtime.goal") == "latency" ? scheduler::StepGoal::kLatency

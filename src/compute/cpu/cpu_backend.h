@@ -34,6 +34,9 @@ struct Cpu {
     host::Arena arena;
     ThreadPool& pool;
     const cpu::Kernels& kernels;
+    // Whether LoadMatrix packs. Otherwise matrices stay in their file, and products pack panels as they need them: the
+    // same results, bit for bit, slower.
+    bool repack = true;
   };
   using Buffer = host::Buffer;
   using View = host::View;

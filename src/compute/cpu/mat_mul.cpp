@@ -115,6 +115,34 @@ void ForRuns(ThreadPool& pool, int64_t count, const F& body) {
   });
 }
 
+cpu::ProductTask FromRow(cpu::ProductTask task, int64_t row) {
+  if (task.activations != nullptr) task.activations += row;
+  task.x = task.x.From(row);
+  task.x_bf16 = task.x_bf16.From(row);
+  task.y += row * task.y_stride;
+  return task;
+}
+
+// What one worker needs to pack a task's panels, in floats.
+int64_t PanelFloats(const cpu::PackedMatrix& matrix) {
+  int64_t most = 0;
+  for (const auto& part : matrix.parts) most = std::max(most, cpu::PanelBytes(part.format, matrix.cols));
+  return most * cpu::kTaskPanels / 4;
+}
+
+// Packs the task's panels into `panels` and has it count from there.
+void PackFor(cpu::ProductTask& task, PanelFormat format, const HostMatrix& from, std::byte* panels) {
+  const int64_t count = task.last_panel - task.first_panel;
+  const int64_t bytes = cpu::PanelBytes(format, task.inputs);
+  std::fill_n(panels, count * bytes, std::byte{0});
+  for (int64_t n = 0; n < count; ++n) cpu::PackPanel(format, from, task.first_panel + n, panels + n * bytes);
+  task.panels = panels;
+  task.outputs -= task.first_panel * cpu::kPanel;
+  task.y += task.first_panel * cpu::kPanel;
+  task.first_panel = 0;
+  task.last_panel = count;
+}
+
 }  // namespace
 
 host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
@@ -126,13 +154,14 @@ host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
     activations.Give(FlavourOf(part.format), tasks.back());
   }
   Buffer scratch = context.arena.Allocate(context.pool.workers(), cpu::kProductScratchBytes / 4);
+  const bool packed = matrix.unpacked.empty();
+  Buffer panels = packed ? Buffer() : context.arena.Allocate(context.pool.workers(), PanelFloats(matrix));
 
-  // One unit is a run of panels times a run of rows; neighbours share the rows.
-  const int64_t row_runs = (x.rows + cpu::kTaskRows - 1) / cpu::kTaskRows;
-  const int64_t units = row_runs * matrix.tasks;
+  // One unit is a run of panels times a run of rows; neighbours share the rows. What is packed here serves all rows.
+  const int64_t unit_rows = packed ? cpu::kTaskRows : x.rows;
+  const int64_t units = (x.rows + unit_rows - 1) / unit_rows * matrix.tasks;
   const auto run_units = [&](int64_t begin, int64_t end, int worker) {
     for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t first_row = unit / matrix.tasks * cpu::kTaskRows;
       const int64_t run = unit % matrix.tasks;
       size_t p = matrix.parts.size() - 1;
       while (matrix.parts[p].first_task > run) --p;
@@ -140,13 +169,15 @@ host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
       cpu::ProductTask task = tasks[p];
       task.first_panel = (run - part.first_task) * cpu::kTaskPanels;
       task.last_panel = std::min(task.first_panel + cpu::kTaskPanels, (part.outputs + cpu::kPanel - 1) / cpu::kPanel);
-      task.rows = std::min(cpu::kTaskRows, x.rows - first_row);
-      if (task.activations != nullptr) task.activations += first_row;
-      task.x = task.x.From(first_row);
-      task.x_bf16 = task.x_bf16.From(first_row);
-      task.y = out.row(first_row) + part.first_output;
+      task.y = out.row(0) + part.first_output;
       task.scratch = reinterpret_cast<std::byte*>(scratch.row(worker));
-      context.kernels.product[static_cast<int>(part.format)](task);
+      if (!packed) PackFor(task, part.format, matrix.unpacked[p], reinterpret_cast<std::byte*>(panels.row(worker)));
+      const int64_t first_row = unit / matrix.tasks * unit_rows;
+      const int64_t last_row = std::min(first_row + unit_rows, x.rows);
+      for (int64_t row = first_row; row < last_row; row += cpu::kTaskRows) {
+        task.rows = std::min(cpu::kTaskRows, last_row - row);
+        context.kernels.product[static_cast<int>(part.format)](FromRow(task, row));
+      }
     }
   };
   if (x.rows * matrix.rows * matrix.cols < kSmallProduct) {

@@ -17,7 +17,7 @@ struct PackedPart {
   int64_t first_output = 0;
   int64_t outputs = 0;
   int64_t first_task = 0;  // tasks are runs of kTaskPanels panels, numbered through all parts
-  std::byte* panels = nullptr;
+  std::byte* panels = nullptr;  // none where the matrix is not packed
 };
 
 struct PackedMatrix {
@@ -25,6 +25,7 @@ struct PackedMatrix {
   int64_t cols = 0;  // inputs
   int64_t tasks = 0;
   std::vector<PackedPart> parts;
+  std::vector<HostMatrix> unpacked;  // by part, what products pack from where nothing was packed at load
   host::Pages pages;
   std::string description;
 

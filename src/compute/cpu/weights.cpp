@@ -33,6 +33,12 @@ Result<cpu::PackedMatrix> Cpu::LoadMatrix(Context& context, std::span<const Host
     if (!formats.empty()) formats += '+';
     formats += cpu::FormatName(format);
   }
+  if (!context.repack) {
+    out.unpacked.assign(parts.begin(), parts.end());
+    out.description = fmt::format("{} [{}, {}] packed for each product as {}, {}", host::TypesOf(parts), out.rows,
+                                  out.cols, formats, CpuIsaName(context.kernels.isa));
+    return out;
+  }
   auto pages = host::Pages::Allocate(bytes, parts.front().name.c_str());
   if (!pages) return Forward(pages);
   out.pages = std::move(*pages);

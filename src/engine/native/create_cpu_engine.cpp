@@ -12,8 +12,9 @@ Result<std::unique_ptr<InferenceBackend>> CreateCpuEngine(ThreadPool& pool, mode
                                                           const EngineOptions& options) {
   const auto isa = SelectCpuIsa();
   if (!isa) return tl::make_unexpected(isa.error());
-  return CreateNativeEngine<compute::Cpu>(std::make_unique<compute::Cpu::Context>(pool, *isa), std::move(config),
-                                          std::move(source), options);
+  auto context = std::make_unique<compute::Cpu::Context>(pool, *isa);
+  context->repack = options.repack;
+  return CreateNativeEngine<compute::Cpu>(std::move(context), std::move(config), std::move(source), options);
 }
 
 }  // namespace inferflux::engine

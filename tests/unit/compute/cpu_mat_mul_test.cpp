@@ -90,6 +90,25 @@ TEST_P(CpuMatMulTest, PartsOfDifferentTypesAreStacked) {
   }
 }
 
+// Left in their file, weights give the same bits, only slower.
+TEST_P(CpuMatMulTest, WeightsNeedNotBePackedAtLoad) {
+  Cpu::Context in_file(pool, GetParam());
+  in_file.repack = false;
+  for (const int64_t inputs : {256, 1280}) {
+    std::vector<OwnedMatrix> owned;
+    for (const TensorType type : kTypes) owned.push_back(RandomMatrix(type, random, 150, inputs));
+    std::vector<HostMatrix> parts;
+    for (const OwnedMatrix& each : owned) parts.push_back(each.matrix);
+    const auto packed = *Cpu::LoadMatrix(cpu, parts);
+    const auto unpacked = *Cpu::LoadMatrix(in_file, parts);
+    EXPECT_EQ(unpacked.bytes(), 0u);
+    for (const int rows : {1, 5, 130}) {
+      const auto x = Random(rows, inputs);
+      EXPECT_TRUE(SameBits(Cpu::MatMul(in_file, x, unpacked), Cpu::MatMul(cpu, x, packed))) << inputs << " x " << rows;
+    }
+  }
+}
+
 // The promise of the backend: a row's result is the same alone, in any batch, on any number of threads.
 TEST_P(CpuMatMulTest, ARowDoesNotDependOnItsBatchOrOnThreads) {
   ThreadPool one(1);
