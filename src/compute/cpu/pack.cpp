@@ -54,6 +54,18 @@ void Put(ChunkQ8_0& chunk, int lane, int block, const BlockQ8_0& from) {
   chunk.d[block][lane] = from.d;
 }
 
+// Its values, -16 to 15, as Q8_0's.
+void Put(ChunkQ8_0& chunk, int lane, int block, const BlockQ5_0& from) {
+  uint32_t high;
+  std::memcpy(&high, from.qh, 4);
+  for (int i = 0; i < kBlock; ++i) {
+    const int low = (from.qs[i % 16] >> (i < 16 ? 0 : 4)) & 15;
+    const int value = (low | static_cast<int>(high >> i & 1) << 4) - 16;
+    chunk.q[8 * block + i / kGroup][kGroup * lane + i % kGroup] = static_cast<int8_t>(value);
+  }
+  chunk.d[block][lane] = from.d;
+}
+
 // The file's nibbles lie as ours do: element i below element i + 16.
 void Put(ChunkQ4_0& chunk, int lane, int block, const BlockQ4_0& from) {
   for (int i = 0; i < 4; ++i) PutWord(chunk.q[block][i], lane, Word(from.qs, i));
@@ -168,6 +180,7 @@ PanelFormat FormatOf(TensorType type) {
     case TensorType::kBf16:
       return PanelFormat::kBf16;
     case TensorType::kQ8_0:
+    case TensorType::kQ5_0:  // what models take instead of K types whose inputs are no multiple of 256
       return PanelFormat::kQ8_0;
     case TensorType::kQ4_0:
       return PanelFormat::kQ4_0;
@@ -236,7 +249,8 @@ void PackPanel(PanelFormat format, const HostMatrix& matrix, int64_t panel, std:
     case PanelFormat::kBf16:
       return PackPairs(matrix, panel, out);
     case PanelFormat::kQ8_0:
-      return PackBlocks<ChunkQ8_0, BlockQ8_0>(matrix, panel, out, kSmallBlock);
+      return matrix.type == TensorType::kQ8_0 ? PackBlocks<ChunkQ8_0, BlockQ8_0>(matrix, panel, out, kSmallBlock)
+                                              : PackBlocks<ChunkQ8_0, BlockQ5_0>(matrix, panel, out, kSmallBlock);
     case PanelFormat::kQ4_0:
       return PackBlocks<ChunkQ4_0, BlockQ4_0>(matrix, panel, out, kSmallBlock);
     case PanelFormat::kQ4K:

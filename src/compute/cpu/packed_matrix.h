@@ -32,7 +32,7 @@ struct PackedMatrix {
   size_t bytes() const { return pages.size(); }
 };
 
-// Types that have a packed format of their own; all others are decoded to F32 panels.
+// Types that a packed format holds exactly; all others are decoded to F32 panels.
 constexpr bool HasPanels(formats::TensorType type) {
   using formats::TensorType;
   switch (type) {
@@ -41,6 +41,7 @@ constexpr bool HasPanels(formats::TensorType type) {
     case TensorType::kBf16:
     case TensorType::kQ8_0:
     case TensorType::kQ4_0:
+    case TensorType::kQ5_0:
     case TensorType::kQ4_K:
     case TensorType::kQ5_K:
     case TensorType::kQ6_K:

@@ -21,7 +21,7 @@ class CpuMatMulTest : public CpuTest {
 
 constexpr TensorType kTypes[] = {TensorType::kF32,  TensorType::kF16,  TensorType::kBf16,
                                  TensorType::kQ8_0, TensorType::kQ4_0, TensorType::kQ4_K,
-                                 TensorType::kQ5_K, TensorType::kQ6_K, TensorType::kQ5_0};
+                                 TensorType::kQ5_K, TensorType::kQ6_K, TensorType::kQ5_0, TensorType::kQ5_1};
 
 TEST_P(CpuMatMulTest, EqualsReferenceWhereInt8IsExact) {
   for (const TensorType type : kTypes) {
@@ -54,7 +54,8 @@ TEST_P(CpuMatMulTest, StaysWithinTheErrorOfRoundedActivations) {
 }
 
 TEST_P(CpuMatMulTest, InputsNeedNotFillAChunk) {
-  for (const TensorType type : {TensorType::kF32, TensorType::kBf16, TensorType::kQ8_0, TensorType::kQ4_0}) {
+  for (const TensorType type :
+       {TensorType::kF32, TensorType::kBf16, TensorType::kQ8_0, TensorType::kQ4_0, TensorType::kQ5_0}) {
     for (const int inputs : {32, 96, 288, 896}) {
       const OwnedMatrix weights = RandomMatrix(type, random, 40, inputs);
       const auto expected = *Reference::LoadMatrix(reference, {&weights.matrix, 1});

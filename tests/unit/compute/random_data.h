@@ -70,6 +70,12 @@ inline OwnedMatrix RandomMatrix(formats::TensorType type, std::mt19937& random, 
     case TensorType::kQ5_0:
       internal::FillBlocks<BlockQ5_0>(out.bytes, [&](auto& b) { b.d = small(0.005f); });
       break;
+    case TensorType::kQ5_1:
+      internal::FillBlocks<BlockQ5_1>(out.bytes, [&](auto& b) {
+        b.d = small(0.005f);
+        b.m = small(-0.08f);
+      });
+      break;
     case TensorType::kQ6_K:
       internal::FillBlocks<BlockQ6_K>(out.bytes, [&](auto& b) { b.d = small(3e-5f); });
       break;
