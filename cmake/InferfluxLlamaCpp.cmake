@@ -1,6 +1,6 @@
 # The universal fallback, through find_package(llama); nothing of it is vendored. Tested with the libllama of
-# llama-cpp-python 0.3.36, which scripts/install-llama-cpp builds; one that was installed by other means is found through
-# CMAKE_PREFIX_PATH. Sets INFERFLUX_LLAMA_CPP.
+# llama-cpp-python 0.3.36, and with that of 0.3.16 on Vulkan, which scripts/install-llama-cpp builds; one that was installed
+# by other means is found through CMAKE_PREFIX_PATH. Sets INFERFLUX_LLAMA_CPP.
 set(ENABLE_LLAMA_CPP AUTO CACHE STRING "The llama.cpp engine: AUTO (where libllama is found), ON or OFF")
 set_property(CACHE ENABLE_LLAMA_CPP PROPERTY STRINGS AUTO ON OFF)
 

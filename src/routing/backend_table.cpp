@@ -11,6 +11,7 @@ constexpr EngineFacts kOnHost = {
     .huggingface = true, .encoders = true, .embeddings = true, .sessions = true, .batch_invariant = true};
 constexpr EngineFacts kOnMlx = {.huggingface = true, .encoders = true, .embeddings = true, .sessions = true};
 constexpr EngineFacts kOnLlama = {.encoders = true, .embeddings = true, .sessions = true};
+constexpr EngineFacts kOnLlamaVulkan = {.embeddings = true, .sessions = true};  // encoders: see llama_load.cpp
 
 constexpr std::string_view kNeedsMlx = "scripts/install-mlx (on a Mac: brew install mlx), then -DENABLE_MLX=ON";
 
@@ -30,6 +31,11 @@ std::string_view LlamaSwitch(Target target) {
     default:
       return "a libllama built with GGML_OPENCL, then -DENABLE_LLAMA_CPP=ON";
   }
+}
+
+std::string_view TestedLlama(Target target) {
+  if (target == Target::kCpu) return "x86-64";
+  return target == Target::kVulkan ? "Mesa's lavapipe (./test --vulkan)" : "no such device yet";
 }
 
 std::vector<BackendRow> MakeTable() {
@@ -61,8 +67,8 @@ std::vector<BackendRow> MakeTable() {
     out.push_back({.target = target,
                    .provider = Provider::kLlamaCpp,
                    .kv_dtypes = {"fp32", "fp16", "bf16"},
-                   .facts = kOnLlama,
-                   .tested = target == Target::kCpu ? "x86-64" : "no such device yet",
+                   .facts = target == Target::kVulkan ? kOnLlamaVulkan : kOnLlama,
+                   .tested = TestedLlama(target),
                    .switched_on_by = LlamaSwitch(target)});
   }
   return out;

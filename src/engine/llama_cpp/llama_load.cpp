@@ -163,6 +163,12 @@ Result<LoadedLlama> LoadLlama(const model::ModelSource& source, const LlamaOptio
     if (!again || !out.causal || llama_get_memory(out.context.get()) != nullptr) break;
     out.causal = false;
   }
+  if (!out.causal && options.target == "vulkan") {
+    return Fail(ErrorCode::kUnsupported,
+                "{} is an encoder: of those llama.cpp's Vulkan device gives other vectors than the CPU, in tests with "
+                "RoBERTa by a tenth; ask for cpu or llama_cpp_cpu",
+                path);
+  }
   config.causal = out.causal;
   if (auto pooling = model::ReadPooling(source, &config); !pooling) return Forward(pooling);
   out.pooling = std::move(config.pooling);

@@ -1,5 +1,6 @@
 // llama.cpp's hidden states against our own reference engine's, on the same small random files.
 #include <gtest/gtest.h>
+#include <llama.h>
 
 #include <cmath>
 #include <functional>
@@ -85,6 +86,11 @@ void ForEach(const std::vector<std::string>& names,
   }
 }
 
+template <class Params>
+constexpr bool IsNewer() {
+  return requires(Params params) { params.flash_attn_type; };
+}
+
 double Cosine(std::span<const float> a, std::span<const float> b) {
   double product = 0, aa = 0, bb = 0;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -112,7 +118,16 @@ void ExpectSameStates(const StepResult& ours, const StepResult& theirs, int32_t 
 
 TEST(LlamaEngine, EncodersGiveTheStatesThatOurOwnGive) {
   constexpr int32_t kVocab = 64;
-  ForEach({"bert", "roberta", "nomic_bert"}, [&](const std::string& name, const std::string& target) {
+  // The older of the tested versions does not read this nomic-bert: it misses a tensor.
+  std::vector<std::string> names = {"bert", "roberta"};
+  if (IsNewer<llama_context_params>()) names.push_back("nomic_bert");
+  ForEach(names, [&](const std::string& name, const std::string& target) {
+    if (target == "vulkan") {
+      const auto refused = CreateLlamaEngine(*Source(name, kVocab), {.target = target, .kv_bytes = 1 << 20});
+      ASSERT_FALSE(refused);
+      EXPECT_NE(refused.error().message.find("is an encoder"), std::string::npos) << refused.error().message;
+      return;
+    }
     const Pair engines = Engines(name, kVocab, target);
     const EngineInfo& info = engines.llama->info();
     EXPECT_FALSE(info.causal);
