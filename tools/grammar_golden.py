@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what grammars are tested with: random schemas with documents that PyPI's `jsonschema` accepts or rejects, and random
-regular expressions with texts that Python's `re` matches or does not.
+"""Writes what grammars are tested with: random schemas with documents that PyPI's `jsonschema` accepts or rejects, the same for
+keywords that take from what others allow, and random regular expressions with texts that Python's `re` matches or does not.
 
     python3 tools/grammar_golden.py tests/data/grammar
 """
@@ -16,6 +16,7 @@ import jsonschema
 SEED = 20261121
 SCHEMAS = 220
 PATTERNS = 160
+KEYWORDS = 240
 
 WORDS = ["", "a", "b", "name", "Zürich", "tea \"pot\"", "back\\slash", "tab\there", "line\nend", "日本", "🙂", "x y z", "null", "0"]
 FORMATS = {
@@ -219,6 +220,82 @@ def schemas():
     return out
 
 
+def condition(rng):
+    """What `not`, `if` and the like are given."""
+    return rng.choice([
+        {"required": [rng.choice("abx")]}, {"required": ["a", "b"]}, {"properties": {"a": {"const": rng.choice([1, "yes", True])}}, "required": ["a"]},
+        {"properties": {"a": {"type": rng.choice(["string", "integer", "boolean"])}}}, {"type": rng.choice(["object", "string", "number", "null"])},
+        {"enum": rng.sample([1, 2.5, "yes", "", None, True], 2)}, {"const": rng.choice(["yes", 0, False])}, {"pattern": rng.choice(["^y", "s$", "a+"])},
+        {"minimum": 3}, {"exclusiveMaximum": 7}, {"minLength": 3}, {"maxLength": 1}, {"maxProperties": 1}, {"minItems": 2},
+        {"anyOf": [{"type": "null"}, {"required": ["b"]}]}, {"allOf": [{"minLength": 1}, {"pattern": "a"}]}, {"not": {"required": ["x"]}}, True, {}])
+
+
+def hard_schema(rng):
+    kind = rng.choice(["not", "not", "if", "if", "oneOf", "pattern", "names", "dependencies", "text", "multiple", "tuple"])
+    base = rng.choice([{"type": "object", "properties": {"a": {"type": ["integer", "string", "boolean"]}, "b": {"type": "integer"}, "x": True},
+                        "additionalProperties": rng.choice([False, {"type": "integer"}])},
+                       {"type": "object"}, {}, {"type": ["string", "integer", "object"]}, {"type": "string", "maxLength": 6}, {"type": "number"}])
+    if kind == "not":
+        return base | {"not": condition(rng)}
+    if kind == "if":
+        branches = {"then": condition(rng), "else": condition(rng)}
+        if rng.random() < 0.4:
+            del branches[rng.choice(["then", "else"])]
+        return base | {"if": condition(rng), **branches}
+    if kind == "oneOf":
+        return base | {"oneOf": [condition(rng) for _ in range(rng.randint(2, 3))]}
+    if kind == "dependencies":
+        return base | rng.choice([{"dependentRequired": {"a": ["b"]}}, {"dependentSchemas": {"a": condition(rng)}}])
+    if kind == "pattern":
+        out = {"type": "object", "patternProperties": {p: rng.choice([{"type": "integer"}, {"minimum": 3}, {"type": "string"}, True, False])
+                                                       for p in rng.sample(["^a", "b$", "^x?.$", "[abx]", "extra"], rng.randint(1, 3))}}
+        if rng.random() < 0.6:
+            out["properties"] = {"a": {"type": "integer"}, "name": {"type": "string"}}
+        return out | rng.choice([{}, {"additionalProperties": False}, {"additionalProperties": {"type": "null"}}, {"minProperties": 1}, {"required": ["a"]}])
+    if kind == "names":
+        return {"type": "object", "propertyNames": rng.choice([{"pattern": "^[a-c]"}, {"maxLength": 2}, {"enum": ["a", "b"]}, {"not": {"enum": ["a", ""]}},
+                                                               {"not": {"pattern": "b"}, "minLength": 1}]),
+                "properties": {"a": {"type": "integer"}, "extra": True}, "additionalProperties": rng.choice([True, {"type": "integer"}])}
+    if kind == "text":
+        return {"type": "string", "pattern": rng.choice(["^[a-y]+$", "s", "^.?e", "a|\\d"]), "minLength": rng.randint(0, 2), "maxLength": rng.randint(3, 5),
+                **rng.choice([{}, {"not": {"enum": ["yes", "ab"]}}, {"not": {"pattern": "b"}}])}
+    if kind == "multiple":
+        out = {"type": rng.choice(["integer", "number"]), "multipleOf": rng.choice([1, 2, 3, 7, 12, 100])}
+        return out | rng.choice([{}, {"minimum": -20}, {"minimum": 1, "maximum": 250}, {"not": {"const": 14}}])
+    return {"type": "array", "prefixItems": [{"type": "integer"}, condition(rng)], "items": rng.choice([condition(rng), False])}
+
+
+def any_document(rng, depth=2):
+    texts = ["", "a", "b", "ab", "yes", "no", "aab", "sea", "abcdef", "7", "tes\"t"]
+    kind = rng.choice(["text", "number", "word", "object", "object", "object", "array"] if depth else ["text", "number", "word"])
+    if kind == "text":
+        return rng.choice(texts)
+    if kind == "number":
+        return rng.choice([0, 1, 2, 3, 5, 7, 12, 14, -7, -12, 100, 2.5, 3.5])
+    if kind == "word":
+        return rng.choice([None, True, False])
+    if kind == "array":
+        return [any_document(rng, depth - 1) for _ in range(rng.randint(0, 3))]
+    names = sorted(rng.sample(["a", "b", "x", "extra", "name", "cab", ""], rng.randint(0, 3)))
+    return {name: any_document(rng, depth - 1 if rng.random() < 0.3 else 0) for name in names}
+
+
+def keywords():
+    rng = random.Random(SEED + 2)
+    out = []
+    while len(out) < KEYWORDS:
+        root = hard_schema(rng)
+        if rng.random() < 0.2:
+            root = {"allOf": [root, hard_schema(rng)]}
+        check = jsonschema.Draft202012Validator(root)
+        documents = [any_document(rng) for _ in range(150)]
+        valid = {write(rng, doc) for doc in documents if check.is_valid(doc)}
+        invalid = {write(rng, doc) for doc in documents if not check.is_valid(doc)}
+        if invalid:
+            out.append({"schema": root, "valid": rng.sample(sorted(valid), min(8, len(valid))), "invalid": rng.sample(sorted(invalid), min(12, len(invalid)))})
+    return out
+
+
 def pattern(rng, depth):
     atoms = ["a", "b", "c", "\\d", "\\w", "\\s", "[a-c]", "[^a]", "[\\d_-]", ".", "\\.", "ü", "日", "\\x41", "\\u00e9", "x"]
     if depth == 0:
@@ -255,7 +332,7 @@ def patterns():
 def main():
     target = pathlib.Path(sys.argv[1])
     target.mkdir(parents=True, exist_ok=True)
-    for name, cases in (("schemas", schemas()), ("patterns", patterns())):
+    for name, cases in (("schemas", schemas()), ("keywords", keywords()), ("patterns", patterns())):
         lines = ",\n".join(json.dumps(case, ensure_ascii=False) for case in cases)
         (target / (name + ".json")).write_text("[\n" + lines + "\n]\n")
         print(name, len(cases), "cases")

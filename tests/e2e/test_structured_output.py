@@ -117,7 +117,7 @@ def test_it_goes_with_the_other_fields(client):
 
 
 def test_what_cannot_be_is_refused_with_its_place(client, server):
-    bad = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object", "properties": {"n": {"type": "integer", "multipleOf": 7}}}}}
+    bad = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object", "properties": {"n": {"type": "integer", "multipleOf": 0.5}}}}}
     with pytest.raises(openai.BadRequestError) as refused:
         client.chat.completions.create(model="default", messages=QUESTION, response_format=bad)
     assert refused.value.param == "response_format.json_schema.schema" and "#/properties/n/multipleOf" in refused.value.message

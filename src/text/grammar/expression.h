@@ -21,12 +21,17 @@ using Expr = std::shared_ptr<const Expression>;  // immutable, so parts may be s
 
 struct Expression {
   enum class Kind : uint8_t {
-    kText,      // these bytes
-    kClass,     // one character of a set
-    kSequence,  // all parts, one after the other; of none: the empty text
-    kChoice,    // any of the parts; of none: nothing matches
-    kRepeat,    // its one part, min to max times
-    kCall,      // a rule
+    kText,       // these bytes
+    kClass,      // one character of a set
+    kSequence,   // all parts, one after the other; of none: the empty text
+    kChoice,     // any of the parts; of none: nothing matches
+    kRepeat,     // its one part, min to max times
+    kCall,       // a rule
+    kAutomaton,  // a way from state 0 to a final one; edge i takes its i-th part
+  };
+  struct Edge {
+    uint32_t from = 0;
+    uint32_t to = 0;
   };
 
   Kind kind = Kind::kText;
@@ -36,6 +41,8 @@ struct Expression {
   uint32_t min = 0;
   uint32_t max = 0;
   RuleId rule = 0;
+  std::vector<Edge> edges = {};   // of an automaton
+  std::vector<bool> finals = {};  // by its states; each leads to a final one
 };
 
 inline Expr Literal(std::string text) {

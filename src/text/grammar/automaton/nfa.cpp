@@ -57,6 +57,8 @@ uint32_t NfaBuilder::Add(const Expression& expression, uint32_t from) {
       return AddRepeat(expression, from);
     case Kind::kCall:
       return AddCall(expression.rule, from);
+    case Kind::kAutomaton:
+      return AddAutomaton(expression, from);
   }
   return from;
 }
@@ -71,6 +73,20 @@ uint32_t NfaBuilder::AddClass(const CodeRanges& set, uint32_t from) {
       at = to;
     }
   });
+  return end;
+}
+
+uint32_t NfaBuilder::AddAutomaton(const Expression& automaton, uint32_t from) {
+  const uint32_t end = NewState();
+  std::vector<uint32_t> states(automaton.finals.size());
+  for (size_t i = 0; i < states.size(); ++i) {
+    states[i] = NewState();
+    if (automaton.finals[i]) Link(states[i], end);
+  }
+  if (!states.empty()) Link(from, states[0]);
+  for (size_t i = 0; i < automaton.edges.size() && !overflowed_; ++i) {
+    Link(Add(*automaton.parts[i], states[automaton.edges[i].from]), states[automaton.edges[i].to]);
+  }
   return end;
 }
 

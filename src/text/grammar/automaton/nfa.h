@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "text/grammar/expression.h"
 #include "text/grammar/automaton/rule_facts.h"
+#include "text/grammar/expression.h"
 
 namespace inferflux::text {
 
@@ -52,6 +52,7 @@ class NfaBuilder {
  private:
   uint32_t Add(const Expression& expression, uint32_t from);
   uint32_t AddClass(const CodeRanges& set, uint32_t from);
+  uint32_t AddAutomaton(const Expression& automaton, uint32_t from);
   uint32_t AddRepeat(const Expression& repeat, uint32_t from);
   uint32_t AddCall(RuleId rule, uint32_t from);
   RuleId Count(const Expression& repeat);

@@ -55,6 +55,8 @@ bool IsNullable(const Expression& expression, const std::vector<bool>& nullable_
       return expression.min == 0 || nullable(expression.parts[0]);
     case Kind::kCall:
       return nullable_rules[expression.rule];
+    case Kind::kAutomaton:
+      return !expression.finals.empty() && expression.finals[0];
   }
   return false;
 }
@@ -74,6 +76,8 @@ bool IsProductive(const Expression& expression, const std::vector<bool>& product
       return expression.min == 0 || productive(expression.parts[0]);
     case Kind::kCall:
       return productive_rules[expression.rule];
+    case Kind::kAutomaton:
+      return !expression.finals.empty();
   }
   return false;
 }
@@ -89,6 +93,7 @@ uint32_t SizeOf(const Expression& expression, uint32_t limit) {
       break;
     case Kind::kSequence:
     case Kind::kChoice:
+    case Kind::kAutomaton:
       for (const Expr& part : expression.parts) {
         if (size < limit) size += SizeOf(*part, limit);
       }

@@ -6,34 +6,36 @@
 #include <utility>
 
 #include "text/grammar/gbnf_parser.h"
-#include "text/grammar/regex_parser.h"
 #include "text/grammar/json_schema/schema_compiler.h"
 #include "text/grammar/json_schema/schema_merge.h"
 #include "text/grammar/json_schema/string_formats.h"
+#include "text/grammar/regex_parser.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-constexpr size_t kMaxDepth = 128;
 constexpr uint32_t kMaxJsonNesting = 256;
+constexpr size_t kMaxSteps = 20'000;  // schemas within the schema, those made on the way too
+constexpr uint32_t kMaxDivisor = 1000;
 constexpr int64_t kMaxWhole = 999'999'999'999'999'999;
 
 constexpr std::string_view kTypes[] = {"object", "array", "string", "number", "integer", "boolean", "null"};
 
 // Which type a keyword speaks of; empty: of any.
 std::string_view TypeOfKeyword(std::string_view keyword) {
-  for (const std::string_view name :
-       {"properties", "required", "additionalProperties", "minProperties", "maxProperties"}) {
+  for (const std::string_view name : {"properties", "required", "additionalProperties", "patternProperties",
+                                      "propertyNames", "minProperties", "maxProperties"}) {
     if (keyword == name) return "object";
   }
-  for (const std::string_view name : {"items", "prefixItems", "minItems", "maxItems", "uniqueItems"}) {
+  for (const std::string_view name :
+       {"items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"}) {
     if (keyword == name) return "array";
   }
   for (const std::string_view name : {"minLength", "maxLength", "pattern", "format"}) {
     if (keyword == name) return "string";
   }
-  for (const std::string_view name : {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}) {
+  for (const std::string_view name : {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}) {
     if (keyword == name) return "number";
   }
   return {};
@@ -57,8 +59,18 @@ Result<Expr> SchemaCompiler::Any(const Value& schema, const Place& at) {
 }
 
 Result<Expr> SchemaCompiler::AnyObject(const Object& schema, const Place& at) {
-  if (at.depth > kMaxDepth) return Wrong(at, "schemas are nested deeper than {}", kMaxDepth);
+  if (at.depth > kMaxSchemaDepth) return Wrong(at, "schemas are nested deeper than {}", kMaxSchemaDepth);
   if (auto known = CheckKeywords(schema, at); !known) return Forward(known);
+  if (++steps_ > kMaxSteps) return Wrong(at, "the schema is too large, or holds together in too many ways");
+  if (const Value* type = schema.if_contains("type");
+      type != nullptr && type->is_array() && type->get_array().empty()) {
+    return Nothing();  // two that must both hold have no type in common
+  }
+  if (HasSugar(schema)) {
+    auto plain = WithoutSugar(schema, at);
+    if (!plain) return Forward(plain);
+    return AnyObject(*plain, {.path = at.path, .depth = at.depth + 1});
+  }
   const auto keywords = std::ranges::count_if(schema, [](const auto& entry) { return !IsAnnotation(entry.key()); });
   const Value* reference = schema.if_contains("$ref");
   const Value* all = schema.if_contains("allOf");
@@ -84,7 +96,7 @@ Result<Expr> SchemaCompiler::AnyObject(const Object& schema, const Place& at) {
   if (schema.contains("const") || schema.contains("enum")) return Constants(schema, at);
   auto types = TypesOf(schema, at);
   if (!types) return Forward(types);
-  if (types->empty()) return json_.Value();
+  if (types->empty()) return schema.contains("type") ? Nothing() : json_.Value();
   std::vector<Expr> ways;
   for (const std::string_view type : *types) {
     auto way = OfType(type, schema, at);
@@ -115,8 +127,6 @@ Result<std::vector<std::string_view>> SchemaCompiler::TypesOf(const Object& sche
     if (known == std::end(kTypes)) return Wrong(at.At("type"), "'{}' is not a type of JSON", json::serialize(name));
     add(*known);
   }
-  if (types.empty() && !schema.contains("type")) return types;
-  if (types.empty()) return Wrong(at.At("type"), "no type is left that all of what must hold allows");
   if (std::ranges::find(types, "number") != types.end()) std::erase(types, "integer");
   return types;
 }
@@ -179,8 +189,34 @@ Result<Expr> SchemaCompiler::Number(const Object& schema, bool whole, const Plac
   if (!low) return tl::make_unexpected(low.error());
   const auto high = BoundOf(schema, false, at);
   if (!high) return tl::make_unexpected(high.error());
+  if (schema.contains("not")) {  // the whole ones are excluded
+    static const Expr kFraction = Sequence({Optional(Literal("-")), Repeat(OneOf({{'0', '9'}}), 1, kUnbounded),
+                                            Literal("."), Repeat(OneOf({{'0', '9'}}), 0, kUnbounded),
+                                            OneOf({{'1', '9'}}), Repeat(OneOf({{'0', '9'}}), 0, kUnbounded)});
+    if (whole || schema.contains("multipleOf")) return Nothing();
+    auto numbers = CharAutomaton::Of(*NumbersBetween(*low, *high));
+    const auto fractions = CharAutomaton::Of(*kFraction);
+    if (numbers && fractions) numbers = numbers->And(*fractions);
+    if (!numbers) return Wrong(at.At("not"), "{}", numbers.error().message);
+    return numbers->ToExpression();
+  }
+  if (const Value* multiple = schema.if_contains("multipleOf")) return Multiples(*multiple, *low, *high, at);
   if (!*low && !*high) return whole ? json_.Integer() : json_.Number();
   return whole ? IntegersBetween(*low, *high) : NumbersBetween(*low, *high);
+}
+
+// Of a whole number, which are whole numbers.
+Result<Expr> SchemaCompiler::Multiples(const Value& of, const std::optional<NumberBound>& low,
+                                       const std::optional<NumberBound>& high, const Place& at) {
+  boost::system::error_code inexact;
+  const auto divisor = of.is_number() ? of.to_number<uint32_t>(inexact) : 0;
+  if (!of.is_number() || inexact || divisor == 0 || divisor > kMaxDivisor) {
+    return Wrong(at.At("multipleOf"), "is supported as a whole number from 1 to {}", kMaxDivisor);
+  }
+  auto numbers = CharAutomaton::Of(*IntegersBetween(low, high));
+  if (numbers) numbers = numbers->And(CharAutomaton::OfMultiples(divisor));
+  if (!numbers) return Wrong(at.At("multipleOf"), "{}", numbers.error().message);
+  return numbers->ToExpression();
 }
 
 Result<Expr> SchemaCompiler::String(const Object& schema, const Place& at) {
@@ -200,19 +236,35 @@ Result<Expr> SchemaCompiler::String(const Object& schema, const Place& at) {
   }
   if (held_to.pattern.empty()) format = nullptr;
   const bool bounded = *min || *max;
-  if (pattern == nullptr && format == nullptr) {
+  const Value* never = schema.if_contains("not");
+  if (pattern == nullptr && format == nullptr && never == nullptr) {
     return json_.String(min->value_or(0), max->value_or(kUnbounded));
   }
-  if ((pattern != nullptr && format != nullptr) || bounded) {
-    return Wrong(
-        at,
-        "of 'pattern', 'format' and the pair 'minLength' and 'maxLength' only one is supported at a time; a length "
-        "can stand in the pattern: ^.{{2,8}}$");
+  std::vector<Expr> contents;
+  if (pattern != nullptr) {
+    auto content = ParseRegex(pattern->get_string(), RegexScope::kSearch);
+    if (!content) return Wrong(at.At("pattern"), "{}", content.error().message);
+    contents.push_back(std::move(*content));
   }
-  const std::string source(pattern != nullptr ? std::string_view(pattern->get_string()) : held_to.pattern);
-  auto content = ParseRegex(source, pattern != nullptr ? RegexScope::kSearch : RegexScope::kWhole);
-  if (!content) return Wrong(at.At("pattern"), "{}", content.error().message);
-  return json_.Quoted(*content);
+  if (format != nullptr) {
+    auto content = ParseRegex(held_to.pattern, RegexScope::kWhole);
+    if (!content) return Wrong(at.At("format"), "{}", content.error().message);
+    contents.push_back(std::move(*content));
+  }
+  if (contents.size() == 1 && !bounded && never == nullptr) return json_.Quoted(contents[0]);
+  auto texts = CharAutomaton::OfLength(min->value_or(0), max->value_or(kUnbounded));
+  for (const Expr& content : contents) {
+    if (!texts) break;
+    const auto other = CharAutomaton::Of(*content);
+    texts = other ? texts->And(*other) : other;
+  }
+  if (texts && never != nullptr) {
+    const auto excluded = NamesUnder(*never, at.At("not"));
+    if (!excluded) return tl::make_unexpected(excluded.error());
+    texts = texts->Without(*excluded);
+  }
+  if (!texts) return Wrong(at, "'pattern', 'format', 'not' and lengths: {}", texts.error().message);
+  return json_.Quoted(texts->ToExpression());
 }
 
 Expr SchemaCompiler::Enclosed(char open, Expr content, char close) {
@@ -226,17 +278,23 @@ Result<Expr> SchemaCompiler::List(const Object& schema, const Place& at) {
   const uint32_t min = asked_min->value_or(0), max = asked_max->value_or(kUnbounded);
   const Value* unique = schema.if_contains("uniqueItems");
   if (unique != nullptr && *unique != false && max > 1) return Wrong(at.At("uniqueItems"), "is not supported");
-  const Value* prefix = schema.if_contains("prefixItems");
+  // Before 2020-12 a list under 'items' was what 'prefixItems' is, and 'additionalItems' what 'items' is.
+  const Value* items = schema.if_contains("items");
+  const bool is_tuple = items != nullptr && items->is_array();
+  const std::string_view prefix_word = is_tuple ? "items" : "prefixItems";
+  const std::string_view items_word = is_tuple ? "additionalItems" : "items";
+  if (is_tuple && schema.contains("prefixItems")) return Wrong(at.At("items"), "is a list, beside 'prefixItems'");
+  const Value* prefix = schema.if_contains(prefix_word);
+  items = schema.if_contains(items_word);
   if (prefix != nullptr && !prefix->is_array()) return Wrong(at.At("prefixItems"), "must be a list of schemas");
   const size_t named = prefix == nullptr ? 0 : prefix->get_array().size();
 
   // Behind what is named, more is generated only where the schema says what, or wants more.
   Expr rest = Nothing();
-  if (const Value* items = schema.if_contains("items")) {
-    if (items->is_array()) return Wrong(at.At("items"), "must be a schema; a list of schemas is written 'prefixItems'");
-    auto item = Any(*items, at.At("items"));
+  if (items != nullptr) {
+    auto item = Any(*items, at.At(items_word));
     if (!item) return item;
-    rest = Call(json_.grammar().Add(at.At("items").path, std::move(*item)));
+    rest = Call(json_.grammar().Add(at.At(items_word).path, std::move(*item)));
   } else if (named == 0 || min > named) {
     rest = json_.Value();
   }
@@ -256,7 +314,7 @@ Result<Expr> SchemaCompiler::List(const Object& schema, const Place& at) {
       tail = Literal("");
       continue;
     }
-    auto item = Any(prefix->get_array()[i], at.At("prefixItems", i));
+    auto item = Any(prefix->get_array()[i], at.At(prefix_word, i));
     if (!item) return item;
     tail = Sequence({i > 0 ? Comma(std::move(*item)) : std::move(*item), std::move(tail)});
     if (i >= min && i > 0) tail = Optional(std::move(tail));

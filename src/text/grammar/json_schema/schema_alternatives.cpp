@@ -1,6 +1,5 @@
 // anyOf, oneOf, enum and const.
 #include <algorithm>
-#include <cmath>
 
 #include "text/grammar/json_schema/schema_compiler.h"
 #include "text/grammar/json_schema/schema_merge.h"
@@ -16,18 +15,6 @@ json::array ListedValues(const json::object& schema) {
   if (const auto* constant = schema.if_contains("const")) return {*constant};
   const auto* listed = schema.if_contains("enum");
   return listed != nullptr && listed->is_array() ? listed->get_array() : json::array();
-}
-
-bool IsOfType(const json::value& value, std::string_view type) {
-  if (type == "number") return value.is_number();
-  if (type == "integer") {
-    return value.is_int64() || value.is_uint64() ||
-           (value.is_double() && value.get_double() == std::floor(value.get_double()));
-  }
-  if (type == "string") return value.is_string();
-  if (type == "boolean") return value.is_bool();
-  if (type == "null") return value.is_null();
-  return type == "object" ? value.is_object() : value.is_array();
 }
 
 bool TypesMeet(std::string_view a, std::string_view b) {
@@ -59,19 +46,24 @@ Result<Expr> SchemaCompiler::Alternatives(const Object& schema, std::string_view
   std::vector<Expr> out;
   for (size_t i = 0; i < ways.size(); ++i) {
     const Place place = at.At(keyword, i);
-    for (size_t j = 0; keyword == "oneOf" && j < i; ++j) {
-      if (Apart(ways[j], ways[i], place, 0)) continue;
-      return Wrong(place,
-                   "oneOf needs alternatives of which one at most can hold, and this one and number {} are not told "
-                   "apart by a type, or by a required property with its own const; use anyOf",
-                   j);
+    Value alone = ways[i];
+    for (size_t j = 0; keyword == "oneOf" && j < ways.size(); ++j) {
+      if (i == j || Apart(ways[j], ways[i], place, 0)) continue;
+      auto others = Negation(ways[j], at.At(keyword, j));
+      if (!others) {
+        return Wrong(place,
+                     "oneOf needs alternatives of which one at most can hold, and this one and number {} are not told "
+                     "apart by a type, or by a required property with its own const ({}); use anyOf",
+                     j, others.error().message);
+      }
+      alone = Object{{"allOf", Array{std::move(alone), std::move(*others)}}};
     }
     Result<Expr> way = Nothing();
-    if (rest.empty() || !ways[i].is_object()) {
-      way = Any(ways[i], place);
-      if (ways[i] == true) way = AnyObject(rest, at);
+    if (rest.empty() || !alone.is_object()) {
+      way = Any(alone, place);
+      if (alone == true) way = AnyObject(rest, at);
     } else {
-      auto flat = Flatten(ways[i].get_object(), place, 0);
+      auto flat = Flatten(alone.get_object(), place, 0);
       if (!flat) return Forward(flat);
       auto merged = MergeSchemas(rest, *flat, place.path);
       if (!merged) return Forward(merged);
@@ -94,20 +86,27 @@ bool SchemaCompiler::Apart(const Value& a, const Value& b, const Place& at, size
     return std::ranges::none_of(ours,
                                 [&](const Value& value) { return std::ranges::find(theirs, value) != theirs.end(); });
   }
+  // Only types that a schema names keep others out; those that its keywords imply are what is generated.
   const auto left_types = TypesOf(*left, at), right_types = TypesOf(*right, at);
   if (!left_types || !right_types) return false;
-  const auto listed_apart = [](const json::array& values, const std::vector<std::string_view>& types) {
-    return !values.empty() && !types.empty() && std::ranges::none_of(values, [&](const Value& value) {
+  const auto takes = [&](const Object& schema, const std::vector<std::string_view>& types, std::string_view type) {
+    return !schema.contains("type") ||
+           std::ranges::any_of(types, [&](std::string_view own) { return TypesMeet(own, type); });
+  };
+  const auto none_fits = [&](const json::array& values, const Object& schema,
+                             const std::vector<std::string_view>& types) {
+    return !values.empty() && schema.contains("type") && std::ranges::none_of(values, [&](const Value& value) {
       return std::ranges::any_of(types, [&](std::string_view type) { return IsOfType(value, type); });
     });
   };
-  if (listed_apart(ours, *right_types) || listed_apart(theirs, *left_types)) return true;
+  if (none_fits(ours, *right, *right_types) || none_fits(theirs, *left, *left_types)) return true;
   if (left_types->empty() || right_types->empty()) return false;
   std::vector<std::string_view> common;
   for (const auto type : *left_types) {
-    for (const auto other : *right_types) {
-      if (TypesMeet(type, other)) common.push_back(type);
-    }
+    if (takes(*right, *right_types, type)) common.push_back(type);
+  }
+  for (const auto type : *right_types) {
+    if (takes(*left, *left_types, type) && std::ranges::find(common, type) == common.end()) common.push_back(type);
   }
   if (common.empty()) return true;
   if (common != std::vector<std::string_view>{"object"}) return false;
@@ -128,7 +127,7 @@ bool SchemaCompiler::Misses(const Object& a, const Object& b) const {
   const Value* required = b.if_contains("required");
   const Value* additional = a.if_contains("additionalProperties");
   const bool closed = additional == nullptr ? a.contains("properties") : *additional == false;
-  if (!closed || required == nullptr || !required->is_array()) return false;
+  if (!closed || a.contains("patternProperties") || required == nullptr || !required->is_array()) return false;
   return std::ranges::any_of(required->get_array(), [&](const Value& name) {
     return name.is_string() && Property(a, name.get_string()) == nullptr &&
            !Names(a.if_contains("required"), name.get_string());
@@ -138,22 +137,15 @@ bool SchemaCompiler::Misses(const Object& a, const Object& b) const {
 Result<Expr> SchemaCompiler::Constants(const Object& schema, const Place& at) {
   const bool is_const = schema.contains("const");
   const std::string_view keyword = is_const ? "const" : "enum";
-  for (const auto& [key, value] : schema) {
-    if (key == keyword || key == "type" || IsAnnotation(key)) continue;
-    return Wrong(at.At(key), "'{}' beside '{}' is not supported: list the values that it allows", std::string_view(key),
-                 keyword);
-  }
   const Value& listed = schema.at(keyword);
   if (!is_const && (!listed.is_array() || listed.get_array().empty())) {
     return Wrong(at.At(keyword), "must be a list of values, and not empty");
   }
-  auto types = TypesOf(schema, at);
-  if (!types) return Forward(types);
   std::vector<Expr> ways;
   for (const Value& value : ListedValues(schema)) {
-    const bool fits = !schema.contains("type") ||
-                      std::ranges::any_of(*types, [&](std::string_view type) { return IsOfType(value, type); });
-    if (fits) ways.push_back(json_.Constant(value));
+    const auto fits = Holds(schema, value, at);
+    if (!fits) return tl::make_unexpected(fits.error());
+    if (*fits) ways.push_back(json_.Constant(value));
   }
   return Choice(std::move(ways));
 }

@@ -13,10 +13,16 @@
 #include <vector>
 
 #include "base/result.h"
+#include "text/grammar/char_automaton.h"
 #include "text/grammar/json_schema/json_grammar.h"
 #include "text/grammar/json_schema/number_range.h"
 
 namespace inferflux::text {
+
+inline constexpr size_t kMaxSchemaDepth = 128;
+inline constexpr size_t kMaxChecks = 200'000;  // of listed values, schema by schema
+
+bool IsOfType(const boost::json::value& value, std::string_view type);
 
 class SchemaCompiler {
  public:
@@ -62,18 +68,48 @@ class SchemaCompiler {
   Result<std::vector<std::string_view>> TypesOf(const Object& schema, const Place& at) const;
   Result<Expr> OfType(std::string_view type, const Object& schema, const Place& at);
   Result<Expr> Number(const Object& schema, bool whole, const Place& at);
+  Result<Expr> Multiples(const Value& of, const std::optional<NumberBound>& low, const std::optional<NumberBound>& high,
+                         const Place& at);
   Result<Expr> String(const Object& schema, const Place& at);
   Result<Expr> List(const Object& schema, const Place& at);
 
   // schema_object.cpp
+  struct NamePattern {
+    CharAutomaton names;
+    const Value* schema = nullptr;
+  };
   struct NamedMember {
     Expr member;
     bool required = false;
   };
   Result<Expr> Members(const Object& schema, const Place& at);
   Status CheckCounts(const Object& schema, size_t named, size_t required, bool open, const Place& at) const;
-  Result<std::vector<NamedMember>> NamedMembers(const Object& schema, const Value* additional, const Place& at);
-  Expr InOrder(const std::vector<NamedMember>& members, const Expr& others);
+  Result<std::vector<NamedMember>> NamedMembers(const Object& schema, const Value* additional,
+                                                const std::vector<NamePattern>& patterns, const CharAutomaton& names,
+                                                const Place& at);
+  Result<Expr> Others(const Object& schema, const Value* additional, const std::vector<NamePattern>& patterns,
+                      const CharAutomaton& names, const Place& at);
+  Expr InOrder(const std::vector<NamedMember>& members, const Expr& others, bool may_be_empty);
+
+  // schema_names.cpp
+  Result<std::vector<NamePattern>> NamePatterns(const Object& schema, const Place& at) const;
+  Result<CharAutomaton> NamesUnder(const Value& schema, const Place& at) const;
+  Result<Expr> OtherMembers(const std::vector<NamePattern>& patterns, CharAutomaton names, const Value* additional,
+                            const Place& at);
+  static Value ValueUnder(std::string_view name, const Value* own, const std::vector<NamePattern>& patterns,
+                          const Value& additional);
+
+  // schema_validate.cpp
+  Result<bool> Holds(const Value& schema, const Value& value, const Place& at) const;
+  Result<bool> HoldsKeyword(std::string_view keyword, const Value& content, const Object& schema, const Value& value,
+                            const Place& at) const;
+
+  // schema_negation.cpp
+  static bool HasSugar(const Object& schema);
+  Result<Object> WithoutSugar(const Object& schema, const Place& at) const;
+  Result<Value> Negation(const Value& schema, const Place& at) const;
+  Status AddNegation(std::string_view keyword, const Value& value, const Object& schema, const Place& at,
+                     Array& out) const;
 
   // Numbers of a keyword; none where it is not there.
   Result<std::optional<uint32_t>> CountOf(const Object& schema, std::string_view keyword, const Place& at) const;
@@ -84,6 +120,9 @@ class SchemaCompiler {
 
   const Value& root_;
   JsonGrammar& json_;
+  size_t steps_ = 0;
+  mutable size_t negations_ = 0;
+  mutable size_t checks_ = 0;
   std::map<std::string, RuleId, std::less<>> references_;  // by pointer
 };
 

@@ -4,11 +4,14 @@
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
+#include <numeric>
 #include <utility>
 
 namespace inferflux::text {
 namespace json = boost::json;
 namespace {
+
+constexpr size_t kMaxPairs = 64;
 
 tl::unexpected<Error> CannotMerge(std::string_view keyword, const std::string& path) {
   return Fail(ErrorCode::kUnsupported,
@@ -62,24 +65,43 @@ Result<json::value> MergeValues(std::string_view keyword, const json::value& a, 
   if (keyword == "type") return MergeTypes(a, b);
   if (keyword == "required" && a.is_array() && b.is_array()) return MergeLists(a.get_array(), b.get_array(), false);
   if (keyword == "enum" && a.is_array() && b.is_array()) return MergeLists(a.get_array(), b.get_array(), true);
-  if (keyword == "properties" && a.is_object() && b.is_object()) return MergeProperties(a.get_object(), b.get_object());
+  if ((keyword == "properties" || keyword == "patternProperties") && a.is_object() && b.is_object())
+    return MergeProperties(a.get_object(), b.get_object());
   if (a.is_number() && b.is_number()) {
     const bool greater = a.to_number<double>() > b.to_number<double>();
     if (keyword.starts_with("min") || keyword == "exclusiveMinimum") return greater ? a : b;
     if (keyword.starts_with("max") || keyword == "exclusiveMaximum") return greater ? b : a;
   }
-  if (keyword == "items") return json::object{{"allOf", json::array{a, b}}};
+  if (keyword == "not") return json::object{{"anyOf", json::array{a, b}}};
+  if (keyword == "anyOf" && a.is_array() && b.is_array() && a.get_array().size() * b.get_array().size() <= kMaxPairs) {
+    json::array pairs;
+    for (const auto& one : a.get_array()) {
+      for (const auto& other : b.get_array()) pairs.push_back(json::object{{"allOf", json::array{one, other}}});
+    }
+    return pairs;
+  }
+  if (keyword == "multipleOf" && a.is_int64() && b.is_int64() && a.get_int64() > 0 && b.get_int64() > 0 &&
+      std::max(a.get_int64(), b.get_int64()) < 1'000'000) {
+    return std::lcm(a.get_int64(), b.get_int64());
+  }
+  if (keyword == "items" && !a.is_array() && !b.is_array()) return json::object{{"allOf", json::array{a, b}}};
   return CannotMerge(keyword, path);
 }
 
-// additionalProperties speaks of what its own schema does not name.
+// additionalProperties speaks of what its own schema names neither by properties nor by patternProperties.
 Status CheckAdditional(const json::object& a, const json::object& b, const std::string& path) {
   const json::value* additional = a.if_contains("additionalProperties");
   if (additional == nullptr || *additional == true) return {};
+  const json::value* patterns = b.if_contains("patternProperties");
+  const json::value* own_patterns = a.if_contains("patternProperties");
+  if (patterns != nullptr && (own_patterns == nullptr || *own_patterns != *patterns)) {
+    return CannotMerge("patternProperties", path);
+  }
   const json::value* others = b.if_contains("properties");
   if (others == nullptr || !others->is_object()) return {};
   const json::value* own = a.if_contains("properties");
   for (const auto& [name, schema] : others->get_object()) {
+    if (schema == false) continue;  // nor does `b` want it
     if (own == nullptr || !own->is_object() || !own->get_object().contains(name)) {
       return CannotMerge("additionalProperties", path);
     }
@@ -87,8 +109,12 @@ Status CheckAdditional(const json::object& a, const json::object& b, const std::
   return {};
 }
 
-// items speaks of what its own schema does not name by prefixItems.
+// items speaks of what its own schema does not name by prefixItems, additionalItems of what its own items does not.
 Status CheckItems(const json::object& a, const json::object& b, const std::string& path) {
+  const json::value* items = a.if_contains("items");
+  const json::value* other_items = b.if_contains("items");
+  const bool same = items == nullptr ? other_items == nullptr : other_items != nullptr && *items == *other_items;
+  if (a.contains("additionalItems") && !same) return CannotMerge("additionalItems", path);
   const json::value* prefix = b.if_contains("prefixItems");
   const json::value* own = a.if_contains("prefixItems");
   if (!a.contains("items") || prefix == nullptr || (own != nullptr && *own == *prefix)) return {};

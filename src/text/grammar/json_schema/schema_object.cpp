@@ -17,36 +17,61 @@ Result<Expr> SchemaCompiler::Members(const Object& schema, const Place& at) {
   if (properties != nullptr && !properties->is_object()) return Wrong(at.At("properties"), "must be an object");
   const Value* additional = schema.if_contains("additionalProperties");
   static const Value kAny(true);
-  const bool names_some = properties != nullptr && !properties->get_object().empty();
+  const bool names_some = properties != nullptr && std::ranges::any_of(properties->get_object(), [](const auto& entry) {
+                            return entry.value() != false;
+                          });
   if (additional == nullptr && !names_some) additional = &kAny;
-  auto members = NamedMembers(schema, additional, at);
+  const auto patterns = NamePatterns(schema, at);
+  if (!patterns) return tl::make_unexpected(patterns.error());
+  static const Value kAnyName(true);
+  const Value* named = schema.if_contains("propertyNames");
+  const auto names = NamesUnder(named != nullptr ? *named : kAnyName, at.At("propertyNames"));
+  if (!names) return tl::make_unexpected(names.error());
+  auto members = NamedMembers(schema, additional, *patterns, *names, at);
   if (!members) return Forward(members);
   const auto required = static_cast<size_t>(std::ranges::count(*members, true, &NamedMember::required));
-  const bool open = additional != nullptr && *additional != false;
+  const bool open = (additional != nullptr && *additional != false) || !patterns->empty();
   if (auto counted = CheckCounts(schema, members->size(), required, open, at); !counted) return Forward(counted);
-
   Expr others = Nothing();
   if (open) {
-    auto value = Any(*additional, at.At("additionalProperties"));
-    if (!value) return value;
-    std::vector<std::string_view> names;
-    if (names_some) {
-      for (const auto& [name, value] : properties->get_object()) names.push_back(name);
-    }
-    if (const Value* list = schema.if_contains("required")) {
-      for (const Value& name : list->get_array()) names.push_back(name.get_string());
-    }
-    others = Call(json_.grammar().Add(at.At("additionalProperties").path,
-                                      json_.Member(json_.StringExcept(names), std::move(*value))));
+    auto some = Others(schema, additional, *patterns, *names, at);
+    if (!some) return some;
+    others = Call(json_.grammar().Add(at.At("additionalProperties").path, std::move(*some)));
   }
+  const auto min = CountOf(schema, "minProperties", at), max = CountOf(schema, "maxProperties", at);
+  const bool may_be_empty = min->value_or(0) == 0;
   if (members->empty()) {
-    const auto min = CountOf(schema, "minProperties", at), max = CountOf(schema, "maxProperties", at);
     const uint32_t most = max->value_or(kUnbounded);
-    if (most == 0) return Enclosed('{', Literal(""), '}');
+    if (most == 0) return may_be_empty ? Enclosed('{', Literal(""), '}') : Nothing();
     Expr some = Sequence({others, Repeat(Comma(others), 0, most == kUnbounded ? most : most - 1), json_.Space()});
-    return Enclosed('{', min->value_or(0) > 0 ? std::move(some) : Optional(std::move(some)), '}');
+    return Enclosed('{', may_be_empty ? Optional(std::move(some)) : std::move(some), '}');
   }
-  return Enclosed('{', InOrder(*members, others), '}');
+  return Enclosed('{', InOrder(*members, others, may_be_empty), '}');
+}
+
+// Members that are not named.
+Result<Expr> SchemaCompiler::Others(const Object& schema, const Value* additional,
+                                    const std::vector<NamePattern>& patterns, const CharAutomaton& names,
+                                    const Place& at) {
+  std::vector<std::string_view> taken;
+  if (const Value* properties = schema.if_contains("properties")) {
+    for (const auto& [name, value] : properties->get_object()) taken.push_back(name);
+  }
+  if (const Value* list = schema.if_contains("required")) {
+    for (const Value& name : list->get_array()) taken.push_back(name.get_string());
+  }
+  if (!patterns.empty() || schema.contains("propertyNames")) {
+    std::vector<Expr> texts;
+    for (const std::string_view name : taken) texts.push_back(Literal(std::string(name)));
+    const auto listed = CharAutomaton::Of(*Choice(std::move(texts)));
+    auto free = listed ? names.Without(*listed) : listed;
+    if (!free) return Wrong(at, "{}", free.error().message);
+    return OtherMembers(patterns, std::move(*free),
+                        additional != nullptr && *additional != false ? additional : nullptr, at);
+  }
+  auto value = Any(*additional, at.At("additionalProperties"));
+  if (!value) return value;
+  return json_.Member(json_.StringExcept(taken), std::move(*value));
 }
 
 // A number of members that cannot be told from the members themselves is not counted.
@@ -56,9 +81,8 @@ Status SchemaCompiler::CheckCounts(const Object& schema, size_t named, size_t re
   if (!min) return tl::make_unexpected(min.error());
   if (!max) return tl::make_unexpected(max.error());
   const bool free = named == 0;
-  if (min->value_or(0) > std::max<size_t>(required, free ? 1 : 0)) {
-    return Wrong(at.At("minProperties"),
-                 "is supported where 'required' sees to it, and up to 1 where there are no 'properties'");
+  if (min->value_or(0) > std::max<size_t>(required, 1)) {
+    return Wrong(at.At("minProperties"), "is supported up to 1, and where 'required' sees to it");
   }
   if (*max && !free && (open || **max < named)) {
     return Wrong(at.At("maxProperties"), "is supported without 'properties', or where it is no less than they are");
@@ -68,7 +92,12 @@ Status SchemaCompiler::CheckCounts(const Object& schema, size_t named, size_t re
 
 Result<std::vector<SchemaCompiler::NamedMember>> SchemaCompiler::NamedMembers(const Object& schema,
                                                                               const Value* additional,
+                                                                              const std::vector<NamePattern>& patterns,
+                                                                              const CharAutomaton& names,
                                                                               const Place& at) {
+  static const Value kAny(true);
+  static const Value kNever(false);
+  const Value& unnamed = additional != nullptr ? *additional : kAny;
   std::vector<std::string_view> required;
   if (const Value* list = schema.if_contains("required")) {
     if (!list->is_array()) return Wrong(at.At("required"), "must be a list of names");
@@ -78,8 +107,9 @@ Result<std::vector<SchemaCompiler::NamedMember>> SchemaCompiler::NamedMembers(co
     }
   }
   std::vector<NamedMember> members;
-  const auto add = [&](std::string_view name, const Value& value, const Place& place) -> Status {
+  const auto add = [&](std::string_view name, const Value* own, const Place& place) -> Status {
     if (name.size() > kMaxNameBytes) return Wrong(place, "a name of more than {} bytes", kMaxNameBytes);
+    const Value value = names.Matches(name) ? ValueUnder(name, own, patterns, unnamed) : kNever;
     auto body = Any(value, place);
     if (!body) return Forward(body);
     const bool is_required = std::ranges::find(required, name) != required.end();
@@ -91,7 +121,7 @@ Result<std::vector<SchemaCompiler::NamedMember>> SchemaCompiler::NamedMembers(co
   const Value* properties = schema.if_contains("properties");
   if (properties != nullptr) {
     for (const auto& [name, value] : properties->get_object()) {
-      if (auto added = add(name, value, at.At("properties").At(name)); !added) return Forward(added);
+      if (auto added = add(name, &value, at.At("properties").At(name)); !added) return Forward(added);
     }
   }
   for (size_t i = 0; i < required.size(); ++i) {
@@ -100,15 +130,13 @@ Result<std::vector<SchemaCompiler::NamedMember>> SchemaCompiler::NamedMembers(co
     if (std::ranges::find(required.begin(), required.begin() + static_cast<std::ptrdiff_t>(i), name) !=
         required.begin() + static_cast<std::ptrdiff_t>(i))
       continue;
-    static const Value kAny(true);
-    const Value& value = additional != nullptr ? *additional : kAny;
-    if (auto added = add(name, value, at.At("required")); !added) return Forward(added);
+    if (auto added = add(name, nullptr, at.At("required")); !added) return Forward(added);
   }
   return members;
 }
 
 // Each member at most once; a comma between any two.
-Expr SchemaCompiler::InOrder(const std::vector<NamedMember>& members, const Expr& others) {
+Expr SchemaCompiler::InOrder(const std::vector<NamedMember>& members, const Expr& others, bool may_be_empty) {
   const Expr more = Repeat(Comma(others), 0, kUnbounded);
   const auto first = std::ranges::find(members, true, &NamedMember::required);
   if (first != members.end()) {
@@ -133,7 +161,8 @@ Expr SchemaCompiler::InOrder(const std::vector<NamedMember>& members, const Expr
     ways.push_back(Sequence({members[i].member, rest}));
     rest = Call(json_.grammar().Add("the members behind", Sequence({Optional(Comma(members[i].member)), rest})));
   }
-  return Optional(Choice(std::move(ways)));
+  Expr some = Choice(std::move(ways));
+  return may_be_empty ? Optional(std::move(some)) : some;
 }
 
 }  // namespace inferflux::text

@@ -13,11 +13,43 @@ namespace {
 
 constexpr size_t kMaxReferences = 32;  // that lead from one to the next
 
-constexpr std::string_view kSupported[] = {
-    "type",          "enum",    "const",       "properties", "required", "additionalProperties", "minProperties",
-    "maxProperties", "items",   "prefixItems", "minItems",   "maxItems", "uniqueItems",          "minLength",
-    "maxLength",     "pattern", "format",      "minimum",    "maximum",  "exclusiveMinimum",     "exclusiveMaximum",
-    "anyOf",         "oneOf",   "allOf",       "$ref",       "nullable"};
+constexpr std::string_view kSupported[] = {"type",
+                                           "enum",
+                                           "const",
+                                           "properties",
+                                           "required",
+                                           "additionalProperties",
+                                           "minProperties",
+                                           "maxProperties",
+                                           "items",
+                                           "prefixItems",
+                                           "minItems",
+                                           "maxItems",
+                                           "uniqueItems",
+                                           "minLength",
+                                           "maxLength",
+                                           "pattern",
+                                           "format",
+                                           "minimum",
+                                           "maximum",
+                                           "exclusiveMinimum",
+                                           "exclusiveMaximum",
+                                           "anyOf",
+                                           "oneOf",
+                                           "allOf",
+                                           "$ref",
+                                           "nullable",
+                                           "patternProperties",
+                                           "propertyNames",
+                                           "additionalItems",
+                                           "multipleOf",
+                                           "not",
+                                           "if",
+                                           "then",
+                                           "else",
+                                           "dependencies",
+                                           "dependentRequired",
+                                           "dependentSchemas"};
 
 // One step of a JSON pointer (RFC 6901), as it stands in a URI fragment.
 std::string Unescape(std::string_view token) {
@@ -85,12 +117,21 @@ Result<json::object> SchemaCompiler::Flatten(const Object& schema, const Place& 
   if (depth == kMaxReferences)
     return Wrong(at, "a chain of more than {} references, or one without an end", kMaxReferences);
   if (auto known = CheckKeywords(schema, at); !known) return Forward(known);
+  if (HasSugar(schema)) {
+    auto plain = WithoutSugar(schema, at);
+    if (!plain) return Forward(plain);
+    return Flatten(*plain, at, depth + 1);
+  }
   Object flat;
   for (const auto& [keyword, value] : schema) {
     if (keyword != "$ref" && keyword != "allOf" && !IsAnnotation(keyword)) flat[keyword] = value;
   }
   const auto add = [&](const Value& other, const Place& where) -> Status {
     if (other == true) return {};
+    if (other == false) {
+      flat["type"] = Array();
+      return {};
+    }
     if (!other.is_object()) return Wrong(where, "must be an object here");
     auto part = Flatten(other.get_object(), where, depth + 1);
     if (!part) return Forward(part);
