@@ -46,7 +46,7 @@ Result<Expr> SchemaCompiler::Alternatives(const Object& schema, std::string_view
   std::vector<Expr> out;
   for (size_t i = 0; i < ways.size(); ++i) {
     const Place place = at.At(keyword, i);
-    Value alone = ways[i];
+    Array held = {ways[i]};  // beside the opposites of the others that it is not apart from
     for (size_t j = 0; keyword == "oneOf" && j < ways.size(); ++j) {
       if (i == j || Apart(ways[j], ways[i], place, 0)) continue;
       auto others = Negation(ways[j], at.At(keyword, j));
@@ -56,8 +56,9 @@ Result<Expr> SchemaCompiler::Alternatives(const Object& schema, std::string_view
                      "apart by a type, or by a required property with its own const ({}); use anyOf",
                      j, others.error().message);
       }
-      alone = Object{{"allOf", Array{std::move(alone), std::move(*others)}}};
+      held.push_back(std::move(*others));
     }
+    const Value alone = held.size() == 1 ? ways[i] : Value(Object{{"allOf", std::move(held)}});
     Result<Expr> way = Nothing();
     if (rest.empty() || !alone.is_object()) {
       way = Any(alone, place);

@@ -93,6 +93,13 @@ TEST(JsonSchemaTest, OneOfIsTakenOnlyWhereOneAtMostCanHold) {
   ExpectMatches(R"({"oneOf":[{"type":"integer"},{"type":"number"}]})", {"1.5", "-0.25"}, {"1", "2.0", "true"});
   ExpectMatches(R"({"type":"object","oneOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":true,"b":true}})",
                 {R"({"a":1})", R"({"b":1})"}, {"{}", R"({"a":1,"b":1})"});
+  std::string names, ways;
+  for (int i = 0; i < 40; ++i) {
+    names += fmt::format(R"({}"p{}":true)", i == 0 ? "" : ",", i);
+    ways += fmt::format(R"({}{{"required":["p{}"]}})", i == 0 ? "" : ",", i);
+  }
+  ExpectMatches(fmt::format(R"({{"type":"object","properties":{{{}}},"oneOf":[{}]}})", names, ways),
+                {R"({"p7":1})", R"({"p39":1})"}, {"{}", R"({"p7":1,"p39":1})"});
   // A type that a keyword implies keeps nothing out.
   ExpectMatches(R"({"oneOf":[{"minLength":2},{"required":["a"]}]})", {R"("a")", "{}"}, {R"("ab")", R"({"a":1})"});
   EXPECT_THAT(
