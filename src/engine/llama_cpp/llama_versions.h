@@ -1,6 +1,5 @@
-// Where versions of the library differ: those of llama-cpp-python 0.3.36 and of 0.3.16, which builds for Vulkan on
-// Debian
-// 12. The engine is tested with both (./test, ./test --vulkan). Each is asked what it has.
+// Where versions of the library differ: those of llama-cpp-python 0.3.36, and of 0.3.16, which builds for Vulkan on
+// Debian 12. The engine is tested with both (./test, ./test --vulkan). Each is asked what it has.
 #pragma once
 
 #include <llama.h>
