@@ -108,6 +108,20 @@ TEST(JsonSchemaTest, OneOfIsTakenOnlyWhereOneAtMostCanHold) {
       HasSubstr("at #/properties/p/oneOf/1: oneOf needs alternatives"));
 }
 
+// What is not the condition is said of every kind of value, most of which the list beside it has none of.
+TEST(JsonSchemaTest, AConditionMaySpeakOfAListedMember) {
+  const auto grammar = CompileOrFail(Schema(
+      R"({"type":"object","properties":{"kind":{"enum":["a","b"]},"n":{"type":"integer","multipleOf":5,"minimum":1,"maximum":100}},
+          "required":["kind","n"],"additionalProperties":false,
+          "if":{"properties":{"kind":{"const":"a"}}},"then":{"properties":{"n":{"minimum":50}}}})"));
+  ASSERT_TRUE(grammar);
+  EXPECT_TRUE(Matches(grammar, R"({"kind":"a","n":50})"));
+  EXPECT_TRUE(Matches(grammar, R"({"kind":"b","n":5})"));
+  EXPECT_FALSE(Matches(grammar, R"({"kind":"a","n":5})"));
+  EXPECT_FALSE(Matches(grammar, R"({"kind":"b","n":7})"));
+  EXPECT_FALSE(Matches(grammar, R"({"kind":"c","n":50})"));
+}
+
 TEST(JsonSchemaTest, WhatCannotBeHonouredIsAnErrorThatNamesItsPlace) {
   EXPECT_THAT(ErrorOf(Schema(R"({"properties":{"a":{"type":"array","unevaluatedItems":false}}})")),
               HasSubstr("at #/properties/a/unevaluatedItems: the keyword 'unevaluatedItems' is not supported"));
