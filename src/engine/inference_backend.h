@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/token_id.h"
+#include "engine/device_memory.h"
 #include "engine/sequence.h"
 #include "engine/unified_batch.h"
 #include "model/pooling.h"
@@ -39,6 +40,7 @@ struct EngineInfo {
   bool causal = true;
   int32_t hidden = 0;            // values of a kHidden output; 0: the engine has no such outputs
   model::PoolingConfig pooling;  // how a text's hidden states become its embedding
+  std::vector<DeviceMemory> memory;
   std::vector<std::string> notes;  // what loading did to the weights, and what memory that costs; logged
   std::vector<std::string> plan;  // one line a product: which kernel runs it; logged at debug level
 };

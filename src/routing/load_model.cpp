@@ -98,6 +98,7 @@ ModelInfo Describe(const model::ModelSource& source, const engine::EngineInfo& e
           .embedding = {.dimensions = engine.pooling.type ? engine.hidden : 0,
                         .shorter = engine.pooling.lengths,
                         .normalised = engine.pooling.normalise},
+          .memory = engine.memory,
           .notes = engine.notes,
           .created = std::chrono::duration_cast<std::chrono::seconds>(now).count()};
 }

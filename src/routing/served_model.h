@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device_memory.h"
 #include "routing/capabilities.h"
 #include "scheduler/scheduler.h"
 #include "text/chat_template/chat_template.h"
@@ -52,6 +53,7 @@ struct ModelInfo {
   std::string kv_dtype;
   int64_t kv_tokens = 0;  // tokens that the whole KV budget holds
   EmbeddingInfo embedding;
+  std::vector<engine::DeviceMemory> memory;
   std::vector<std::string> notes;  // what loading did to the weights, and what memory that costs
   int64_t created = 0;  // seconds since 1970, when it was loaded
 };

@@ -56,6 +56,13 @@ json::object DescribeServed(const routing::ServedModel& model) {
   details["kv_dtype"] = model.info.kv_dtype;
   details["kv_tokens"] = model.info.kv_tokens;
   if (model.capabilities.embeddings) details["embedding_dimensions"] = model.info.embedding.dimensions;
+  json::object memory;
+  for (const auto& device : model.info.memory) {
+    json::object held{{"weight_bytes", device.weight_bytes}};
+    if (device.kv_bytes > 0) held["kv_bytes"] = device.kv_bytes;
+    memory[device.device] = std::move(held);
+  }
+  details["memory"] = std::move(memory);
   details["notes"] = json::array(model.info.notes.begin(), model.info.notes.end());
   json::object out;
   out["id"] = model.id;

@@ -136,3 +136,11 @@ def test_the_settings_file_that_ships_names_every_key_with_its_default():
     assert keys(shown.stdout) == keys(run("--print-config").stdout)
     unset = [line for line in shown.stdout.splitlines() if str(file) not in line]
     assert not unset, f"not in the file: {unset}"
+
+
+def test_a_models_memory_is_told_by_device(client, model_id):
+    details = client.models.retrieve(model_id).model_extra["details"]
+    (held,) = details["memory"].values()
+    assert 2 * details["parameters"] <= held["weight_bytes"] <= 4 * details["parameters"], "BF16, and the embedding twice"
+    layers, kv_heads, head_dim, fp16 = 5, 2, 64, 2
+    assert held["kv_bytes"] == details["kv_tokens"] * layers * 2 * kv_heads * head_dim * fp16

@@ -37,6 +37,7 @@ struct Cpu {
     // Whether LoadMatrix packs. Otherwise matrices stay in their file, and products pack panels as they need them: the
     // same results, bit for bit, slower.
     bool repack = true;
+    int64_t weight_bytes = 0;  // of what LoadMatrix, LoadTable and LoadExperts hold
   };
   using Buffer = host::Buffer;
   using View = host::View;

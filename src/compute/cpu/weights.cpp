@@ -35,6 +35,7 @@ Result<cpu::PackedMatrix> Cpu::LoadMatrix(Context& context, std::span<const Host
   }
   if (!context.repack) {
     out.unpacked.assign(parts.begin(), parts.end());
+    for (const HostMatrix& part : parts) context.weight_bytes += static_cast<int64_t>(part.data.size());
     out.description = fmt::format("{} [{}, {}] packed for each product as {}, {}", host::TypesOf(parts), out.rows,
                                   out.cols, formats, CpuIsaName(context.kernels.isa));
     return out;
@@ -42,6 +43,7 @@ Result<cpu::PackedMatrix> Cpu::LoadMatrix(Context& context, std::span<const Host
   auto pages = host::Pages::Allocate(bytes, parts.front().name.c_str());
   if (!pages) return Forward(pages);
   out.pages = std::move(*pages);
+  context.weight_bytes += static_cast<int64_t>(out.bytes());
   for (size_t p = 0; p < parts.size(); ++p) {
     cpu::PackedPart& part = out.parts[p];
     part.panels = out.pages.data() + offsets[p];
@@ -55,8 +57,9 @@ Result<cpu::PackedMatrix> Cpu::LoadMatrix(Context& context, std::span<const Host
   return out;
 }
 
-Result<Cpu::Table> Cpu::LoadTable(Context&, const HostMatrix& table) {
+Result<Cpu::Table> Cpu::LoadTable(Context& context, const HostMatrix& table) {
   if (auto checked = host::CheckParts({&table, 1}); !checked) return Forward(checked);
+  context.weight_bytes += static_cast<int64_t>(table.data.size());
   return Table{table};
 }
 

@@ -106,6 +106,7 @@ struct Mlx {
     bool narrow_products = false;
     // Whether weights of a type that MLX has no form for are quantised anew, 8 bits in groups of 32, or become BF16.
     bool requantise = false;
+    int64_t weight_bytes = 0;  // of what LoadMatrix, LoadTable and LoadExperts hold
     std::map<std::string, Converted> converted;
     std::map<std::string, Matrix, std::less<>> tables;  // by name: an output that is the embedding shares its arrays
     std::vector<std::weak_ptr<std::vector<KvLayer>>> caches;

@@ -142,6 +142,7 @@ Mlx::Matrix Stacked(Mlx::Context& context, std::span<const HostMatrix> parts) {
     out.rows += part.rows;
   }
   finish();
+  for (const Mlx::Weights& weights : out.parts) context.weight_bytes += BytesOf(weights);
   out.description =
       fmt::format("{} [{}, {}] as {}, {}", host::TypesOf(parts), out.rows, out.cols, out.description, context.device);
   return out;

@@ -22,6 +22,7 @@ struct Reference {
 
   struct Context {
     host::Arena arena;
+    int64_t weight_bytes = 0;  // of what LoadMatrix, LoadTable and LoadExperts hold
   };
   using Buffer = host::Buffer;
   using View = host::View;

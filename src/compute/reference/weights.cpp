@@ -11,7 +11,7 @@ host::Buffer Reference::LoadVector(Context& context, std::span<const float> valu
   return host::CopyIn(context.arena, values);
 }
 
-Result<Reference::Matrix> Reference::LoadMatrix(Context&, std::span<const HostMatrix> parts) {
+Result<Reference::Matrix> Reference::LoadMatrix(Context& context, std::span<const HostMatrix> parts) {
   if (auto checked = host::CheckParts(parts); !checked) return Forward(checked);
   Matrix out{.cols = parts.front().cols, .types = host::TypesOf(parts)};
   for (const HostMatrix& part : parts) {
@@ -23,6 +23,7 @@ Result<Reference::Matrix> Reference::LoadMatrix(Context&, std::span<const HostMa
     }
     out.rows += part.rows;
   }
+  context.weight_bytes += static_cast<int64_t>(out.values.size() * sizeof(float));
   return out;
 }
 

@@ -50,6 +50,9 @@ LlamaCppEngine::LlamaCppEngine(LoadedLlama loaded, const LlamaOptions& options)
            .causal = loaded_.causal,
            .hidden = llama_model_n_embd(loaded_.model.get()),
            .pooling = loaded_.pooling,
+           // Where only some layers are offloaded the library keeps to itself how much is where.
+           .memory = {{options.gpu_layers < 0 || options.target == "cpu" ? options.target : options.target + " and cpu",
+                       static_cast<int64_t>(llama_model_size(loaded_.model.get()))}},
            .plan = {fmt::format("llama.cpp on {}: {} threads, batches of {} tokens, {} sequence ids", options.target,
                                 options.threads, llama_n_batch(loaded_.context.get()), limits.ids)}};
 }

@@ -152,8 +152,15 @@ class NativeEngine final : public InferenceBackend {
              .causal = runner_.config().causal,
              .hidden = runner_.config().hidden,
              .pooling = runner_.config().pooling,
+             .memory = {{B::kName, context_->weight_bytes, KvBytes(budget, options)}},
              .plan = runner_.Plan()};
     if constexpr (compute::LoadNotes<B>) info_.notes = B::LoadNotes(*context_);
+  }
+
+  int64_t KvBytes(const KvBudget& budget, const EngineOptions& options) const {
+    const model::ModelConfig& config = runner_.config();
+    return 2 * int64_t{budget.blocks} * options.block_size * config.layers * config.kv_heads *
+           compute::KvHeadBytes<Kv>(config.head_dim);
   }
 
   std::unique_ptr<typename B::Context> context_;  // outlives the runner
