@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "text/grammar/automaton/empty_closure.h"
+
 namespace inferflux::text {
 namespace {
 
@@ -11,19 +13,6 @@ constexpr size_t kMaxNfaStates = 200'000;
 constexpr size_t kMaxPlainStates = 256;  // of a rule that is compared with others
 constexpr size_t kMaxStates = 32'768;
 constexpr size_t kMaxSubsets = 2'000'000;  // NFA states in all subsets together: the time that a grammar takes
-
-// What is reached without a byte, itself included; ascending.
-void Close(const Nfa& nfa, std::vector<uint32_t>& set, std::vector<bool>& seen) {
-  for (size_t i = 0; i < set.size(); ++i) {
-    for (const uint32_t to : nfa.states[set[i]].empty) {
-      if (seen[to]) continue;
-      seen[to] = true;
-      set.push_back(to);
-    }
-  }
-  for (const uint32_t state : set) seen[state] = false;
-  std::ranges::sort(set);
-}
 
 }  // namespace
 
@@ -107,10 +96,7 @@ Result<AutomataBuilder::Dfa> AutomataBuilder::Determinise(const Nfa& nfa) {
   std::vector<bool> seen(nfa.states.size());
   const auto state_of = [&](std::vector<uint32_t> set) -> State {
     if (set.empty()) return CompiledGrammar::kNoState;
-    std::ranges::sort(set);
-    set.erase(std::unique(set.begin(), set.end()), set.end());
-    for (const uint32_t state : set) seen[state] = true;
-    Close(nfa, set, seen);
+    CloseOverEmpty(nfa, set, seen);
     const auto [found, is_new] = known.try_emplace(std::move(set), static_cast<State>(sets.size()));
     if (is_new) sets.push_back(&found->first);
     return found->second;

@@ -7,7 +7,7 @@
 
 #include "text/grammar/gbnf_parser.h"
 #include "text/grammar/json_schema/schema_compiler.h"
-#include "text/grammar/json_schema/schema_merge.h"
+#include "text/grammar/json_schema/schema_keywords.h"
 #include "text/grammar/json_schema/string_formats.h"
 #include "text/grammar/regex_parser.h"
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "text/grammar/json_schema/schema_compiler.h"
+#include "text/grammar/json_schema/schema_keywords.h"
 #include "text/grammar/json_schema/schema_merge.h"
 
 namespace inferflux::text {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "text/grammar/char_automaton.h"
+#include "text/grammar/automaton/char_automaton.h"
 #include "text/grammar/json_schema/json_grammar.h"
 #include "text/grammar/json_schema/number_range.h"
 

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "text/grammar/json_schema/schema_keywords.h"
+
 namespace inferflux::text {
 namespace json = boost::json;
 namespace {
@@ -122,58 +124,6 @@ Status CheckItems(const json::object& a, const json::object& b, const std::strin
 }
 
 }  // namespace
-
-// The drafts say that a keyword which they do not know is an annotation.
-bool IsAnnotation(std::string_view keyword) {
-  static constexpr std::string_view kAssertions[] = {"type",
-                                                     "enum",
-                                                     "const",
-                                                     "$ref",
-                                                     "anyOf",
-                                                     "oneOf",
-                                                     "allOf",
-                                                     "not",
-                                                     "if",
-                                                     "then",
-                                                     "else",
-                                                     "nullable",
-                                                     "properties",
-                                                     "required",
-                                                     "additionalProperties",
-                                                     "patternProperties",
-                                                     "propertyNames",
-                                                     "minProperties",
-                                                     "maxProperties",
-                                                     "dependentRequired",
-                                                     "dependentSchemas",
-                                                     "dependencies",
-                                                     "unevaluatedProperties",
-                                                     "items",
-                                                     "prefixItems",
-                                                     "additionalItems",
-                                                     "contains",
-                                                     "minContains",
-                                                     "maxContains",
-                                                     "minItems",
-                                                     "maxItems",
-                                                     "uniqueItems",
-                                                     "unevaluatedItems",
-                                                     "minLength",
-                                                     "maxLength",
-                                                     "pattern",
-                                                     "format",
-                                                     "minimum",
-                                                     "maximum",
-                                                     "exclusiveMinimum",
-                                                     "exclusiveMaximum",
-                                                     "multipleOf",
-                                                     "divisibleBy",
-                                                     "disallow",
-                                                     "extends",
-                                                     "$dynamicRef",
-                                                     "$recursiveRef"};
-  return std::ranges::find(kAssertions, keyword) == std::end(kAssertions);
-}
 
 Result<json::object> MergeSchemas(const json::object& a, const json::object& b, const std::string& path) {
   if (auto checked = CheckAdditional(a, b, path); !checked) return Forward(checked);

@@ -3,14 +3,10 @@
 
 #include <boost/json/object.hpp>
 #include <string>
-#include <string_view>
 
 #include "base/result.h"
 
 namespace inferflux::text {
-
-// Whether the keyword says nothing about what is valid: "title", and any that no draft of JSON Schema knows.
-bool IsAnnotation(std::string_view keyword);
 
 // A schema that what both allow, and nothing else, is valid under; annotations are left out. kUnsupported names the
 // keyword and the path where that cannot be written as one schema. `path`: of both, for messages.

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "text/grammar/json_schema/schema_compiler.h"
-#include "text/grammar/json_schema/schema_merge.h"
+#include "text/grammar/json_schema/schema_keywords.h"
 
 namespace inferflux::text {
 namespace json = boost::json;

@@ -1,10 +1,11 @@
-// $ref, allOf, and which keywords there are.
+// $ref, allOf, and whether all keywords are known.
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <charconv>
 
 #include "text/grammar/gbnf_parser.h"
 #include "text/grammar/json_schema/schema_compiler.h"
+#include "text/grammar/json_schema/schema_keywords.h"
 #include "text/grammar/json_schema/schema_merge.h"
 
 namespace inferflux::text {
@@ -12,44 +13,6 @@ namespace json = boost::json;
 namespace {
 
 constexpr size_t kMaxReferences = 32;  // that lead from one to the next
-
-constexpr std::string_view kSupported[] = {"type",
-                                           "enum",
-                                           "const",
-                                           "properties",
-                                           "required",
-                                           "additionalProperties",
-                                           "minProperties",
-                                           "maxProperties",
-                                           "items",
-                                           "prefixItems",
-                                           "minItems",
-                                           "maxItems",
-                                           "uniqueItems",
-                                           "minLength",
-                                           "maxLength",
-                                           "pattern",
-                                           "format",
-                                           "minimum",
-                                           "maximum",
-                                           "exclusiveMinimum",
-                                           "exclusiveMaximum",
-                                           "anyOf",
-                                           "oneOf",
-                                           "allOf",
-                                           "$ref",
-                                           "nullable",
-                                           "patternProperties",
-                                           "propertyNames",
-                                           "additionalItems",
-                                           "multipleOf",
-                                           "not",
-                                           "if",
-                                           "then",
-                                           "else",
-                                           "dependencies",
-                                           "dependentRequired",
-                                           "dependentSchemas"};
 
 // One step of a JSON pointer (RFC 6901), as it stands in a URI fragment.
 std::string Unescape(std::string_view token) {
@@ -157,8 +120,7 @@ Result<json::object> SchemaCompiler::Flatten(const Object& schema, const Place& 
 
 Status SchemaCompiler::CheckKeywords(const Object& schema, const Place& at) const {
   for (const auto& [keyword, value] : schema) {
-    if (IsAnnotation(keyword) || std::ranges::find(kSupported, std::string_view(keyword)) != std::end(kSupported))
-      continue;
+    if (IsAnnotation(keyword) || IsHonoured(keyword)) continue;
     return Wrong(at.At(keyword), "the keyword '{}' is not supported", std::string_view(keyword));
   }
   return {};

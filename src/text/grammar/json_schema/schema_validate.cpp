@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "text/grammar/json_schema/schema_compiler.h"
-#include "text/grammar/json_schema/schema_merge.h"
+#include "text/grammar/json_schema/schema_keywords.h"
 #include "text/grammar/regex_parser.h"
 #include "text/tokenizer/utf8.h"
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -31,6 +32,14 @@ inline bool Matches(const std::shared_ptr<const CompiledGrammar>& grammar, std::
   ConfigId at = run.Start();
   for (const char c : text) at = run.Next(at, static_cast<uint8_t>(c));
   return run.CanEnd(at);
+}
+
+inline void ExpectMatches(const std::string& schema, std::initializer_list<const char*> valid,
+                          std::initializer_list<const char*> invalid) {
+  const auto grammar = CompileOrFail(Schema(schema));
+  if (!grammar) return;
+  for (const char* text : valid) EXPECT_TRUE(Matches(grammar, text)) << schema << "\nrefuses " << text;
+  for (const char* text : invalid) EXPECT_FALSE(Matches(grammar, text)) << schema << "\ntakes " << text;
 }
 
 // What refuses the grammar; empty where nothing does.

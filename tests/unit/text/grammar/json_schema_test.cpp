@@ -10,17 +10,10 @@ namespace {
 
 using testing::CompileOrFail;
 using testing::ErrorOf;
+using testing::ExpectMatches;
 using ::testing::HasSubstr;
 using testing::Matches;
 using testing::Schema;
-
-void ExpectMatches(const std::string& schema, std::initializer_list<const char*> valid,
-                   std::initializer_list<const char*> invalid) {
-  const auto grammar = CompileOrFail(Schema(schema));
-  if (!grammar) return;
-  for (const char* text : valid) EXPECT_TRUE(Matches(grammar, text)) << schema << "\nrefuses " << text;
-  for (const char* text : invalid) EXPECT_FALSE(Matches(grammar, text)) << schema << "\ntakes " << text;
-}
 
 TEST(JsonSchemaTest, MembersComeInTheSchemasOrderWithCommasBetweenThem) {
   const std::string optional =

@@ -4,24 +4,16 @@
 
 #include <random>
 
-#include "text/grammar/char_automaton.h"
+#include "text/grammar/automaton/char_automaton.h"
 #include "text/grammar/grammar_text.h"
 #include "text/grammar/regex_parser.h"
 
 namespace inferflux::text {
 namespace {
 
-using testing::CompileOrFail;
+using testing::ExpectMatches;
 using testing::Matches;
 using testing::Schema;
-
-void ExpectMatches(const std::string& schema, std::initializer_list<const char*> valid,
-                   std::initializer_list<const char*> invalid) {
-  const auto grammar = CompileOrFail(Schema(schema));
-  if (!grammar) return;
-  for (const char* text : valid) EXPECT_TRUE(Matches(grammar, text)) << schema << "\nrefuses " << text;
-  for (const char* text : invalid) EXPECT_FALSE(Matches(grammar, text)) << schema << "\ntakes " << text;
-}
 
 // Sums of automata against what each pattern says by itself.
 TEST(CharAutomatonTest, IntersectionsAndDifferencesAreWhatBothSay) {

@@ -1,9 +1,10 @@
-#include "text/grammar/char_automaton.h"
+#include "text/grammar/automaton/char_automaton.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
+#include "text/grammar/automaton/empty_closure.h"
 #include "text/tokenizer/utf8.h"
 
 namespace inferflux::text {
@@ -19,7 +20,7 @@ tl::unexpected<Error> TooLarge() {
               CharAutomaton::kMaxStates);
 }
 
-// As automaton/nfa.h, over characters.
+// As nfa.h, over characters.
 struct CharNfa {
   struct Edge {
     CodeRange range;
@@ -94,19 +95,6 @@ uint32_t CharNfa::AddRepeat(const Expression& repeat, uint32_t from) {
 
 using StateSet = std::vector<uint32_t>;
 
-void Close(const CharNfa& nfa, StateSet& set, std::vector<bool>& seen) {
-  std::erase_if(set, [&](uint32_t state) { return seen[state] ? true : (seen[state] = true, false); });
-  for (size_t i = 0; i < set.size(); ++i) {
-    for (const uint32_t to : nfa.states[set[i]].empty) {
-      if (seen[to]) continue;
-      seen[to] = true;
-      set.push_back(to);
-    }
-  }
-  for (const uint32_t state : set) seen[state] = false;
-  std::ranges::sort(set);
-}
-
 }  // namespace
 
 CharAutomaton CharAutomaton::Everything() {
@@ -156,7 +144,7 @@ Result<CharAutomaton> CharAutomaton::Of(const Expression& expression) {
   std::vector<const StateSet*> sets;  // keys of `known`: they stay where they are
   std::vector<bool> seen(nfa.states.size());
   const auto state_of = [&](StateSet set) {
-    Close(nfa, set, seen);
+    CloseOverEmpty(nfa, set, seen);
     const auto [found, is_new] = known.try_emplace(std::move(set), static_cast<uint32_t>(sets.size()));
     if (is_new) sets.push_back(&found->first);
     return found->second;
@@ -239,19 +227,19 @@ Result<CharAutomaton> CharAutomaton::Combine(const CharAutomaton& other, bool wi
 // Leaves out states from which nothing final is reached.
 void CharAutomaton::Trim() {
   std::vector<std::vector<uint32_t>> from(states_.size());
-  std::vector<uint32_t> todo;
+  std::vector<uint32_t> pending;
   std::vector<bool> useful(states_.size());
   for (uint32_t i = 0; i < states_.size(); ++i) {
     for (const Edge& edge : states_[i].edges) from[edge.to].push_back(i);
-    if (states_[i].final) todo.push_back(i), useful[i] = true;
+    if (states_[i].final) pending.push_back(i), useful[i] = true;
   }
-  while (!todo.empty()) {
-    const uint32_t at = todo.back();
-    todo.pop_back();
+  while (!pending.empty()) {
+    const uint32_t at = pending.back();
+    pending.pop_back();
     for (const uint32_t before : from[at]) {
       if (useful[before]) continue;
       useful[before] = true;
-      todo.push_back(before);
+      pending.push_back(before);
     }
   }
   if (states_.empty() || !useful[0]) {

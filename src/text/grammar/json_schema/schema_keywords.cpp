@@ -1,0 +1,31 @@
+#include "text/grammar/json_schema/schema_keywords.h"
+
+#include <algorithm>
+
+namespace inferflux::text {
+namespace {
+
+// clang-format off
+constexpr std::string_view kHonoured[] = {
+    "type", "enum", "const", "properties", "required", "additionalProperties", "minProperties", "maxProperties",
+    "items", "prefixItems", "minItems", "maxItems", "uniqueItems", "minLength", "maxLength", "pattern",
+    "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "anyOf", "oneOf", "allOf", "$ref",
+    "nullable", "patternProperties", "propertyNames", "additionalItems", "multipleOf", "not", "if", "then",
+    "else", "dependencies", "dependentRequired", "dependentSchemas",
+};
+constexpr std::string_view kRefused[] = {
+    "unevaluatedProperties", "contains", "minContains", "maxContains", "unevaluatedItems", "divisibleBy",
+    "disallow", "extends", "$dynamicRef", "$recursiveRef",
+};
+// clang-format on
+
+}  // namespace
+
+bool IsHonoured(std::string_view keyword) { return std::ranges::find(kHonoured, keyword) != std::end(kHonoured); }
+
+// The drafts say that a keyword which they do not know is an annotation.
+bool IsAnnotation(std::string_view keyword) {
+  return !IsHonoured(keyword) && std::ranges::find(kRefused, keyword) == std::end(kRefused);
+}
+
+}  // namespace inferflux::text
