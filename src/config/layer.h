@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/backend_setting.h"
 #include "config/model_setting.h"
 #include "config/schema.h"
 
@@ -16,6 +17,7 @@ namespace inferflux::config {
 struct Layer {
   std::map<size_t, std::pair<std::string, std::string>> values;  // by the key's row: text and origin
   std::optional<std::vector<ModelSetting>> models;
+  std::optional<std::vector<BackendSetting>> backends;
 };
 
 // Reads a YAML file. Paths of models in it are relative to the file's folder.

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "config/yaml_lists.h"
+
 namespace inferflux::config {
 std::string ModelIdOf(const std::string& path) {
   std::error_code ignored;
@@ -29,6 +31,7 @@ Result<ModelSetting> ParseModelSetting(std::string_view text, std::string origin
 }
 
 Result<std::vector<ModelSetting>> ParseModelList(std::string_view text, const std::string& origin) {
+  if (text.starts_with('[')) return ParseModelMaps(std::string(text), origin);
   std::vector<ModelSetting> out;
   while (!text.empty()) {
     const std::string_view entry = text.substr(0, text.find(','));

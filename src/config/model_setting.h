@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "config/backend_config.h"
 
 namespace inferflux::config {
 
@@ -18,9 +18,8 @@ struct ModelSetting {
   bool is_default = false;
   int32_t context = 0;  // tokens a sequence may have; 0: the model's own
   std::string backend;   // words to try, comma-separated; empty: runtime.backend
-  std::string kv_dtype;  // empty: runtime.kv_dtype
-  std::optional<int32_t> gpu_layers;  // unset: runtime.llama_cpp.gpu_layers
-  std::optional<bool> mlx_requantise;  // unset: runtime.mlx_requantise
+  std::string format;    // gguf or huggingface: what must lie there; empty or auto: whatever does
+  BackendConfig config;  // its own words
   std::string origin;    // where it was set, for messages
 };
 
@@ -28,9 +27,9 @@ struct ModelSetting {
 std::string ModelIdOf(const std::string& path);
 
 inline constexpr int32_t kMaxContext = 1 << 24;
-inline constexpr int32_t kMaxGpuLayers = 1 << 16;
 
-// From INFERFLUX_MODELS: several of the form of ParseModelSetting, comma-separated.
+// From INFERFLUX_MODELS: several of the form of ParseModelSetting, comma-separated; or, where it begins with "[", the
+// maps that a file would have under `models`.
 Result<std::vector<ModelSetting>> ParseModelList(std::string_view text, const std::string& origin);
 
 // From one --model flag or INFERFLUX_MODEL: PATH or ID=PATH.

@@ -10,6 +10,7 @@
 #include "config/layer.h"
 #include "config/nearest.h"
 #include "config/value_parser.h"
+#include "config/yaml_lists.h"
 
 namespace inferflux::config {
 namespace {
@@ -39,7 +40,8 @@ Result<std::vector<ModelSetting>> One(Result<ModelSetting> model) {
 }
 
 Result<Layer> ReadEnvironmentLayer(const Environment& environment) {
-  std::vector<std::string> names = {"INFERFLUX_MODEL", "INFERFLUX_CONFIG", "INFERFLUX_MODELS"};
+  std::vector<std::string> names = {"INFERFLUX_MODEL", "INFERFLUX_CONFIG", "INFERFLUX_MODELS",
+                                    "INFERFLUX_RUNTIME_BACKENDS"};
   std::map<std::string, size_t, std::less<>> keys;  // by variable
   for (size_t i = 0; i < kKeyCount; ++i) {
     keys[VariableName(kSchema[i])] = i;
@@ -64,6 +66,10 @@ Result<Layer> ReadEnvironmentLayer(const Environment& environment) {
       auto models = name == "INFERFLUX_MODELS" ? ParseModelList(text, origin) : One(ParseModelSetting(text, origin));
       if (!models) return Forward(models);
       out.models = std::move(*models);
+    } else if (name == "INFERFLUX_RUNTIME_BACKENDS") {
+      auto backends = ParseBackendMaps(text, origin);
+      if (!backends) return Forward(backends);
+      out.backends = std::move(*backends);
     } else if (const auto key = keys.find(name); key != keys.end()) {
       if (const auto set = out.values.find(key->second); set != out.values.end()) {
         return Fail(ErrorCode::kInvalidArgument, "{} and {} set the same key; set one of them", origin,
@@ -120,10 +126,12 @@ Result<Settings> Resolve(const FlagValues& flags, const Environment& environment
 
   std::array<Value, kKeyCount> values;
   std::vector<ModelSetting> models;
+  std::vector<BackendSetting> backends;
   for (size_t i = 0; i < kKeyCount; ++i) values[i].text = kSchema[i].initial;
   for (Layer& layer : layers) {
     for (auto& [index, value] : layer.values) values[index] = {std::move(value.first), 0, std::move(value.second)};
     if (layer.models) models = std::move(*layer.models);
+    if (layer.backends) backends = std::move(*layer.backends);
   }
   for (size_t i = 0; i < kKeyCount; ++i) {
     Result<int64_t> number = ParseValue(kSchema[i], values[i].text, values[i].origin);
@@ -131,7 +139,7 @@ Result<Settings> Resolve(const FlagValues& flags, const Environment& environment
     values[i].number = *number;
   }
   if (Status complete = CompleteModels(models); !complete) return Forward(complete);
-  return Settings(std::move(values), std::move(models));
+  return Settings(std::move(values), std::move(models), std::move(backends));
 }
 
 }  // namespace inferflux::config

@@ -18,6 +18,12 @@ std::vector<std::string> SplitWords(std::string_view text) {
 
 std::vector<std::string> Settings::Words(KeyRef<Type::kWords> key) const { return SplitWords(values_[key.index].text); }
 
+BackendConfig Settings::backend_defaults() const {
+  BackendConfig out;
+  for (const BackendField& field : BackendFields()) field.Set(out, values_[field.key].text, values_[field.key].number);
+  return out;
+}
+
 std::string Settings::Describe(Program program) const {
   std::string out;
   for (size_t i = 0; i < kKeyCount; ++i) {
@@ -29,9 +35,15 @@ std::string Settings::Describe(Program program) const {
   if ((program & kServer) == 0) return out;
   for (size_t i = 0; i < models_.size(); ++i) {
     const ModelSetting& model = models_[i];
-    out += fmt::format("models[{}] = {{id: {}, path: {}, default: {}, context: {}, backend: {}, kv_dtype: {}}}  # {}\n", i,
-                       model.id, model.path, model.is_default, model.context, model.backend, model.kv_dtype,
-                       model.origin);
+    const std::string own = config::Describe(model.config);
+    out += fmt::format("models[{}] = {{id: {}, path: {}, default: {}, context: {}, backend: {}{}{}}}  # {}\n", i,
+                       model.id, model.path, model.is_default, model.context, model.backend, own.empty() ? "" : ", ",
+                       own, model.origin);
+  }
+  for (size_t i = 0; i < backends_.size(); ++i) {
+    const std::string own = config::Describe(backends_[i].config);
+    out += fmt::format("runtime.backends[{}] = {{backend: {}{}{}}}  # {}\n", i, backends_[i].backend,
+                       own.empty() ? "" : ", ", own, backends_[i].origin);
   }
   return out;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/backend_setting.h"
 #include "config/model_setting.h"
 #include "config/schema.h"
 
@@ -24,8 +25,8 @@ std::vector<std::string> SplitWords(std::string_view text);
 
 class Settings {
  public:
-  Settings(std::array<Value, kKeyCount> values, std::vector<ModelSetting> models)
-      : values_(std::move(values)), models_(std::move(models)) {}
+  Settings(std::array<Value, kKeyCount> values, std::vector<ModelSetting> models, std::vector<BackendSetting> backends)
+      : values_(std::move(values)), models_(std::move(models)), backends_(std::move(backends)) {}
 
   const std::string& Text(KeyRef<Type::kText> key) const { return values_[key.index].text; }
   int64_t Integer(KeyRef<Type::kInteger> key) const { return values_[key.index].number; }
@@ -36,6 +37,9 @@ class Settings {
   // Nobody set it.
   bool IsDefault(KeyRef<Type::kText> key) const { return values_[key.index].origin == Value().origin; }
   const std::vector<ModelSetting>& models() const { return models_; }
+  const std::vector<BackendSetting>& backends() const { return backends_; }
+  // What runtime says for all backends: everything set.
+  BackendConfig backend_defaults() const;
 
   // One line a key that `program` reads: "server.port = 9000  # flag --port". Secrets are not shown.
   std::string Describe(Program program) const;
@@ -43,6 +47,7 @@ class Settings {
  private:
   std::array<Value, kKeyCount> values_;
   std::vector<ModelSetting> models_;
+  std::vector<BackendSetting> backends_;
 };
 
 }  // namespace inferflux::config

@@ -18,7 +18,7 @@ class Run {
   Run(const routing::EngineEntry& entry, const ParityModel& model, std::function<void(ParityRow)> on_row)
       : entry_(entry),
         model_(model),
-        request_{.source = model.source, .kv_bytes = kKvBytes},
+        request_{.source = model.source, .config = {.kv_budget = kKvBytes}},
         on_row_(std::move(on_row)) {}
 
   // False where the engine cannot be loaded.
@@ -75,7 +75,7 @@ Result<Oracle> OracleOf(std::span<const routing::EngineEntry> engines, std::shar
   if (reference == engines.end()) {
     return Fail(ErrorCode::kUnsupported, "this build has no reference engine to compare with");
   }
-  auto engine = reference->make({.source = std::move(source), .kv_dtype = "fp32", .kv_bytes = kKvBytes});
+  auto engine = reference->make({.source = std::move(source), .config = {.kv_dtype = "fp32", .kv_budget = kKvBytes}});
   if (!engine) return Forward(engine, "the reference engine, which all others are compared with");
   return AskOracle(**engine, text);
 }

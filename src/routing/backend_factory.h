@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/backend_config.h"
 #include "engine/device.h"
 #include "engine/inference_backend.h"
 #include "model/model_source.h"
-#include "routing/llama_config.h"
 #include "routing/target.h"
 
 namespace inferflux::routing {
+
+using config::BackendConfig;
 
 // runtime.backend_exposure
 struct ExposurePolicy {
@@ -27,11 +29,7 @@ struct ExposurePolicy {
 struct EngineRequest {
   std::shared_ptr<const model::ModelSource> source;
   int32_t context = 0;   // tokens a sequence may have; 0: the model's own
-  std::string kv_dtype;  // empty: the engine's default
-  int64_t kv_bytes = 0;  // KV budget; 0: from the memory that is free
-  LlamaBackendConfig llama;  // where llama.cpp runs it
-  bool mlx_requantise = false;  // weights that MLX has no form for: 8 bits instead of BF16
-  bool repack = true;           // on cpu: weights laid out for speed at load
+  BackendConfig config;
   std::stop_token stop = {};  // calls the load off: kCancelled
 };
 

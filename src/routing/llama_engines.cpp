@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "engine/llama_cpp/create_llama_engine.h"
 #include "routing/backend_table.h"
+#include "routing/llama_config.h"
 #include "routing/llama_targets.h"
 
 namespace inferflux::routing {
@@ -26,17 +27,18 @@ auto ProgressLog(std::string path) {
 EngineMaker MakeLlama(Target target, int32_t cores) {
   return [target, cores](const EngineRequest& request) {
     const TargetTraits& traits = Traits(target);
-    const LlamaBackendConfig config = TuneLlamaBackendConfig(request.llama, traits, cores);
+    const LlamaTuning tuning = TuneLlamaBackendConfig(request.config, traits);
     engine::LlamaOptions options{.target = std::string(traits.name),
+                                 .device = request.config.device.value_or(-1),
                                  .context = request.context,
-                                 .kv_bytes = request.kv_bytes,
-                                 .batch = *config.batch,
-                                 .micro_batch = *config.micro_batch,
-                                 .threads = *config.threads,
-                                 .flash_attention = *config.flash_attention,
-                                 .gpu_layers = *config.gpu_layers,
+                                 .kv_bytes = request.config.kv_budget.value_or(0),
+                                 .batch = tuning.batch,
+                                 .micro_batch = tuning.micro_batch,
+                                 .threads = cores,
+                                 .flash_attention = tuning.flash_attention,
+                                 .gpu_layers = tuning.gpu_layers,
                                  .on_progress = ProgressLog(request.source->path())};
-    if (!request.kv_dtype.empty()) options.kv_dtype = request.kv_dtype;
+    options.kv_dtype = request.config.kv_dtype.value_or(options.kv_dtype);
     return engine::CreateLlamaEngine(*request.source, options);
   };
 }

@@ -38,8 +38,10 @@ Result<std::shared_ptr<const model::ModelSource>> OpenDraft(const std::string& p
 }
 
 // A draft's KV is small, and sequences that find no room in it are not drafted for.
-int64_t DraftKvBytes(const LoadRequest& request) {
-  return (request.kv_bytes > 0 ? request.kv_bytes / 2 : engine::AvailableMemory() / 4) / 4;
+BackendConfig DraftConfig(BackendConfig config) {
+  const int64_t budget = config.kv_budget.value_or(0);
+  config.kv_budget = (budget > 0 ? budget / 2 : engine::AvailableMemory() / 4) / 4;
+  return config;
 }
 
 scheduler::Speculation DefaultSpeculation(const LoadRequest& request) {
@@ -68,9 +70,7 @@ std::shared_ptr<scheduler::StepLoop> StartLoop(const EngineMaker& make, EngineRe
   options.sessions.model = ModelFingerprint(*engine_request.source);
   options.policy.speculation = DefaultSpeculation(request);
   if (draft) {
-    options.draft = FactoryOf(make, {.source = draft, .kv_dtype = request.kv_dtype, .kv_bytes = DraftKvBytes(request),
-                                   .llama = request.llama, .mlx_requantise = request.mlx_requantise,
-                                   .repack = request.repack});
+    options.draft = FactoryOf(make, {.source = draft, .config = DraftConfig(engine_request.config)});
   }
   if (request.max_batch_tokens > 0) options.policy.max_batch_tokens = request.max_batch_tokens;
   if (request.max_queued > 0) options.max_queued = request.max_queued;
@@ -103,6 +103,50 @@ ModelInfo Describe(const model::ModelSource& source, const engine::EngineInfo& e
           .created = std::chrono::duration_cast<std::chrono::seconds>(now).count()};
 }
 
+// A step loop that runs, with the engine that it steps; or why this engine does not serve the model.
+Result<std::shared_ptr<scheduler::StepLoop>> TryEngine(const EngineEntry& engine, EngineRequest engine_request,
+                                                       const std::shared_ptr<const model::ModelSource>& draft,
+                                                       const LoadRequest& request,
+                                                       std::shared_ptr<const text::Tokenizer> tokenizer) {
+  engine_request.config = ConfigFor(request.config, request.rules, request.shared, engine.target, engine.provider);
+  if (auto there = CheckDevice(engine, engine_request.config.device.value_or(-1)); !there) return Forward(there);
+  auto loop = StartLoop(engine.make, std::move(engine_request), draft, request, std::move(tokenizer));
+  const std::stop_callback call_off(request.stop, [&] { loop->Stop(); });
+  if (Status ready = loop->ready().get(); !ready) return Forward(ready);
+  return loop;
+}
+
+// What the engine makes of the model.
+void DescribeEngine(const engine::EngineInfo& engine, const model::ModelSource& source, const LoadRequest& request,
+                    ServedModel& served) {
+  served.info = Describe(source, engine);
+  served.info.draft = request.draft;
+  Capabilities& can = served.capabilities;
+  can.chat = engine.causal && served.chat_template != nullptr;
+  can.embeddings = served.info.embedding.dimensions > 0;
+  if (!engine.causal) can.completions = can.logprobs = can.streaming = can.kv_prefix_copy = false;
+  can.speculative_decoding &= engine.causal && engine.truncates;
+  can.kv_save_restore = engine.saves_kv;
+  can.structured_output = engine.causal && engine.token_masks;
+  can.batch_invariant = engine.batch_invariant;
+}
+
+void LogReady(const ServedModel& served, const engine::EngineInfo& engine, std::chrono::duration<double> took) {
+  for (const std::string& note : engine.notes) log::Info("{}: {}", served.id, note);
+  for (const std::string& line : engine.plan) log::Debug("{}: {}", served.id, line);
+  log::Info("{} is ready on {} ({}) after {:.2f} s: {}, {} weights, {} parameters, context {}, {} tokens of {} KV",
+            served.id, served.exposure.exposed_backend, served.exposure.provider, took.count(),
+            served.info.architecture, served.info.quantization, served.info.parameters, engine.context,
+            engine.kv_tokens, engine.kv_dtype);
+}
+
+// Whether what lies at the path is what the configuration says.
+Status CheckFormat(const model::ModelSource& source, const std::string& wanted) {
+  if (wanted.empty() || wanted == "auto" || wanted == source.format()) return {};
+  return Fail(ErrorCode::kInvalidArgument, "{} is of the format '{}', and its settings say '{}'", source.path(),
+              source.format(), wanted);
+}
+
 }  // namespace
 
 std::string JoinReasons(const std::vector<BackendAttempt>& attempts) {
@@ -118,6 +162,7 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
   const auto began = std::chrono::steady_clock::now();
   auto source = model::ModelSource::Open(request.path);
   if (!source) return Forward(source);
+  if (Status expected = CheckFormat(**source, request.format); !expected) return Forward(expected);
   auto text = LoadText(**source);
   if (!text) return Forward(text);
 
@@ -151,50 +196,22 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
                            .reason = candidate.reason};
     if (candidate.engine != nullptr) {
       if (request.progress) request.progress->Try(attempt.backend, attempt.provider, *source);
-      auto loop = StartLoop(
-          candidate.engine->make,
-          {.source = *source,
-           .context = request.context,
-           .kv_dtype = request.kv_dtype,
-           .kv_bytes = request.kv_bytes,
-           .llama = request.llama,
-           .mlx_requantise = request.mlx_requantise,
-           .repack = request.repack},
-          draft, request, text->tokenizer);
-      const std::stop_callback call_off(request.stop, [&] { loop->Stop(); });
-      const Status ready = loop->ready().get();
-      attempt.outcome = ready ? "loaded" : "failed";
-      if (!ready && ready.error().code == ErrorCode::kCancelled) return tl::make_unexpected(ready.error());
-      if (!ready) attempt.reason = ready.error().message;
-      if (ready) {
+      auto loop = TryEngine(*candidate.engine, {.source = *source, .context = request.context}, draft, request,
+                            text->tokenizer);
+      attempt.outcome = loop ? "loaded" : "failed";
+      if (loop) {
         exposure.fallback = !exposure.attempts.empty();  // somebody who was preferred did not serve
         exposure.fallback_reason = JoinReasons(exposure.attempts);
         exposure.exposed_backend = attempt.backend;
         exposure.provider = attempt.provider;
         exposure.attempts.push_back(std::move(attempt));
-        const engine::EngineInfo& engine = loop->engine_info();
-        served->info = Describe(**source, engine);
-        served->capabilities.chat = engine.causal && served->chat_template != nullptr;
-        served->capabilities.embeddings = served->info.embedding.dimensions > 0;
-        if (!engine.causal) {
-          served->capabilities.completions = served->capabilities.logprobs = served->capabilities.streaming = false;
-          served->capabilities.speculative_decoding = served->capabilities.kv_prefix_copy = false;
-        }
-        served->capabilities.speculative_decoding &= engine.truncates;
-        served->capabilities.kv_save_restore = engine.saves_kv;
-        served->capabilities.structured_output = engine.causal && engine.token_masks;
-        served->capabilities.batch_invariant = engine.batch_invariant;
-        served->info.draft = request.draft;
-        for (const std::string& note : engine.notes) log::Info("{}: {}", request.id, note);
-        for (const std::string& line : engine.plan) log::Debug("{}: {}", request.id, line);
-        log::Info(
-            "{} is ready on {} ({}) after {:.2f} s: {}, {} weights, {} parameters, context {}, {} tokens of {} KV",
-            request.id, exposure.exposed_backend, exposure.provider,
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(), served->info.architecture,
-            served->info.quantization, served->info.parameters, engine.context, engine.kv_tokens, engine.kv_dtype);
-        served->scheduler = std::move(loop);
+        DescribeEngine((*loop)->engine_info(), **source, request, *served);
+        LogReady(*served, (*loop)->engine_info(), std::chrono::steady_clock::now() - began);
+        served->scheduler = std::move(*loop);
         return std::shared_ptr<const ServedModel>(std::move(served));
       }
+      if (loop.error().code == ErrorCode::kCancelled) return Forward(loop);
+      attempt.reason = loop.error().message;
     }
     log::Warning("{}: not on {} ({}): {}", request.id, attempt.backend, attempt.provider, attempt.reason);
     exposure.attempts.push_back(std::move(attempt));

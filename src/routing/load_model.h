@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "metrics/registry.h"
 #include "routing/backend_factory.h"
+#include "routing/backend_rules.h"
 #include "routing/load_progress.h"
 #include "routing/served_model.h"
 #include "scheduler/step_loop.h"
@@ -23,11 +24,10 @@ struct LoadRequest {
   std::string requested_backend = "auto";  // the user's own word, for the exposure
   std::vector<std::string> backends;       // the words to try, in order; empty: requested_backend alone
   int32_t context = 0;                     // tokens a sequence may have; 0: the model's own
-  std::string kv_dtype;                    // empty: the engine's default
-  int64_t kv_bytes = 0;                    // KV budget; 0: from the memory that is free
-  LlamaBackendConfig llama;                // where llama.cpp runs it
-  bool mlx_requantise = false;             // weights that MLX has no form for: 8 bits instead of BF16
-  bool repack = true;                      // on cpu: weights laid out for speed at load
+  std::string format;                      // gguf or huggingface: what must lie there; empty: whatever does
+  BackendConfig config;                    // the model's own words; then the rules', then those for all
+  std::vector<BackendRule> rules;
+  BackendConfig shared;
   int32_t max_batch_tokens = 0;            // of one step; 0: the scheduler's default
   int32_t max_queued = 0;                  // requests that may wait; 0: the scheduler's default
   std::shared_ptr<LoadProgress> progress;  // written to where it is given

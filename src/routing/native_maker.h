@@ -16,9 +16,12 @@ EngineMaker Native(Create create) {
   return [create](const EngineRequest& request) -> Result<std::unique_ptr<engine::InferenceBackend>> {
     auto config = model::ReadModelConfig(*request.source, request.context);
     if (!config) return Forward(config);
-    engine::EngineOptions options{.context = request.context, .kv_bytes = request.kv_bytes,
-                                  .mlx_requantise = request.mlx_requantise, .repack = request.repack, .stop = request.stop};
-    if (!request.kv_dtype.empty()) options.kv_dtype = request.kv_dtype;
+    const BackendConfig& wanted = request.config;
+    engine::EngineOptions options{
+        .context = request.context, .kv_bytes = wanted.kv_budget.value_or(0), .stop = request.stop};
+    options.mlx_requantise = wanted.mlx_requantise.value_or(options.mlx_requantise);
+    options.repack = wanted.repack.value_or(options.repack);
+    options.kv_dtype = wanted.kv_dtype.value_or(options.kv_dtype);
     return create(std::move(*config), request.source, options);
   };
 }

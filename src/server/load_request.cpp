@@ -12,13 +12,16 @@ namespace {
 
 constexpr size_t kMaxPathBytes = 4096;
 constexpr size_t kMaxWordBytes = 256;
+constexpr int64_t kMaxDevice = 1023;
+constexpr int64_t kMaxGpuLayers = 65536;
 
 struct Body {
   std::string path;
   std::string id;
   std::string backend;
   std::string kv_dtype;
-  std::optional<int64_t> context;
+  std::string draft;
+  std::optional<int64_t> context, device, gpu_layers;
   bool is_default = false;
   bool stream = false;
 };
@@ -28,6 +31,9 @@ constexpr Field<Body> kFields[] = {
     {"id", TextField<Body>{&Body::id, kMaxWordBytes}},
     {"backend", TextField<Body>{&Body::backend, kMaxWordBytes}},
     {"kv_dtype", TextField<Body>{&Body::kv_dtype, kMaxWordBytes}},
+    {"draft", TextField<Body>{&Body::draft, kMaxPathBytes}},
+    {"device", IntegerField<Body>{&Body::device, 0, kMaxDevice}},
+    {"gpu_layers", IntegerField<Body>{&Body::gpu_layers, -1, kMaxGpuLayers}},
     {"context", IntegerField<Body>{&Body::context, 1, config::kMaxContext}},
     {"default", BooleanField<Body>{&Body::is_default}},
     {"stream", BooleanField<Body>{&Body::stream}},
@@ -49,7 +55,10 @@ ApiResult<AdminLoad> ParseAdminLoad(const boost::json::object& body, const routi
     out.request.requested_backend = fields.backend;
     out.request.backends = {std::move(fields.backend)};
   }
-  if (!fields.kv_dtype.empty()) out.request.kv_dtype = std::move(fields.kv_dtype);
+  out.request.draft = std::move(fields.draft);
+  if (!fields.kv_dtype.empty()) out.request.config.kv_dtype = std::move(fields.kv_dtype);
+  if (fields.device) out.request.config.device = static_cast<int32_t>(*fields.device);
+  if (fields.gpu_layers) out.request.config.gpu_layers = static_cast<int32_t>(*fields.gpu_layers);
   if (fields.context) out.request.context = static_cast<int32_t>(*fields.context);
   return out;
 }

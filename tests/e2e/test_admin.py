@@ -79,12 +79,54 @@ def test_an_unload_waits_for_what_runs(server):
 @pytest.mark.parametrize("body, status, named", [
     ({}, 400, "path"), ({"path": "/none.gguf"}, 404, "/none.gguf"), ({"path": "x", "colour": 1}, 400, "colour"),
     ({"path": str(MODEL), "backend": "abacus"}, 400, "abacus"), ({"path": str(MODEL), "id": MODEL.stem}, 400, MODEL.stem),
+    ({"path": str(MODEL), "backend": "cpu", "device": 3, "id": "a"}, 400, "no device 3: this backend has 0 ("),
+    ({"path": str(MODEL), "device": -2}, 400, "device"), ({"path": str(MODEL), "draft": "/none.gguf", "id": "a"}, 404, "/none.gguf"),
     ({"path": str(MODEL), "id": "default"}, 400, "default"), ({"path": str(MODEL), "id": "a", "backend": "cuda"}, 400, "cuda")])
 def test_a_bad_load_is_one_clear_error(server, body, status, named):
     response = admin(server, "POST", "models", body)
     assert response.status_code == status, response.text
     assert named in response.json()["error"]["message"]
     assert [m["id"] for m in admin(server, "GET", "models").json()["data"]] == [MODEL.stem]
+
+
+def test_each_backend_runs_with_its_own_settings(tmp_path):
+    file = tmp_path / "server.yaml"
+    file.write_text(f"""
+runtime:
+  backends:
+  - {{backend: cpu, kv_dtype: int8, device: 0}}
+  - {{backend: reference, device: 1}}
+models:
+- {{path: {MODEL}, id: own, kv_dtype: bf16, format: gguf}}
+- {{path: {MODEL}, id: of-cpu}}
+- {{path: {MODEL}, id: chain, backend: [reference, cpu]}}
+""")
+    with ServerProcess("--config", str(file), model=None) as server:
+        models = {m["id"]: m for m in admin(server, "GET", "models").json()["data"]}
+        assert {i: m["details"]["kv_dtype"] for i, m in models.items()} == {"own": "bf16", "of-cpu": "int8", "chain": "int8"}
+        first = models["chain"]["backend_exposure"]["attempts"][0]
+        assert first["backend"] == "reference" and "no device 1" in first["reason"], "what an engine lacks, the next one serves"
+        refused = admin(server, "POST", "models", {"path": str(MODEL), "id": "a", "backend": "reference"})
+        assert refused.status_code == 400 and "no device 1" in refused.json()["error"]["message"]
+        taken = admin(server, "POST", "models", {"path": str(MODEL), "id": "a", "backend": "reference", "device": 0})
+        assert taken.status_code == 200, taken.text
+
+
+@pytest.mark.parametrize("entry, named", [
+    ("{backend: abacus}", "abacus"), ("{backend: auto}", "one backend each"), ("{backend: cpu, device: 7}", "no device 7")])
+def test_settings_of_a_backend_that_cannot_be_end_the_start(tmp_path, entry, named):
+    file = tmp_path / "server.yaml"
+    file.write_text(f"runtime:\n  backend: native_cpu\n  backends: [{entry}]\n")
+    ended = subprocess.run([program("inferfluxd"), "--config", str(file), "--port", "0"], capture_output=True, text=True, timeout=60,
+                           env=clean_environment())
+    assert ended.returncode != 0 and named in ended.stderr, ended.stderr
+
+
+def test_a_format_that_is_not_the_files_is_refused(tmp_path):
+    models = f"[{{path: {MODEL}, format: huggingface}}]"
+    ended = subprocess.run([program("inferfluxd"), "--port", "0"], capture_output=True, text=True, timeout=60,
+                           env=clean_environment(INFERFLUX_MODELS=models))
+    assert ended.returncode != 0 and "'gguf'" in ended.stderr and "'huggingface'" in ended.stderr, ended.stderr
 
 
 def test_what_is_not_there_is_404(server):

@@ -28,8 +28,10 @@ json::array Devices(const EngineEntry& engine) {
 }
 
 std::string DeviceNames(const EngineEntry& engine) {
-  std::vector<std::string> names;
-  for (const engine::Device& device : engine.devices()) names.push_back(device.name);
+  const auto devices = engine.devices();
+  if (devices.size() == 1) return devices.front().name;
+  std::vector<std::string> names;  // numbered, as `device` takes them
+  for (size_t i = 0; i < devices.size(); ++i) names.push_back(fmt::format("{}: {}", i, devices[i].name));
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

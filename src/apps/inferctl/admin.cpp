@@ -23,7 +23,8 @@ struct AdminFlags {
   std::string id;
   std::string backend;
   std::string kv_dtype;
-  std::optional<int64_t> context;
+  std::string draft;
+  std::optional<int64_t> context, device, gpu_layers;
   bool is_default = false;
   int64_t grace = 30;
   std::optional<std::string> fallback, ready, scope;
@@ -48,7 +49,10 @@ int Load(ApiClient& client, const AdminFlags& flags) {
   if (!flags.id.empty()) body["id"] = flags.id;
   if (!flags.backend.empty()) body["backend"] = flags.backend;
   if (!flags.kv_dtype.empty()) body["kv_dtype"] = flags.kv_dtype;
+  if (!flags.draft.empty()) body["draft"] = flags.draft;
   if (flags.context) body["context"] = *flags.context;
+  if (flags.device) body["device"] = *flags.device;
+  if (flags.gpu_layers) body["gpu_layers"] = *flags.gpu_layers;
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   json::object last;
   const Status done = client.Stream("/v1/admin/models", std::move(body), [&](const json::object& event) {
@@ -103,6 +107,9 @@ Run AddAdmin(CLI::App& app) {
   load->add_option("--id", flags->id, "its id; the file's name unless given");
   load->add_option("--on", flags->backend, "the backend to run it on");
   load->add_option("--kv-dtype", flags->kv_dtype, "type of its cached keys and values");
+  load->add_option("--device", flags->device, "which of the backend's devices, as `inferctl backends` numbers them");
+  load->add_option("--gpu-layers", flags->gpu_layers, "layers that llama.cpp puts on a GPU; -1: all");
+  load->add_option("--draft", flags->draft, "file of a smaller model with the same tokens, to guess ahead with");
   load->add_option("--context", flags->context, "tokens a sequence may have");
   load->add_flag("--default", flags->is_default, "make it the default model");
   CLI::App* unload = AddOne(*admin, "unload", "take a model off the server", Unload, chosen);

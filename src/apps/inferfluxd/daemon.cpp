@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <optional>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -53,29 +52,13 @@ void SetBackend(const Settings& settings, std::vector<std::string> words, routin
       words == std::vector<std::string>{"auto"} ? settings.Words("runtime.backend_priority") : std::move(words);
 }
 
-std::optional<int32_t> UnlessZero(int64_t number) {
-  return number == 0 ? std::nullopt : std::optional(static_cast<int32_t>(number));
-}
-
-routing::LlamaBackendConfig LlamaDefaults(const Settings& settings) {
-  routing::LlamaBackendConfig out{.batch = UnlessZero(settings.Integer("runtime.llama_cpp.batch")),
-                                  .micro_batch = UnlessZero(settings.Integer("runtime.llama_cpp.micro_batch"))};
-  const int64_t layers = settings.Integer("runtime.llama_cpp.gpu_layers");
-  if (layers >= 0) out.gpu_layers = static_cast<int32_t>(layers);
-  const std::string& flash = settings.Text("runtime.llama_cpp.flash_attention");
-  if (flash != "auto") out.flash_attention = flash == "on";
-  return out;
-}
-
 // What every model is loaded with, unless its own settings or an admin call say otherwise. `stop` calls loads off.
-routing::LoadRequest LoadDefaults(const Settings& settings, std::stop_token stop) {
+routing::LoadRequest LoadDefaults(const Settings& settings, std::vector<routing::BackendRule> rules,
+                                  std::stop_token stop) {
   routing::LoadRequest out;
   SetBackend(settings, settings.Words("runtime.backend"), out);
-  out.kv_dtype = settings.Text("runtime.kv_dtype");
-  out.kv_bytes = settings.Bytes("runtime.kv_budget");
-  out.llama = LlamaDefaults(settings);
-  out.mlx_requantise = settings.Switch("runtime.mlx_requantise");
-  out.repack = settings.Switch("runtime.repack");
+  out.rules = std::move(rules);
+  out.shared = settings.backend_defaults();
   out.max_batch_tokens = static_cast<int32_t>(settings.Integer("runtime.max_batch_tokens"));
   out.max_queued = static_cast<int32_t>(settings.Integer("runtime.max_queue"));
   out.goal = settings.Text("runtime.goal") == "latency" ? scheduler::StepGoal::kLatency
@@ -95,9 +78,8 @@ routing::LoadRequest MakeLoadRequest(const Settings& settings, routing::LoadRequ
   defaults.path = model.path;
   defaults.draft = model.draft;
   if (model.context > 0) defaults.context = model.context;
-  if (!model.kv_dtype.empty()) defaults.kv_dtype = model.kv_dtype;
-  if (model.mlx_requantise) defaults.mlx_requantise = *model.mlx_requantise;
-  defaults.llama = routing::MergeBackendConfig({.gpu_layers = model.gpu_layers}, defaults.llama);
+  defaults.format = model.format;
+  defaults.config = model.config;
   if (!model.backend.empty()) SetBackend(settings, config::SplitWords(model.backend), defaults);
   return defaults;
 }
@@ -174,6 +156,8 @@ Result<server::ApiKeys> LoadKeys(const Settings& settings) {
 Status Serve(const DaemonOptions& options) {
   const Settings& settings = options.settings;
   if (Status closed = CheckDoor(settings); !closed) return closed;
+  auto rules = routing::MakeBackendRules(settings.backends());
+  if (!rules) return Forward(rules);
   auto keys = LoadKeys(settings);
   if (!keys) return Forward(keys);
   const auto threads = static_cast<int>(settings.Integer("runtime.threads"));
@@ -182,7 +166,8 @@ Status Serve(const DaemonOptions& options) {
   const routing::BackendFactory factory(routing::BuiltInEngines(pool), Policy(settings));
   routing::ModelRegistry registry;
   std::stop_source stop_loads;
-  routing::ModelManager manager(factory, registry, metrics, LoadDefaults(settings, stop_loads.get_token()));
+  routing::ModelManager manager(factory, registry, metrics,
+                                LoadDefaults(settings, std::move(*rules), stop_loads.get_token()));
   manager.SetPolicy(RoutingPolicy(settings));
   auto server = server::ApiServer::Start(NetOptions(settings), std::move(*keys), manager, metrics);
   if (!server) return Forward(server);

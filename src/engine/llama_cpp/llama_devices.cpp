@@ -50,14 +50,15 @@ std::vector<Device> LlamaDeviceList(std::string_view target) {
   return out;
 }
 
-std::vector<ggml_backend_dev_t> LlamaDevices(std::string_view target) {
+std::vector<ggml_backend_dev_t> LlamaDevices(std::string_view target, int32_t index) {
   StartLlama();
   std::vector<ggml_backend_dev_t> out;
+  int32_t place = 0;  // among those of the target, as LlamaDeviceList counts them
   for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
     ggml_backend_dev_t device = ggml_backend_dev_get(i);
-    if (ggml_backend_dev_type(device) != GGML_BACKEND_DEVICE_TYPE_CPU && TargetOf(device) == target) {
-      out.push_back(device);
-    }
+    if (ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_CPU || TargetOf(device) != target) continue;
+    if (index < 0 || place == index) out.push_back(device);
+    ++place;
   }
   out.push_back(nullptr);
   return out;

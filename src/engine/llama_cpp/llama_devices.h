@@ -3,12 +3,14 @@
 
 #include <ggml-backend.h>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
 namespace inferflux::engine {
 
-// The devices of a target, ended by a null as the library wants them; for "cpu" there is nothing to list.
-std::vector<ggml_backend_dev_t> LlamaDevices(std::string_view target);
+// The devices of a target, or the one of that index, ended by a null as the library wants them; for "cpu" there is
+// nothing to list.
+std::vector<ggml_backend_dev_t> LlamaDevices(std::string_view target, int32_t index = -1);
 
 }  // namespace inferflux::engine

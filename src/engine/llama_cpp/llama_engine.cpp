@@ -19,6 +19,11 @@ LedgerLimits LimitsOf(const LoadedLlama& loaded) {
           .partial_copies = loaded.partial_copies};
 }
 
+// "vulkan", or "vulkan 1" where one was asked for.
+std::string DeviceName(const LlamaOptions& options) {
+  return options.device < 0 ? options.target : fmt::format("{} {}", options.target, options.device);
+}
+
 }  // namespace
 
 bool LlamaCppEngine::Memory::Cut(int32_t id, int32_t from) {
@@ -51,7 +56,7 @@ LlamaCppEngine::LlamaCppEngine(LoadedLlama loaded, const LlamaOptions& options)
            .hidden = llama_model_n_embd(loaded_.model.get()),
            .pooling = loaded_.pooling,
            // Where only some layers are offloaded the library keeps to itself how much is where.
-           .memory = {{options.gpu_layers < 0 || options.target == "cpu" ? options.target : options.target + " and cpu",
+           .memory = {{DeviceName(options) + (options.gpu_layers < 0 || options.target == "cpu" ? "" : " and cpu"),
                        static_cast<int64_t>(llama_model_size(loaded_.model.get()))}},
            .plan = {fmt::format("llama.cpp on {}: {} threads, batches of {} tokens, {} sequence ids", options.target,
                                 options.threads, llama_n_batch(loaded_.context.get()), limits.ids)}};

@@ -63,7 +63,7 @@ Status CheckOptions(const LlamaOptions& options) {
 }
 
 Result<LlamaModelPtr> LoadModelFile(const std::string& path, const LlamaOptions& options) {
-  auto devices = LlamaDevices(options.target);
+  auto devices = LlamaDevices(options.target, options.device);
   llama_model_params params = llama_model_default_params();
   params.devices = devices.data();
   params.n_gpu_layers = devices.size() > 1 ? (options.gpu_layers < 0 ? 9999 : options.gpu_layers) : 0;

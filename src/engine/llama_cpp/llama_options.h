@@ -9,6 +9,7 @@ namespace inferflux::engine {
 
 struct LlamaOptions {
   std::string target = "cpu";     // the kind of device: one of LlamaTargets()
+  int32_t device = -1;            // of that kind, in the library's order; -1: all of them share the model
   int32_t context = 0;            // tokens a sequence may have; 0: as many as the model was trained for
   int64_t kv_bytes = 0;           // memory for KV; 0: a quarter of what is free, or less where less can be used
   std::string kv_dtype = "fp16";  // fp32, fp16 or bf16

@@ -60,7 +60,7 @@ TEST_F(ResolveTest, BackendsAreWordsOrAList) {
   ASSERT_TRUE(settings.has_value()) << settings.error().message;
   EXPECT_EQ(settings->Words("runtime.backend_priority"), (std::vector<std::string>{"cuda", "cpu"}));
   EXPECT_EQ(settings->models()[0].backend, "mlx,cpu");
-  EXPECT_EQ(settings->models()[0].kv_dtype, "fp32");
+  EXPECT_EQ(settings->models()[0].config.kv_dtype, "fp32");
   environment_ = {{"INFERFLUX_BACKEND_PRIORITY", "vulkan, cpu"}};
   settings = Resolve(flags_, environment_);
   ASSERT_TRUE(settings.has_value()) << settings.error().message;
@@ -140,6 +140,79 @@ TEST_F(ResolveTest, ModelsOfAFileLieBesideIt) {
   EXPECT_EQ(settings->models()[1].path, "/abs.gguf");
   EXPECT_TRUE(settings->models()[1].is_default);
   EXPECT_EQ(settings->models()[1].context, 4096);
+}
+
+TEST_F(ResolveTest, ModelsAndBackendsSayWhatTheyRunWith) {
+  WriteFile(
+      "runtime:\n"
+      "  kv_dtype: bf16\n"
+      "  llama_cpp: {batch: 64, flash_attention: on}\n"
+      "  backends:\n"
+      "  - {backend: llama_cpp_cuda, device: 1, gpu_layers: 20, kv_budget: 2GiB}\n"
+      "  - {backend: cpu, repack: false}\n"
+      "models:\n"
+      "- {path: a.gguf, format: gguf, device: 0, flash_attention: off, gpu_layers: -1, mlx_requantise: true}\n");
+  const auto settings = Resolve(flags_, environment_);
+  ASSERT_TRUE(settings.has_value()) << settings.error().message;
+  const BackendConfig all = settings->backend_defaults();
+  EXPECT_EQ(all.device, -1);
+  EXPECT_EQ(all.kv_dtype, "bf16");
+  EXPECT_EQ(all.batch, 64);
+  EXPECT_EQ(all.flash_attention, "on");
+  ASSERT_EQ(settings->backends().size(), 2u);
+  const BackendConfig& cuda = settings->backends()[0].config;
+  EXPECT_EQ(settings->backends()[0].backend, "llama_cpp_cuda");
+  EXPECT_EQ(settings->backends()[0].origin, flags_.file + ":5");
+  EXPECT_EQ(cuda.device, 1);
+  EXPECT_EQ(cuda.gpu_layers, 20);
+  EXPECT_EQ(cuda.kv_budget, int64_t{2} << 30);
+  EXPECT_FALSE(cuda.kv_dtype) << "left to what holds for all";
+  EXPECT_EQ(settings->backends()[1].config.repack, false);
+  const ModelSetting& model = settings->models()[0];
+  EXPECT_EQ(model.format, "gguf");
+  EXPECT_EQ(model.config.device, 0);
+  EXPECT_EQ(model.config.gpu_layers, -1);
+  EXPECT_EQ(model.config.mlx_requantise, true);
+  EXPECT_EQ(MergeBackendConfig(model.config, all).flash_attention, "off");
+  EXPECT_EQ(MergeBackendConfig(model.config, all).kv_dtype, "bf16");
+  const std::string described = settings->Describe(kServer);
+  EXPECT_THAT(described, HasSubstr("runtime.backends[0] = {backend: llama_cpp_cuda, device: 1, kv_budget: 2147483648, "
+                                   "gpu_layers: 20}  # " +
+                                   flags_.file + ":5\n"));
+  EXPECT_THAT(described, HasSubstr("device: 0, mlx_requantise: true, gpu_layers: -1, flash_attention: off}"));
+}
+
+TEST_F(ResolveTest, AVariableMayHoldTheMapsOfAFile) {
+  environment_ = {
+      {"INFERFLUX_MODELS", "[{path: m/a.gguf, context: 512, default: true}, {id: b, path: /m/b, kv_dtype: int8}]"},
+      {"INFERFLUX_RUNTIME_BACKENDS", "[{backend: vulkan, device: 1}]"}};
+  const auto settings = Resolve(flags_, environment_);
+  ASSERT_TRUE(settings.has_value()) << settings.error().message;
+  ASSERT_EQ(settings->models().size(), 2u);
+  EXPECT_EQ(settings->models()[0].path, "m/a.gguf") << "relative to where the program runs";
+  EXPECT_EQ(settings->models()[0].context, 512);
+  EXPECT_EQ(settings->models()[1].id, "b");
+  EXPECT_EQ(settings->models()[1].config.kv_dtype, "int8");
+  EXPECT_EQ(settings->backends()[0].config.device, 1);
+  for (const auto& [text, message] : {std::pair{"[{path: a.gguf, contxt: 1}]", "did you mean 'context'"},
+                                      {"[{path: a.gguf", "INFERFLUX_MODELS"},
+                                      {"[a.gguf]", "must be a map"}}) {
+    environment_ = {{"INFERFLUX_MODELS", text}};
+    EXPECT_THAT(ErrorOf(), AllOf(HasSubstr("environment INFERFLUX_MODELS"), HasSubstr(message))) << text;
+  }
+}
+
+TEST_F(ResolveTest, WhatABackendCannotBeGivenIsAnErrorWithItsLine) {
+  for (const auto& [text, message] : {std::pair{"{backend: cpu, colour: 1}", "unknown key 'runtime.backends.colour'"},
+                                      {"{backend: cpu, divice: 1}", "did you mean 'device'"},
+                                      {"{backend: cpu, device: -2}", "runtime.backends.device = '-2'"},
+                                      {"{backend: cpu, kv_dtype: fp64}", "fp32|fp16|bf16|int8|fp8"},
+                                      {"{backend: cpu, device: 0, device: 1}", "set twice"},
+                                      {"{device: 1}", "needs a 'backend'"},
+                                      {"cpu", "must be a map with a 'backend'"}}) {
+    WriteFile("runtime:\n  backends:\n  - " + std::string(text) + "\n");
+    EXPECT_THAT(ErrorOf(), AllOf(HasSubstr("c.yaml:3"), HasSubstr(message))) << text;
+  }
 }
 
 TEST_F(ResolveTest, ModelFlagsReplaceTheFilesModels) {

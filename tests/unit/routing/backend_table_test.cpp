@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/thread_pool.h"
@@ -18,10 +19,10 @@ const std::string kRoot = INFERFLUX_SOURCE_DIR;
 const std::string kGguf = kRoot + "/models/tiny/inferflux-tiny.gguf";
 
 Result<std::unique_ptr<engine::InferenceBackend>> Load(const EngineEntry& entry, const std::string& path,
-                                                       const std::string& kv_dtype = "") {
+                                                       std::optional<std::string> kv_dtype = {}) {
   auto source = model::ModelSource::Open(path);
   if (!source) return Forward(source);
-  return entry.make({.source = std::move(*source), .kv_dtype = kv_dtype, .kv_bytes = 16 << 20});
+  return entry.make({.source = std::move(*source), .config = {.kv_dtype = kv_dtype, .kv_budget = 16 << 20}});
 }
 
 // With the sizes of a vocabulary, which llama.cpp wants.

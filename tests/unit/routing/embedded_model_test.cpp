@@ -49,7 +49,7 @@ std::unique_ptr<Engine> Load(const Setting& setting, const std::shared_ptr<const
   auto out = std::make_unique<Engine>();
   for (const EngineEntry& entry : BuiltInEngines(out->pool)) {
     if (entry.target != setting.target || entry.provider != Provider::kNative) continue;
-    auto made = entry.make({.source = source, .kv_dtype = "fp32", .kv_bytes = 64 << 20});
+    auto made = entry.make({.source = source, .config = {.kv_dtype = "fp32", .kv_budget = 64 << 20}});
     EXPECT_TRUE(made) << made.error().message;
     if (made) out->backend = std::move(*made);
   }

@@ -6,27 +6,20 @@ namespace inferflux::routing {
 namespace {
 
 TEST(LlamaConfig, NoLayerLeavesACpuAndAllGoToAGpuUnlessTold) {
-  EXPECT_EQ(TuneLlamaBackendConfig({.gpu_layers = 7}, Traits(Target::kCpu), 4).gpu_layers, 0);
-  EXPECT_EQ(TuneLlamaBackendConfig({}, Traits(Target::kCuda), 4).gpu_layers, -1);
-  EXPECT_EQ(TuneLlamaBackendConfig({.gpu_layers = 7}, Traits(Target::kCuda), 4).gpu_layers, 7);
+  EXPECT_EQ(TuneLlamaBackendConfig({.gpu_layers = 7}, Traits(Target::kCpu)).gpu_layers, 0);
+  EXPECT_EQ(TuneLlamaBackendConfig({}, Traits(Target::kCuda)).gpu_layers, -1);
+  EXPECT_EQ(TuneLlamaBackendConfig({.gpu_layers = 7}, Traits(Target::kCuda)).gpu_layers, 7);
 }
 
 TEST(LlamaConfig, WhatNobodySetIsChosen) {
-  const auto config = TuneLlamaBackendConfig({.batch = 100}, Traits(Target::kCpu), 3);
-  EXPECT_EQ(config.threads, 3);
-  EXPECT_EQ(config.batch, 100);
-  EXPECT_EQ(config.micro_batch, 100) << "never above the batch";
-  EXPECT_TRUE(config.flash_attention);
-  EXPECT_FALSE(*TuneLlamaBackendConfig({}, Traits(Target::kOpencl), 3).flash_attention);
-  EXPECT_GE(*TuneLlamaBackendConfig({.micro_batch = 4096}, Traits(Target::kCuda), 3).batch, 4096);
-}
-
-TEST(LlamaConfig, AModelsOwnWordComesFirst) {
-  const auto merged = MergeBackendConfig({.gpu_layers = 1}, {.gpu_layers = 2, .batch = 3, .flash_attention = false});
-  EXPECT_EQ(merged.gpu_layers, 1);
-  EXPECT_EQ(merged.batch, 3);
-  EXPECT_EQ(merged.flash_attention, false);
-  EXPECT_FALSE(merged.threads);
+  const LlamaTuning tuning = TuneLlamaBackendConfig({.batch = 100, .micro_batch = 0}, Traits(Target::kCpu));
+  EXPECT_EQ(tuning.batch, 100);
+  EXPECT_EQ(tuning.micro_batch, 100) << "never above the batch";
+  EXPECT_TRUE(tuning.flash_attention);
+  EXPECT_FALSE(TuneLlamaBackendConfig({}, Traits(Target::kOpencl)).flash_attention);
+  EXPECT_FALSE(TuneLlamaBackendConfig({.flash_attention = "auto"}, Traits(Target::kOpencl)).flash_attention);
+  EXPECT_TRUE(TuneLlamaBackendConfig({.flash_attention = "on"}, Traits(Target::kOpencl)).flash_attention);
+  EXPECT_GE(TuneLlamaBackendConfig({.micro_batch = 4096}, Traits(Target::kCuda)).batch, 4096);
 }
 
 }  // namespace

@@ -55,7 +55,8 @@ class LlamaFallback : public ::testing::Test {
                                                          ExposurePolicy policy) {
     ThreadPool& pool = Pool();
     const BackendFactory factory(BuiltInEngines(pool), policy);
-    return LoadModel(factory, {.id = "m", .path = file, .requested_backend = backend, .kv_bytes = 32 << 20});
+    return LoadModel(factory,
+                     {.id = "m", .path = file, .requested_backend = backend, .config = {.kv_budget = 32 << 20}});
   }
 
   static std::string Answer(const ServedModel& model) {

@@ -119,7 +119,7 @@ TEST_F(LlamaRecurrent, ARefusedCutChangesNothingAndFreshSequencesAnswer) {
   const auto engines = BuiltInEngines(pool_);
   const auto entry = std::ranges::find_if(
       engines, [](const auto& e) { return e.target == Target::kCpu && e.provider == Provider::kLlamaCpp; });
-  auto made = entry->make({.source = *source, .kv_bytes = 1 << 20});
+  auto made = entry->make({.source = *source, .config = {.kv_budget = 1 << 20}});
   ASSERT_TRUE(made) << made.error().message;
   engine::InferenceBackend& engine = **made;
   EXPECT_FALSE(engine.info().truncates);
@@ -162,7 +162,7 @@ TEST_F(LlamaRecurrent, ARefusedCutChangesNothingAndFreshSequencesAnswer) {
 
 TEST_F(LlamaRecurrent, AConversationThatTurnsIsComputedAgain) {
   const BackendFactory factory(BuiltInEngines(pool_), {});
-  const auto model = LoadModel(factory, {.id = "m", .path = path, .kv_bytes = 1 << 20});
+  const auto model = LoadModel(factory, {.id = "m", .path = path, .config = {.kv_budget = 1 << 20}});
   ASSERT_TRUE(model) << model.error().message;
   EXPECT_EQ((*model)->exposure.provider, "llama_cpp");
   EXPECT_TRUE((*model)->capabilities.kv_save_restore);

@@ -44,7 +44,7 @@ std::vector<std::vector<float>> Logits(Target target, const std::shared_ptr<cons
   std::vector<std::vector<float>> out;
   for (const EngineEntry& entry : BuiltInEngines(pool)) {
     if (entry.target != target || entry.provider != Provider::kNative) continue;
-    const auto engine = entry.make({.source = source, .kv_dtype = kv, .kv_bytes = 16 << 20});
+    const auto engine = entry.make({.source = source, .config = {.kv_dtype = kv, .kv_budget = 16 << 20}});
     if (!engine) {
       ADD_FAILURE() << engine.error().message;
       continue;

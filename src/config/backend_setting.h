@@ -1,0 +1,16 @@
+// What one backend is to be run with, as configured under runtime.backends.
+#pragma once
+
+#include <string>
+
+#include "config/backend_config.h"
+
+namespace inferflux::config {
+
+struct BackendSetting {
+  std::string backend;  // a word as runtime.backend takes them, but not auto
+  BackendConfig config;
+  std::string origin;  // where it was set, for messages
+};
+
+}  // namespace inferflux::config
