@@ -136,7 +136,11 @@ def make_model(out, name, quantization, quantise, packed_keys=("_proj",), key="q
     written = {k: v for k, v in config.to_dict().items() if v is not None} | {
         "architectures": ["LlamaForCausalLM"], key: quantization}
     (out / f"{name}-hf" / "config.json").write_text(json.dumps(written, indent=2) + "\n")
+    write_golden(out, name, model)
 
+
+def write_golden(out, name, model):
+    """What it decodes greedily after a random prompt, and its logits."""
     tokens = torch.randint(0, VOCAB, (PROMPT,)).tolist()
     for _ in range(DECODED):
         tokens.append(int(model(torch.tensor([tokens])).logits[0, -1].argmax()))

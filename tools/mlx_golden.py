@@ -5,26 +5,47 @@ usage: mlx_golden.py [OUT_DIR]
 Needs PyPI's mlx beside what checkpoint_golden.py needs. `mlx.safetensors` holds, for each bits, group size and type of the
 scales, what mlx.core.quantize makes of random weights, and `.expected`, scale * q + bias in float32, q being what
 mlx.core.dequantize says with scales of 1 and biases of 0. `mlx_BITS-hf` are tiny random Llamas in such a form, their
-embedding included, `mlx_BITS.golden.gguf` the logits that transformers computes with the dequantised weights. Seeded.
+embedding included, `mlx_BITS.golden.gguf` the logits that transformers computes with the dequantised weights. The same of
+each of MIXTURES, whose experts are stacked as ml-explore/mlx-lm's `convert` stacks them (`switch_mlp`). Seeded.
 """
+import json
 import pathlib
+import re
 import sys
+import tempfile
 import zlib
 
 import mlx.core as mx
 import numpy as np
 import torch
-from checkpoint_golden import make_model
-from safetensors.torch import save_file
+import transformers as hf
+from checkpoint_golden import HIDDEN, VOCAB, make_model, write_golden
+from safetensors.torch import load_file, save_file
 
 TYPES = {"f16": (mx.float16, torch.float16), "bf16": (mx.bfloat16, torch.bfloat16), "f32": (mx.float32, torch.float32)}
 CASES = [(bits, 64, "bf16") for bits in (2, 3, 4, 5, 6, 8)] + [(4, 32, "f16"), (4, 128, "f32"), (8, 32, "f16"), (5, 128, "f16")]
 
+SHAPE = dict(vocab_size=VOCAB, hidden_size=HIDDEN, intermediate_size=32, num_hidden_layers=1, num_attention_heads=4,
+             num_key_value_heads=2, max_position_embeddings=64, bos_token_id=1, eos_token_id=2, num_experts_per_tok=2)
+ROUTER = {"group_size": 64, "bits": 8}  # what mlx-lm gives Qwen3's, whatever the rest has
+# name: (transformers' configuration, `quantization`: a weight that it calls false is plain; without it all are)
+MIXTURES = {
+    "mlx_qwen3_moe": (hf.Qwen3MoeConfig(**SHAPE, num_experts=4, moe_intermediate_size=32, head_dim=16, norm_topk_prob=True),
+                      {"group_size": 32, "bits": 4, "mode": "affine", "model.layers.0.mlp.gate": ROUTER}),
+    "mlx_qwen2_moe": (hf.Qwen2MoeConfig(**SHAPE, num_experts=4, moe_intermediate_size=32, shared_expert_intermediate_size=64),
+                      {"group_size": 32, "bits": 6, "model.layers.0.mlp.shared_expert_gate": False,
+                       "model.layers.0.mlp.switch_mlp.down_proj": {"group_size": 32, "bits": 3}}),
+    "mlx_mixtral": (hf.MixtralConfig(**SHAPE, num_local_experts=4), {"group_size": 32, "bits": 8}),
+    "mlx_plain_moe": (hf.Qwen3MoeConfig(**SHAPE, num_experts=3, moe_intermediate_size=24, head_dim=16,
+                                         tie_word_embeddings=True), None),
+}
+PROJECTIONS = {"w1": "gate_proj", "w2": "down_proj", "w3": "up_proj"}  # Mixtral's
 
-def quantised(rng, inputs, outputs, bits, group, type_name):
+
+def quantised(rng, inputs, outputs, bits, group, type_name, size=1.2):
     """The three tensors of a checkpoint, and the weights [outputs, inputs]."""
     mx_type, torch_type = TYPES[type_name]
-    given = mx.array(rng.normal(0, 1.2 / inputs**0.5, (outputs, inputs)).astype(np.float32)).astype(mx_type)
+    given = mx.array(rng.normal(0, size / inputs**0.5, (outputs, inputs)).astype(np.float32)).astype(mx_type)
     words, scales, biases = mx.quantize(given, group_size=group, bits=bits)
     ones = mx.ones(scales.shape, dtype=mx.float32)
     q = np.array(mx.dequantize(words, ones, ones * 0, group_size=group, bits=bits))
@@ -36,6 +57,60 @@ def quantised(rng, inputs, outputs, bits, group, type_name):
     packed = {"weight": torch.from_numpy(np.array(words).view(np.int32)).view(torch.uint32), "scales": as_torch(scales),
               "biases": as_torch(biases)}
     return packed, torch.from_numpy(weights)
+
+
+def stacked_name(name):
+    """Where mlx-lm puts a tensor, and the number of its expert."""
+    found = re.fullmatch(r"(.*)\.experts\.(\d+)\.(\w+)\.weight", name)
+    if not found:
+        return name, None
+    return f"{found[1]}.switch_mlp.{PROJECTIONS.get(found[3], found[3])}.weight", int(found[2])
+
+
+def make_mixture(out, name, config, quantization):
+    torch.manual_seed(zlib.crc32(name.encode()))
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    tensors, stacks = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        hf.AutoModelForCausalLM.from_config(config).float().save_pretrained(folder)
+        path = pathlib.Path(folder) / "model.safetensors"
+        weights = load_file(path)
+        for key, value in sorted(weights.items()):
+            place, expert = stacked_name(key)
+            if key == "lm_head.weight" and config.tie_word_embeddings:
+                continue
+            own = (quantization or {}).get(place.removesuffix(".weight"), quantization)
+            if own and value.ndim == 2 and value.shape[1] % own["group_size"] == 0:
+                # Experts that hardly matter have scales below what float16 holds.
+                size = 2.0**-14 if expert == 3 and "down_proj" in place else 1.2
+                packed, weights[key] = quantised(rng, value.shape[1], value.shape[0], own["bits"], own["group_size"], "bf16", size)
+            else:
+                scale = 0.3 if value.ndim == 1 else 1.2 / value.shape[-1] ** 0.5
+                packed = {place.rpartition(".")[2]: (torch.randn_like(value) * scale).bfloat16()}
+                weights[key] = next(iter(packed.values())).float()
+            for part, numbers in packed.items():
+                part_name = f"{place.rpartition('.')[0]}.{part}"
+                if expert is None:
+                    tensors[part_name] = numbers.contiguous()
+                else:
+                    stacks.setdefault(part_name, []).append((expert, numbers))
+        save_file(weights, path, metadata={"format": "pt"})
+        model = hf.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+    for part_name, parts in stacks.items():
+        tensors[part_name] = torch.from_numpy(np.stack([as_numpy(n) for _, n in sorted(parts, key=lambda p: p[0])])).view(
+            parts[0][1].dtype)
+    (out / f"{name}-hf").mkdir(exist_ok=True)
+    save_file(tensors, out / f"{name}-hf" / "model.safetensors", metadata={"format": "mlx"})
+    written = {k: v for k, v in config.to_dict().items() if v is not None} | {"architectures": model.config.architectures}
+    if quantization:
+        written |= {"quantization": quantization, "quantization_config": quantization}
+    (out / f"{name}-hf" / "config.json").write_text(json.dumps(written, indent=2) + "\n")
+    write_golden(out, name, model)
+
+
+def as_numpy(numbers):
+    """The bits of words and of bfloat16, for which numpy and torch have no common type."""
+    return numbers.contiguous().view(torch.int32 if numbers.dtype == torch.uint32 else torch.int16).numpy()
 
 
 def main():
@@ -52,6 +127,8 @@ def main():
     for bits, group in ((4, 32), (8, 64)):
         make_model(out, f"mlx_{bits}", {"group_size": group, "bits": bits}, lambda *a: quantised(*a, bits, group, "bf16"),
                    ("_proj", "embed_tokens"), "quantization")
+    for name, (config, quantization) in MIXTURES.items():
+        make_mixture(out, name, config, quantization)
 
 
 if __name__ == "__main__":

@@ -117,6 +117,12 @@ Result<std::vector<float>> ModelSource::Values(std::string_view name, int64_t ro
   return out;
 }
 
+Result<compute::HostMatrix> ModelSource::AffineExpert(std::string_view name, int32_t expert, int32_t experts,
+                                                      int64_t rows, int64_t cols) const {
+  const std::string apart = ExpertName(name, expert);
+  return Find(apart) != nullptr ? AffineMatrix(apart, rows, cols) : Expert(name, expert, experts, rows, cols);
+}
+
 std::vector<std::string> ModelSource::UnusedTensors(const std::set<std::string, std::less<>>& used) const {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : tensors_) {

@@ -52,6 +52,9 @@ class ModelSource {
   // Slice `expert` of a tensor of [experts, rows, cols], checked in the same way.
   Result<compute::HostMatrix> Expert(std::string_view name, int32_t expert, int32_t experts, int64_t rows,
                                      int64_t cols) const;
+  // The same, but as AffineMatrix has it.
+  Result<compute::HostMatrix> AffineExpert(std::string_view name, int32_t expert, int32_t experts, int64_t rows,
+                                           int64_t cols) const;
 
   // Dequantised, and checked in the same way.
   Result<std::vector<float>> Values(std::string_view name, int64_t rows, int64_t cols) const;

@@ -82,6 +82,11 @@ class WeightLoader {
     if constexpr (compute::AffineWeights<B>) return source_.AffineMatrix(Use(name), rows, cols);
     return source_.Matrix(Use(name), rows, cols);
   }
+  Result<compute::HostMatrix> Expert(const std::string& name, int32_t expert, int32_t experts, int64_t rows,
+                                     int64_t cols) const {
+    if constexpr (compute::AffineWeights<B>) return source_.AffineExpert(Use(name), expert, experts, rows, cols);
+    return source_.Expert(Use(name), expert, experts, rows, cols);
+  }
   const std::string& Use(const std::string& name) const { return *used_.insert(name).first; }
 
   // Biases of the parts, [experts, sum of the outputs]; empty where no part has one.
@@ -196,7 +201,7 @@ Result<ExpertLinear<B>> WeightLoader<B>::LoadExperts(const std::vector<WeightPar
   std::vector<std::vector<compute::HostMatrix>> of_expert(static_cast<size_t>(experts));
   for (const WeightPart& part : parts) {
     for (int32_t e = 0; e < experts; ++e) {
-      auto matrix = source_.Expert(Use(part.name + ".weight"), e, experts, part.outputs, inputs);
+      auto matrix = Expert(part.name + ".weight", e, experts, part.outputs, inputs);
       if (!matrix) return Forward(matrix);
       of_expert[static_cast<size_t>(e)].push_back(std::move(*matrix));
     }

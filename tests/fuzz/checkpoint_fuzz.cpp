@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "formats/checkpoint/affine_groups.h"
 #include "formats/checkpoint/fused_experts.h"
 #include "formats/checkpoint/grouped_ints.h"
 #include "formats/checkpoint/scaled_fp8.h"
@@ -32,6 +33,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (find("weight") != nullptr && find("scales") != nullptr) {
     const auto fp8 = ScaledFp8::Open(*find("weight"), *find("scales"), {data[1], data[2]});
     if (fp8) (void)fp8->Read();
+  }
+  if (find("weight") != nullptr && find("scales") != nullptr && find("biases") != nullptr) {
+    const auto expert = static_cast<int8_t>(data[3]);  // negative: the tensors are no stacks
+    const auto groups = expert < 0 ? AffineGroups::Open(*find("weight"), *find("scales"), *find("biases"), data[2])
+                                   : AffineGroups::OpenExpert(*find("weight"), *find("scales"), *find("biases"),
+                                                              data[2], static_cast<uint64_t>(expert));
+    if (groups) {
+      const uint64_t dims[] = {static_cast<uint64_t>(groups->inputs()), static_cast<uint64_t>(groups->outputs())};
+      if (groups->Read().size() != *TensorBytes(groups->type(), dims)) std::abort();
+    }
   }
   const RowsInTurn rows{.first = data[3] % 2u, .step = 1 + data[3] % 2u};
   if (find("blocks") != nullptr && find("exponents") != nullptr) {

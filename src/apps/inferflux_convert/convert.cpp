@@ -44,9 +44,11 @@ Result<GgufTensor> ShapeOf(const TensorRecipe& recipe) {
       dims[1] -= std::min<uint64_t>(dims[1], recipe.dropped);
     }
     for (const auto& part : recipe.parts) {
-      if (part->shape() != first.shape() || part->type() != first.type()) {
-        return Fail(ErrorCode::kDataLoss, "tensors '{}' and '{}' differ in shape or type, but belong together",
-                    first.name(), part->name());
+      // Experts may be exact in types of different sizes: as floats they all are.
+      if (recipe.per_expert && part->type() != first.type()) tensor.type = TensorType::kF32;
+      if (part->shape() != first.shape()) {
+        return Fail(ErrorCode::kDataLoss, "tensors '{}' and '{}' differ in shape, but belong together", first.name(),
+                    part->name());
       }
     }
     if (recipe.per_expert) dims.push_back(recipe.parts.size());

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/half.h"
+#include "formats/checkpoint/stacked_experts.h"
 #include "formats/checkpoint/tensor_checks.h"
 #include "formats/quant/blocks.h"
 #include "formats/quant/dequantize.h"
@@ -122,6 +123,21 @@ Result<AffineGroups> AffineGroups::Open(const SafetensorsTensor& weight, const S
   }
   if (half) out.type_ = bits == 5 ? TensorType::kQ5_1 : TensorType::kQ4_1;
   return out;
+}
+
+Result<AffineGroups> AffineGroups::OpenExpert(const SafetensorsTensor& weights, const SafetensorsTensor& scales,
+                                              const SafetensorsTensor& biases, int64_t group_size, uint64_t expert) {
+  const auto own_weight = SliceExpert(weights, expert), own_scales = SliceExpert(scales, expert),
+             own_biases = SliceExpert(biases, expert);
+  for (const auto* own : {&own_weight, &own_scales, &own_biases}) {
+    if (!*own) return tl::make_unexpected(own->error());
+  }
+  // Whole, so that an error shows what the file has.
+  if (auto checked = CheckShape(scales, {weights.shape[0], weights.shape[1], scales.shape[2]}, weights); !checked)
+    return Forward(checked);
+  if (auto checked = CheckShape(biases, {weights.shape[0], weights.shape[1], scales.shape[2]}, weights); !checked)
+    return Forward(checked);
+  return Open(*own_weight, *own_scales, *own_biases, group_size);
 }
 
 std::vector<std::byte> AffineGroups::Read() const {

@@ -19,6 +19,9 @@ class AffineGroups {
   // types contradict each other: both tensors are named. kUnsupported names the bits.
   static Result<AffineGroups> Open(const SafetensorsTensor& weight, const SafetensorsTensor& scales,
                                    const SafetensorsTensor& biases, int64_t group_size);
+  // One expert of tensors that are such stacks of them, [experts, outputs, ...]. Errors as Open's.
+  static Result<AffineGroups> OpenExpert(const SafetensorsTensor& weights, const SafetensorsTensor& scales,
+                                         const SafetensorsTensor& biases, int64_t group_size, uint64_t expert);
 
   int64_t outputs() const { return outputs_; }
   int64_t inputs() const { return inputs_; }

@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "formats/checkpoint/stacked_experts.h"
+#include "formats/checkpoint/tensor_checks.h"
 #include "model/huggingface/stored_weight.h"
 
 namespace inferflux::model {
@@ -26,8 +29,10 @@ class Collector {
     for (const SafetensorsTensor* tensor : model_.tensors()) {
       if (tensor->name.ends_with(kPacked)) {
         if (auto added = AddGroupedInts(*tensor); !added) return Forward(added);
-      } else if (config_.quantization && config_.quantization->method == "mlx" && tensor->dtype == SafetensorsDtype::kU32) {
+      } else if (IsAffine(*tensor)) {
         if (auto added = AddAffine(*tensor); !added) return Forward(added);
+      } else if (IsStack(*tensor) && Traits(tensor->dtype).type) {
+        if (auto added = AddStack(*tensor); !added) return Forward(added);
       } else if (tensor->name.ends_with(kBlocks)) {
         if (auto added = AddExperts(*tensor); !added) return Forward(added);
       } else if (tensor->dtype == SafetensorsDtype::kF8E4m3 || tensor->dtype == SafetensorsDtype::kF8E5m2) {
@@ -54,9 +59,24 @@ class Collector {
   static constexpr std::string_view kPacked = ".qweight";
   static constexpr std::string_view kBlocks = "_proj_blocks";
 
+  bool IsAffine(const SafetensorsTensor& tensor) const {
+    return config_.quantization && config_.quantization->method == "mlx" && tensor.dtype == SafetensorsDtype::kU32;
+  }
+
+  // "model.layers.0.mlp.switch_mlp.up_proj.weight", as MLX's tools call it, or "...mlp.experts.up_proj.weight", where
+  // gpt-oss has it: a projection of all experts.
+  static bool IsStack(const SafetensorsTensor& tensor) {
+    std::string_view name = tensor.name;
+    if (!name.ends_with("_proj.weight")) return false;
+    name.remove_suffix(kWeight.size());
+    name = name.substr(0, name.rfind('.'));
+    return name.ends_with(".switch_mlp") || name.ends_with(".experts");
+  }
+
   template <class Packed>
-  void Add(const SafetensorsTensor& tensor, std::string name, Packed packed, uint64_t bytes) {
-    made_[&tensor].push_back(std::make_shared<const StoredWeight>(std::move(name), std::move(packed), bytes));
+  void Add(const SafetensorsTensor& tensor, std::string name, Packed packed, uint64_t bytes,
+           std::optional<uint32_t> expert = {}) {
+    made_[&tensor].push_back(std::make_shared<const StoredWeight>(std::move(name), std::move(packed), bytes, expert));
   }
 
   // The tensor beside `tensor`, whose name is `base` and `suffix`; taken, so that it is no weight of its own.
@@ -67,7 +87,9 @@ class Collector {
   }
 
   tl::unexpected<Error> Lacks(const SafetensorsTensor& tensor, std::string_view base, std::string_view suffix) const {
-    return Fail(ErrorCode::kDataLoss, "tensor '{}' has no '{}{}' beside it", tensor.name, base, suffix);
+    return Fail(ErrorCode::kDataLoss,
+                "tensor '{}' has no '{}{}' beside it: the checkpoint is not whole; fetch it or convert it anew",
+                tensor.name, base, suffix);
   }
 
   Result<GroupedIntsFormat> FormatOfInts(const SafetensorsTensor& tensor) const {
@@ -109,12 +131,49 @@ class Collector {
     if (biases == nullptr) return Lacks(weight, base, ".biases");
     const auto own = config_.quantization->layer_group_size.find(base);
     const bool has_own = own != config_.quantization->layer_group_size.end();
-    auto groups = formats::AffineGroups::Open(weight, *scales, *biases,
-                                              has_own ? own->second : config_.quantization->group_size);
-    if (!groups) return Forward(groups);
+    const int32_t group_size = has_own ? own->second : config_.quantization->group_size;
     const uint64_t bytes = weight.data.size() + scales->data.size() + biases->data.size();
-    Add(weight, weight.name, std::move(*groups), bytes);
+    if (!IsStack(weight)) {
+      auto groups = formats::AffineGroups::Open(weight, *scales, *biases, group_size);
+      if (!groups) return Forward(groups);
+      Add(weight, weight.name, std::move(*groups), bytes);
+      return {};
+    }
+    return ForEachExpert(weight, [&](uint32_t e) -> Status {
+      auto groups = formats::AffineGroups::OpenExpert(weight, *scales, *biases, group_size, e);
+      if (!groups) return Forward(groups);
+      Add(weight, weight.name, std::move(*groups), bytes / weight.shape[0], e);
+      return {};
+    });
+  }
+
+  // Experts in plain numbers.
+  Status AddStack(const SafetensorsTensor& weight) {
+    return ForEachExpert(weight, [&](uint32_t e) -> Status {
+      const auto own = formats::SliceExpert(weight, e);
+      if (!own) return tl::make_unexpected(own.error());
+      made_[&weight].push_back(std::make_shared<const StoredWeight>(weight.name, *own, e));
+      return {};
+    });
+  }
+
+  // Of a stack that is one of as many experts as the model has.
+  template <class F>
+  Status ForEachExpert(const SafetensorsTensor& stack, const F& add) const {
+    if (auto checked = formats::CheckKind(stack, {stack.dtype}, 3); !checked) return checked;
+    if (auto checked = CheckExpertCount(stack); !checked) return checked;
+    for (uint32_t e = 0; e < stack.shape[0]; ++e) {
+      if (auto added = add(e); !added) return added;
+    }
     return {};
+  }
+
+  Status CheckExpertCount(const SafetensorsTensor& stack) const {
+    const uint64_t found = stack.shape.empty() ? 0 : stack.shape[0], wanted = config_.experts.value_or(0);
+    if (found == wanted) return {};
+    return Fail(ErrorCode::kDataLoss,
+                "tensor '{}' has {} experts, but {} has {}: not of one model; fetch the checkpoint or convert it anew",
+                stack.name, found, config_.raw.source(), wanted);
   }
 
   Status AddFp8(const SafetensorsTensor& weight) {
@@ -159,11 +218,8 @@ class Collector {
         fused ? std::vector<Projection>{{"gate_proj", {0, 2}}, {"up_proj", {1, 2}}}
               : std::vector<Projection>{{"down_proj", {0, 1}}};
     const std::string prefix = base.substr(0, base.rfind('.') + 1);
-    const uint64_t experts = blocks.shape.empty() ? 0 : blocks.shape[0];
-    if (experts != config_.experts.value_or(0)) {
-      return Fail(ErrorCode::kDataLoss, "tensor '{}' has {} experts, but {} has {}", blocks.name, experts,
-                  config_.raw.source(), config_.experts.value_or(0));
-    }
+    if (auto checked = CheckExpertCount(blocks); !checked) return checked;
+    const uint64_t experts = config_.experts.value_or(0);
     for (const auto& [name, rows] : projections) {
       for (uint64_t e = 0; e < experts; ++e) {
         auto expert = formats::Mxfp4Expert::Open(blocks, *scales, e, rows);

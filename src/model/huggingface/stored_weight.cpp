@@ -4,16 +4,17 @@
 
 namespace inferflux::model {
 
-StoredWeight::StoredWeight(std::string name, const formats::SafetensorsTensor& tensor)
+StoredWeight::StoredWeight(std::string name, const formats::SafetensorsTensor& tensor, std::optional<uint32_t> expert)
     : name_(std::move(name)),
       shape_(tensor.shape),
       type_(Traits(tensor.dtype).type.value_or(formats::TensorType::kF32)),
       stored_bytes_(tensor.data.size()),
-      data_(&tensor) {}
+      expert_(expert),
+      data_(tensor.data) {}
 
 std::span<const std::byte> StoredWeight::mapped() const {
-  const auto* tensor = std::get_if<const formats::SafetensorsTensor*>(&data_);
-  return tensor != nullptr ? (*tensor)->data : std::span<const std::byte>();
+  const auto* data = std::get_if<std::span<const std::byte>>(&data_);
+  return data != nullptr ? *data : std::span<const std::byte>();
 }
 
 const formats::AffineForm* StoredWeight::affine() const {

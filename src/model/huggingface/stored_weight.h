@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -24,20 +25,24 @@ namespace inferflux::model {
 class StoredWeight {
  public:
   // `name`: what the weight would be called were it not quantised, "model.layers.0.mlp.up_proj.weight".
-  StoredWeight(std::string name, const formats::SafetensorsTensor& tensor);
+  StoredWeight(std::string name, const formats::SafetensorsTensor& tensor, std::optional<uint32_t> expert = {});
   // One that is made of `packed`, a reader of formats/checkpoint.
   template <class Packed>
-  StoredWeight(std::string name, Packed packed, uint64_t stored_bytes)
+  requires requires(const Packed& packed) { packed.Read(); }
+  StoredWeight(std::string name, Packed packed, uint64_t stored_bytes, std::optional<uint32_t> expert = {})
       : name_(std::move(name)),
         shape_{static_cast<uint64_t>(packed.outputs()), static_cast<uint64_t>(packed.inputs())},
         type_(packed.type()),
         stored_bytes_(stored_bytes),
+        expert_(expert),
         data_(std::move(packed)) {}
 
   const std::string& name() const { return name_; }
   const std::vector<uint64_t>& shape() const { return shape_; }  // slowest-varying first: {outputs, inputs}
   formats::TensorType type() const { return type_; }
   uint64_t stored_bytes() const { return stored_bytes_; }
+  // Whose weight of a stack it is, where name() is that of the stack.
+  std::optional<uint32_t> expert() const { return expert_; }
 
   // The values in type() where the checkpoint has them so, unaligned; empty where they must be made by Read.
   std::span<const std::byte> mapped() const;
@@ -50,7 +55,8 @@ class StoredWeight {
   std::vector<uint64_t> shape_;
   formats::TensorType type_ = formats::TensorType::kF32;
   uint64_t stored_bytes_ = 0;
-  std::variant<const formats::SafetensorsTensor*, formats::GroupedInts, formats::ScaledFp8, formats::Mxfp4Expert,
+  std::optional<uint32_t> expert_;
+  std::variant<std::span<const std::byte>, formats::GroupedInts, formats::ScaledFp8, formats::Mxfp4Expert,
                formats::ExpertBiases, formats::AffineGroups>
       data_;
 };

@@ -59,7 +59,13 @@ constexpr NameRule kLayerNames[] = {
     {"mlp.experts.gate_proj", "ffn_gate_exps"},
     {"mlp.experts.up_proj", "ffn_up_exps"},
     {"mlp.experts.down_proj", "ffn_down_exps"},
+    {"mlp.switch_mlp.gate_proj", "ffn_gate_exps"},
+    {"mlp.switch_mlp.up_proj", "ffn_up_exps"},
+    {"mlp.switch_mlp.down_proj", "ffn_down_exps"},
     {"block_sparse_moe.gate", "ffn_gate_inp"},
+    {"block_sparse_moe.switch_mlp.gate_proj", "ffn_gate_exps"},
+    {"block_sparse_moe.switch_mlp.up_proj", "ffn_up_exps"},
+    {"block_sparse_moe.switch_mlp.down_proj", "ffn_down_exps"},
     {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
     {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
     {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
@@ -215,7 +221,8 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
     const std::string_view name = Unprefixed(family, weight->name());
     for (const std::string_view head : kHeads) ignored = ignored || (family.encoder && name.starts_with(head));
     if (ignored) continue;
-    const auto place = PlaceOf(family, weight->name());
+    auto place = PlaceOf(family, weight->name());
+    if (place && weight->expert()) place->expert = weight->expert();
     if (!place || (place->expert && *place->expert >= config.experts.value_or(0))) {
       return Fail(ErrorCode::kUnsupported, "{}: tensor '{}' is none that model_type '{}' is known to have",
                   config.raw.source(), weight->name(), config.model_type);
@@ -232,8 +239,9 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
     const size_t part = place->expert.value_or(0);
     if (recipe.parts.size() <= part) recipe.parts.resize(part + 1);
     if (recipe.parts[part] != nullptr) {
-      return Fail(ErrorCode::kDataLoss, "{}: '{}' and '{}' are the same tensor", config.raw.source(),
-                  recipe.parts[part]->name(), weight->name());
+      const std::string what = place->expert ? fmt::format("both hold expert {}", part) : "are the same tensor";
+      return Fail(ErrorCode::kDataLoss, "{}: '{}' and '{}' {}; fetch the checkpoint or convert it anew",
+                  config.raw.source(), recipe.parts[part]->name(), weight->name(), what);
     }
     recipe.parts[part] = weight;
   }

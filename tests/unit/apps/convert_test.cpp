@@ -8,8 +8,15 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <tuple>
 
+#include "compute/reference/reference_backend.h"
 #include "formats/gguf/gguf_file.h"
+#include "model/expect_golden.h"
+
+namespace inferflux::model {
+extern template class ModelRunner<compute::Reference, compute::KvFp32>;
+}  // namespace inferflux::model
 
 namespace inferflux::apps {
 namespace {
@@ -106,6 +113,39 @@ TEST(ConvertCheckpoint, GivesTheSmallestTypeThatHoldsTheWeights) {
     ASSERT_TRUE(file) << file.error().message;
     EXPECT_EQ((*file)->FindTensor("blk.0.ffn_up.weight")->type, type) << name;
     EXPECT_EQ((*file)->FindTensor("blk.0.attn_q.weight")->type, type) << name;
+    fs::remove_all(directory);
+  }
+}
+
+// Mixtures whose experts are stacked, some of them exact in smaller types than others.
+TEST(ConvertCheckpoint, OfMlxsMixturesGivesAFileThatComputesTheSame) {
+  namespace fs = std::filesystem;
+  using enum formats::TensorType;
+  const std::tuple<const char*, formats::TensorType, formats::TensorType> cases[] = {{"mlx_qwen3_moe", kQ4_1, kF32},
+                                                                                     {"mlx_qwen2_moe", kF32, kF32},
+                                                                                     {"mlx_mixtral", kF32, kF32},
+                                                                                     {"mlx_plain_moe", kBf16, kBf16}};
+  for (const auto& [name, up, down] : cases) {
+    SCOPED_TRACE(name);
+    const fs::path original = fs::path(INFERFLUX_SOURCE_DIR) / "tests/data/checkpoints";
+    const fs::path directory = fs::path(::testing::TempDir()) / fmt::format("inferflux_convert_{}", name);
+    fs::copy(original / fmt::format("{}-hf", name), directory,
+             fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    WriteTokenizer(directory, 64);
+    const fs::path made = directory / "made.gguf";
+    ThreadPool pool(2);
+    std::ofstream out(made, std::ios::binary);
+    const auto summary =
+        Convert({.directory = directory.string()}, out, pool, [](uint64_t, uint64_t, const std::string&) {});
+    ASSERT_TRUE(summary) << summary.error().message;
+    out.close();
+    const auto file = formats::GgufFile::Open(made);
+    ASSERT_TRUE(file) << file.error().message;
+    EXPECT_EQ((*file)->FindTensor("blk.0.ffn_up_exps.weight")->type, up);
+    EXPECT_EQ((*file)->FindTensor("blk.0.ffn_down_exps.weight")->type, down);
+    compute::Reference::Context context;
+    model::testing::ExpectGolden<compute::Reference>(context, made, original / fmt::format("{}.golden.gguf", name),
+                                                     1e-4);
     fs::remove_all(directory);
   }
 }

@@ -11,6 +11,7 @@
 #include "formats/checkpoint/fused_experts.h"
 #include "formats/checkpoint/grouped_ints.h"
 #include "formats/checkpoint/scaled_fp8.h"
+#include "formats/checkpoint/stacked_experts.h"
 #include "formats/quant/dequantize.h"
 
 namespace inferflux::formats {
@@ -187,6 +188,25 @@ INSTANTIATE_TEST_SUITE_P(All, Affine,
                                            AffineCase{"mlx_8_32_f16", 32, TensorType::kF32},
                                            AffineCase{"mlx_5_128_f16", 128, TensorType::kQ5_1}),
                          [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Affine, OfAStackAreEachExpertsOwn) {
+  const auto file = OpenData("mlx_qwen3_moe-hf/model.safetensors");
+  const auto tensor = [&](const char* end) {
+    return *file->FindTensor(std::string("model.layers.0.mlp.switch_mlp.up_proj.") + end);
+  };
+  const SafetensorsTensor words = tensor("weight"), scales = tensor("scales"), biases = tensor("biases");
+  for (const uint64_t expert : {0, 3}) {
+    const auto groups = AffineGroups::OpenExpert(words, scales, biases, 32, expert);
+    ASSERT_TRUE(groups) << groups.error().message;
+    EXPECT_EQ(groups->outputs(), 32);
+    EXPECT_EQ(groups->inputs(), 64);
+    EXPECT_EQ(groups->form().words.data(), words.data.data() + expert * words.data.size() / 4) << "a view, no copy";
+    EXPECT_EQ(groups->form().biases.data(), biases.data.data() + expert * biases.data.size() / 4);
+  }
+  EXPECT_THAT(SliceExpert(words, 4).error().message, AllOf(HasSubstr("up_proj.weight"), HasSubstr("4 experts")));
+  EXPECT_THAT(AffineGroups::OpenExpert(words, scales, *file->FindTensor("lm_head.biases"), 32, 0).error().message,
+              AllOf(HasSubstr("lm_head.biases"), HasSubstr("3 dimensions")));
+}
 
 TEST(Affine, ThatContradictThemselvesAreNamed) {
   EXPECT_THAT(OpenAffine("mlx_4_64_bf16", 16).error().message, AllOf(HasSubstr("mlx_4_64_bf16.weight"), HasSubstr("groups of 16")));

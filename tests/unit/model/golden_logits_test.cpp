@@ -72,11 +72,14 @@ TEST_P(GoldenCheckpoint, CpuIsAsCloseAsItsTypesAre) {
   testing::ExpectGolden<compute::Cpu>(context, Path("-hf"), Path(".golden.gguf"), GetParam().second);
 }
 
-// Four- and eight-bit integers meet activations of eight bits; weights whose inputs are out of order are floats.
+// Four- and eight-bit integers meet activations of eight bits, and BF16 weights activations of their type; weights
+// whose inputs are out of order are floats.
 INSTANTIATE_TEST_SUITE_P(All, GoldenCheckpoint,
                          ::testing::Values(std::pair{"gptq", 5e-2}, std::pair{"gptq_desc_act", kBound},
-                                           std::pair{"awq", 5e-2}, std::pair{"fp8", kBound},
-                                           std::pair{"mlx_4", 5e-2}, std::pair{"mlx_8", kBound}),
+                                           std::pair{"awq", 5e-2}, std::pair{"fp8", kBound}, std::pair{"mlx_4", 5e-2},
+                                           std::pair{"mlx_8", kBound}, std::pair{"mlx_qwen3_moe", kBound},
+                                           std::pair{"mlx_qwen2_moe", kBound}, std::pair{"mlx_mixtral", kBound},
+                                           std::pair{"mlx_plain_moe", 1e-2}),
                          [](const auto& info) { return std::string(info.param.first); });
 
 }  // namespace

@@ -22,19 +22,24 @@ std::string ReadText(const std::filesystem::path& path) {
   return text.str();
 }
 
-// What opening says of a copy of NAME-hf whose config.json has `from` replaced by `to`; empty where it opens.
-std::string Refusal(const std::string& name, const std::string& from, const std::string& to) {
-  const std::filesystem::path original = testing::ModelPath(name + "-hf");
+// What opening says of a copy of a directory in whose `file` `from` is replaced by `to`; empty where it opens.
+std::string RefusalOf(const std::filesystem::path& original, const char* file, const std::string& from,
+                      const std::string& to) {
   const std::filesystem::path copy =
       std::filesystem::path(::testing::TempDir()) / ::testing::UnitTest::GetInstance()->current_test_info()->name();
   std::filesystem::remove_all(copy);
   std::filesystem::copy(original, copy);
-  std::string config = ReadText(copy / "config.json");
-  const size_t at = config.find(from);
+  std::string text = ReadText(copy / file);
+  const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
-  std::ofstream(copy / "config.json") << config.replace(at, from.size(), to);
+  std::ofstream(copy / file, std::ios::binary) << text.replace(at, from.size(), to);
   const auto source = ModelSource::Open(copy.string());
   return source ? "" : source.error().message;
+}
+
+// Of NAME-hf with another config.json.
+std::string Refusal(const std::string& name, const std::string& from, const std::string& to) {
+  return RefusalOf(testing::ModelPath(name + "-hf"), "config.json", from, to);
 }
 
 TEST(HfDirectory, ACopyOpens) { EXPECT_EQ(Refusal("gpt2", "gpt2", "gpt2"), ""); }
@@ -66,17 +71,10 @@ TEST(HfDirectory, FormsOfQuantisationThatAreNotReadAreNamed) {
   EXPECT_EQ(refusal(R"({"quant_method": "gptq", "bits": 4})"), "") << "a checkpoint may have left all layers as they were";
 }
 
-// What opening says of a copy of a quantised checkpoint whose header has `from` replaced by `to`, of the same length.
+// Of a quantised checkpoint with another header; `to` is of the same length.
 std::string CheckpointRefusal(const std::string& name, const std::string& from, const std::string& to) {
-  const std::filesystem::path copy = std::filesystem::path(::testing::TempDir()) / "inferflux_checkpoint";
-  std::filesystem::remove_all(copy);
-  std::filesystem::copy(testing::DataPath("checkpoints/" + name + "-hf"), copy);
-  std::string weights = ReadText(copy / "model.safetensors");
-  const size_t at = weights.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  std::ofstream(copy / "model.safetensors", std::ios::binary) << weights.replace(at, from.size(), to);
-  const auto source = ModelSource::Open(copy.string());
-  return source ? "" : source.error().message;
+  EXPECT_EQ(from.size(), to.size()) << to;
+  return RefusalOf(testing::DataPath("checkpoints/" + name + "-hf"), "model.safetensors", from, to);
 }
 
 TEST(HfDirectory, FormsOfMlxsQuantisationThatAreNotReadAreNamed) {
@@ -103,6 +101,40 @@ TEST(HfDirectory, FusedExpertsThatContradictTheConfigurationAreNamed) {
   EXPECT_THAT(Refusal("gpt_oss", R"("num_local_experts": 4)", R"("num_local_experts": 8)"),
               AllOf(HasSubstr("_proj_blocks"), HasSubstr("4 experts"), HasSubstr("has 8")));
   EXPECT_THAT(Refusal("gpt_oss", R"("swiglu_limit": 7.0)", R"("swiglu_limit": 5.0)"), HasSubstr("swiglu_limit is 5"));
+}
+
+TEST(HfDirectory, StackedExpertsThatContradictTheConfigurationAreNamed) {
+  const auto refusal = [](const char* name, const char* from, const char* to) {
+    return RefusalOf(testing::DataPath("checkpoints/") + name + "-hf", "config.json", from, to);
+  };
+  for (const char* name : {"mlx_mixtral", "mlx_plain_moe"}) {
+    const char* known =
+        name == std::string_view("mlx_mixtral") ? R"("num_local_experts": 4)" : R"("num_local_experts": 3)";
+    EXPECT_THAT(refusal(name, known, R"("num_local_experts": 16)"),
+                AllOf(HasSubstr("switch_mlp."), HasSubstr("_proj.weight' has "), HasSubstr("config.json has 16"),
+                      HasSubstr("anew")));
+  }
+  EXPECT_THAT(refusal("mlx_qwen3_moe", R"("group_size": 64)", R"("group_size": 32)"), HasSubstr("mlp.gate.weight"))
+      << "the router's own groups count";
+  EXPECT_THAT(refusal("mlx_qwen3_moe", R"("mode": "affine")", R"("mode": "mxfp4")"),
+              AllOf(HasSubstr("'mxfp4'"), HasSubstr("affine")));
+}
+
+TEST(HfDirectory, StackedExpertsThatContradictThemselvesAreNamed) {
+  const std::string mlp = "\"model.layers.0.mlp.";
+  const std::string scales = mlp + R"(switch_mlp.down_proj.scales":{"dtype":"BF16","shape":)";
+  EXPECT_EQ(CheckpointRefusal("mlx_qwen3_moe", scales + "[4,64,1]", scales + "[4,64,1]"), "");
+  EXPECT_THAT(CheckpointRefusal("mlx_qwen3_moe", scales + "[4,64,1]", scales + "[4,32,2]"),
+              AllOf(HasSubstr("down_proj.scales' is [4, 32, 2]"), HasSubstr("down_proj.weight' of [4, 64, 4]")));
+  EXPECT_THAT(CheckpointRefusal("mlx_qwen3_moe", scales + "[4,64,1]", scales + "[2,64,2]"), HasSubstr("is [2, 64, 2]"));
+  EXPECT_THAT(CheckpointRefusal("mlx_qwen3_moe", scales + "[4,64,1]", scales + "[256,1 ]"),
+              AllOf(HasSubstr("down_proj.scales' is BF16 [256, 1]"), HasSubstr("3 dimensions")));
+  EXPECT_THAT(CheckpointRefusal("mlx_mixtral", "switch_mlp.up_proj.scales", "switch_mlp.up_proj.scalex"),
+              AllOf(HasSubstr("up_proj.weight' has no"), HasSubstr("up_proj.scales' beside it"), HasSubstr("anew")));
+  EXPECT_THAT(CheckpointRefusal("mlx_plain_moe", R"("model.layers.0.post_attention_layernorm.weight":)",
+                                mlp + R"(experts.2.up_proj.weight"   :)"),
+              AllOf(HasSubstr("switch_mlp.up_proj.weight'"), HasSubstr("experts.2.up_proj.weight'"),
+                    HasSubstr("both hold expert 2")));
 }
 
 TEST(HfDirectory, MissingExpertsAreNamed) {

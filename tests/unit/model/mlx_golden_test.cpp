@@ -68,5 +68,24 @@ TEST(MlxGoldenDirectory, ItsOwnCheckpointsLoadAsTheyAre) {
   }
 }
 
+TEST(MlxGoldenDirectory, ItsOwnMixturesLoadAsTheyAre) {
+  for (const char* name : {"mlx_qwen3_moe", "mlx_qwen2_moe", "mlx_mixtral", "mlx_plain_moe"}) {
+    SCOPED_TRACE(name);
+    compute::Mlx::Context context;
+    const std::string path = testing::DataPath("checkpoints/") + name;
+    testing::ExpectGolden<compute::Mlx>(context, path + "-hf", path + ".golden.gguf", kBound);
+    EXPECT_EQ(compute::Mlx::LoadNotes(context).size(), 1u) << "nothing was held in another form";
+  }
+  const auto source = ModelSource::Open(testing::DataPath("checkpoints/mlx_qwen3_moe-hf"));
+  ASSERT_TRUE(source) << source.error().message;
+  const auto expert = (*source)->AffineExpert("blk.0.ffn_down_exps.weight", 3, 4, 64, 32);
+  ASSERT_TRUE(expert && expert->affine);
+  EXPECT_TRUE(expert->data.empty());
+  const auto router = (*source)->AffineMatrix("blk.0.ffn_gate_inp.weight", 4, 64);
+  ASSERT_TRUE(router && router->affine);
+  EXPECT_EQ(router->affine->bits, 8) << "config.json gives the router a form of its own";
+  EXPECT_EQ(router->affine->group, 64);
+}
+
 }  // namespace
 }  // namespace inferflux::model
