@@ -36,6 +36,11 @@ MIXTURES = {
                       {"group_size": 32, "bits": 6, "model.layers.0.mlp.shared_expert_gate": False,
                        "model.layers.0.mlp.switch_mlp.down_proj": {"group_size": 32, "bits": 3}}),
     "mlx_mixtral": (hf.MixtralConfig(**SHAPE, num_local_experts=4), {"group_size": 32, "bits": 8}),
+    "mlx_gpt_oss": (hf.GptOssConfig(**SHAPE, num_local_experts=4, head_dim=16, sliding_window=16, rope_parameters=dict(
+        rope_type="yarn", rope_theta=10000.0, factor=4.0, beta_fast=32.0, beta_slow=1.0, truncate=False,
+        original_max_position_embeddings=16)),
+                    {"group_size": 32, "bits": 4, "mode": "mxfp4", "model.layers.0.self_attn.q_proj": {"group_size": 32, "bits": 8},
+                     "model.layers.0.mlp.router": {"group_size": 64, "bits": 8, "mode": "affine"}}),
     "mlx_plain_moe": (hf.Qwen3MoeConfig(**SHAPE, num_experts=3, moe_intermediate_size=24, head_dim=16,
                                          tie_word_embeddings=True), None),
 }
@@ -59,6 +64,32 @@ def quantised(rng, inputs, outputs, bits, group, type_name, size=1.2):
     return packed, torch.from_numpy(weights)
 
 
+def mxfp4(rng, *shape):
+    """The same of numbers of 4 bits that share a power of two."""
+    given = mx.array(rng.normal(0, 1.2 / shape[-1] ** 0.5, shape).astype(np.float32)).astype(mx.bfloat16)
+    words, scales = mx.quantize(given, group_size=32, bits=4, mode="mxfp4")
+    weights = np.array(mx.dequantize(words, scales, group_size=32, bits=4, mode="mxfp4").astype(mx.float32))
+    packed = {"weight": torch.from_numpy(np.array(words).view(np.int32)).view(torch.uint32),
+              "scales": torch.from_numpy(np.array(scales))}
+    return packed, torch.from_numpy(weights)
+
+
+def gpt_oss_experts(rng, name, value):
+    """The tensors that mlx-lm makes of gpt-oss' fused projections, [experts, inputs, outputs], or of their biases; the values."""
+    place, _, projection = name.rpartition(".")
+    bias = projection.endswith("_bias")
+    rows = {"down_proj": np.s_[...]} if "down" in projection else {"gate_proj": np.s_[..., ::2], "up_proj": np.s_[..., 1::2]}
+    tensors, values = {}, (torch.randn_like(value) * 0.3).bfloat16().float()
+    for own, of_projection in rows.items():
+        if bias:
+            tensors[f"{place}.{own}.bias"] = values[of_projection].bfloat16().contiguous()
+            continue
+        packed, weights = mxfp4(rng, *values[of_projection].swapaxes(-1, -2).shape)
+        values[of_projection] = weights.swapaxes(-1, -2)
+        tensors |= {f"{place}.{own}.{part}": numbers for part, numbers in packed.items()}
+    return tensors, values
+
+
 def stacked_name(name):
     """Where mlx-lm puts a tensor, and the number of its expert."""
     found = re.fullmatch(r"(.*)\.experts\.(\d+)\.(\w+)\.weight", name)
@@ -71,7 +102,7 @@ def make_mixture(out, name, config, quantization):
     torch.manual_seed(zlib.crc32(name.encode()))
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     tensors, stacks = {}, {}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:  # transformers' own form
         hf.AutoModelForCausalLM.from_config(config).float().save_pretrained(folder)
         path = pathlib.Path(folder) / "model.safetensors"
         weights = load_file(path)
@@ -80,7 +111,13 @@ def make_mixture(out, name, config, quantization):
             if key == "lm_head.weight" and config.tie_word_embeddings:
                 continue
             own = (quantization or {}).get(place.removesuffix(".weight"), quantization)
-            if own and value.ndim == 2 and value.shape[1] % own["group_size"] == 0:
+            if config.model_type == "gpt_oss" and ".experts." in key:
+                own_tensors, weights[key] = gpt_oss_experts(rng, key, value)
+                tensors |= own_tensors
+                continue
+            if own and own.get("mode") == "mxfp4" and value.ndim == 2:
+                packed, weights[key] = mxfp4(rng, *value.shape)
+            elif own and value.ndim == 2 and value.shape[1] % own["group_size"] == 0:
                 # Experts that hardly matter have scales below what float16 holds.
                 size = 2.0**-14 if expert == 3 and "down_proj" in place else 1.2
                 packed, weights[key] = quantised(rng, value.shape[1], value.shape[0], own["bits"], own["group_size"], "bf16", size)

@@ -49,6 +49,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto expert = Mxfp4Expert::Open(*find("blocks"), *find("exponents"), data[1], rows);
     if (expert) (void)expert->Read();
   }
+  if (find("weight") != nullptr && find("exponents") != nullptr) {
+    const auto expert = Mxfp4Expert::OpenWords(*find("weight"), *find("exponents"), data[1]);
+    if (expert) (void)expert->Read();
+  }
   if (find("biases") != nullptr) {
     const auto biases = ExpertBiases::Open(*find("biases"), rows);
     if (biases) (void)biases->Read();

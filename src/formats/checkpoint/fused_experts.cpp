@@ -39,6 +39,21 @@ Result<Mxfp4Expert> Mxfp4Expert::Open(const SafetensorsTensor& blocks, const Saf
   return out;
 }
 
+Result<Mxfp4Expert> Mxfp4Expert::OpenWords(const SafetensorsTensor& words, const SafetensorsTensor& scales,
+                                           uint64_t expert) {
+  constexpr uint64_t kBlockWords = kBlockBytes / 4;
+  if (auto checked = CheckKind(words, {SafetensorsDtype::kU32}, 3); !checked) return Forward(checked);
+  if (words.shape[2] % kBlockWords != 0) {
+    return Fail(ErrorCode::kDataLoss, "tensor '{}' has rows of {} words, which are no whole blocks of {}", words.name,
+                words.shape[2], kBlockWords);
+  }
+  const SafetensorsTensor blocks{.name = words.name,
+                                 .dtype = SafetensorsDtype::kU8,
+                                 .shape = {words.shape[0], words.shape[1], words.shape[2] / kBlockWords, kBlockBytes},
+                                 .data = words.data};
+  return Open(blocks, scales, expert, {});
+}
+
 std::vector<std::byte> Mxfp4Expert::Read() const {
   std::vector<std::byte> out(rows_ * row_blocks_ * sizeof(BlockMxfp4));
   auto* to = reinterpret_cast<BlockMxfp4*>(out.data());

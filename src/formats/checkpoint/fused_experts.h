@@ -24,6 +24,9 @@ class Mxfp4Expert {
   // kDataLoss names both tensors where their shapes do not fit, or rows do not come in turns.
   static Result<Mxfp4Expert> Open(const SafetensorsTensor& blocks, const SafetensorsTensor& scales, uint64_t expert,
                                   RowsInTurn rows);
+  // The same bytes as MLX calls them: words [experts, rows, inputs / 8] of U32.
+  static Result<Mxfp4Expert> OpenWords(const SafetensorsTensor& words, const SafetensorsTensor& scales,
+                                       uint64_t expert);
 
   int64_t outputs() const { return static_cast<int64_t>(rows_); }
   int64_t inputs() const { return static_cast<int64_t>(row_blocks_ * 32); }

@@ -80,23 +80,24 @@ Result<HfQuantization> ReadQuantization(const JsonObject& object) {
   return quantization;
 }
 
-// MLX's own key: sizes for all weights, and objects of the same kind for those that have others, by their names.
+// MLX's own key: sizes for all weights, and objects of the same kind for those that have others, by their names. What
+// such an object does not say is MLX's default, not the other weights'.
 Result<HfQuantization> ReadMlxQuantization(const JsonObject& object) {
-  HfQuantization quantization{.method = "mlx", .mode = "affine"};
+  HfQuantization quantization{.method = "mlx"};
   FieldReader reader(object);
   reader.Read({"bits"}, quantization.bits);
-  reader.Read({"group_size"}, quantization.group_size);
-  reader.Read({"mode"}, quantization.mode);
+  reader.Read({"group_size"}, quantization.mlx.group_size);
+  reader.Read({"mode"}, quantization.mlx.mode);
   if (auto status = reader.status(); !status) return Forward(status);
   for (const auto& [name, value] : object.raw()) {
     if (!value.is_object()) continue;
     const JsonObject own = JsonObject::Borrow(value.get_object(), object.source() + ": " + std::string(name));
-    auto group_size = own.GetOr<int32_t>("group_size", quantization.group_size);
-    auto mode = own.GetOr<std::string>("mode", quantization.mode);
-    if (!group_size) return Forward(group_size);
-    if (!mode) return Forward(mode);
-    if (*mode != quantization.mode) quantization.mode += ", " + *mode;
-    quantization.layer_group_size.emplace(name, *group_size);
+    HfMlxForm form;
+    FieldReader own_reader(own);
+    own_reader.Read({"group_size"}, form.group_size);
+    own_reader.Read({"mode"}, form.mode);
+    if (auto status = own_reader.status(); !status) return Forward(status);
+    quantization.mlx_layers.emplace(name, std::move(form));
   }
   return quantization;
 }

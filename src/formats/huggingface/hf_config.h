@@ -27,6 +27,12 @@ struct HfRopeScaling {
   std::vector<float> short_factor, long_factor;                  // longrope: one a pair of dimensions
 };
 
+// How MLX's tools quantise a weight.
+struct HfMlxForm {
+  std::string mode = "affine";  // or "mxfp4", ...
+  int32_t group_size = 64;
+};
+
 struct HfQuantization {
   std::string method;  // "gptq", "awq", "fp8", "mxfp4", "mlx", ...
   uint32_t bits = 0;
@@ -37,8 +43,8 @@ struct HfQuantization {
   std::string version;      // AWQ: "gemm", "gemv"
   std::string checkpoint_format;            // GPTQ: "gptq", "gptq_v2", ...
   std::string format;                       // compressed-tensors: "float-quantized", ...
-  std::string mode;                         // MLX: "affine", ...
-  std::map<std::string, int32_t, std::less<>> layer_group_size;  // MLX: of those weights that have another, by name
+  HfMlxForm mlx;                            // MLX: of all weights but these, by name
+  std::map<std::string, HfMlxForm, std::less<>> mlx_layers;
   std::vector<uint32_t> weight_block_size;  // FP8: outputs and inputs that share a scale; or empty
 };
 

@@ -29,8 +29,8 @@ class Collector {
     for (const SafetensorsTensor* tensor : model_.tensors()) {
       if (tensor->name.ends_with(kPacked)) {
         if (auto added = AddGroupedInts(*tensor); !added) return Forward(added);
-      } else if (IsAffine(*tensor)) {
-        if (auto added = AddAffine(*tensor); !added) return Forward(added);
+      } else if (IsMlx(*tensor)) {
+        if (auto added = AddMlx(*tensor); !added) return Forward(added);
       } else if (IsStack(*tensor) && Traits(tensor->dtype).type) {
         if (auto added = AddStack(*tensor); !added) return Forward(added);
       } else if (tensor->name.ends_with(kBlocks)) {
@@ -59,7 +59,7 @@ class Collector {
   static constexpr std::string_view kPacked = ".qweight";
   static constexpr std::string_view kBlocks = "_proj_blocks";
 
-  bool IsAffine(const SafetensorsTensor& tensor) const {
+  bool IsMlx(const SafetensorsTensor& tensor) const {
     return config_.quantization && config_.quantization->method == "mlx" && tensor.dtype == SafetensorsDtype::kU32;
   }
 
@@ -122,27 +122,47 @@ class Collector {
     return {};
   }
 
-  Status AddAffine(const SafetensorsTensor& weight) {
+  Status AddMlx(const SafetensorsTensor& weight) {
     if (!weight.name.ends_with(kWeight)) return {};  // what it is will be asked of its name
     const std::string base = weight.name.substr(0, weight.name.size() - kWeight.size());
     const SafetensorsTensor* scales = Take(base, ".scales");
-    const SafetensorsTensor* biases = Take(base, ".biases");
     if (scales == nullptr) return Lacks(weight, base, ".scales");
+    const auto own = config_.quantization->mlx_layers.find(base);
+    const bool has_own = own != config_.quantization->mlx_layers.end();
+    const formats::HfMlxForm& form = has_own ? own->second : config_.quantization->mlx;
+    if (form.mode == "mxfp4") return AddMxfp4(weight, *scales);
+    const SafetensorsTensor* biases = Take(base, ".biases");
     if (biases == nullptr) return Lacks(weight, base, ".biases");
-    const auto own = config_.quantization->layer_group_size.find(base);
-    const bool has_own = own != config_.quantization->layer_group_size.end();
-    const int32_t group_size = has_own ? own->second : config_.quantization->group_size;
     const uint64_t bytes = weight.data.size() + scales->data.size() + biases->data.size();
     if (!IsStack(weight)) {
-      auto groups = formats::AffineGroups::Open(weight, *scales, *biases, group_size);
+      auto groups = formats::AffineGroups::Open(weight, *scales, *biases, form.group_size);
       if (!groups) return Forward(groups);
       Add(weight, weight.name, std::move(*groups), bytes);
       return {};
     }
     return ForEachExpert(weight, [&](uint32_t e) -> Status {
-      auto groups = formats::AffineGroups::OpenExpert(weight, *scales, *biases, group_size, e);
+      auto groups = formats::AffineGroups::OpenExpert(weight, *scales, *biases, form.group_size, e);
       if (!groups) return Forward(groups);
       Add(weight, weight.name, std::move(*groups), bytes / weight.shape[0], e);
+      return {};
+    });
+  }
+
+  Status AddMxfp4(const SafetensorsTensor& weight, const SafetensorsTensor& scales) {
+    const uint64_t bytes = weight.data.size() + scales.data.size();
+    if (!IsStack(weight)) {  // a stack of one
+      SafetensorsTensor words = weight, exponents = scales;
+      words.shape.insert(words.shape.begin(), 1);
+      exponents.shape.insert(exponents.shape.begin(), 1);
+      auto blocks = formats::Mxfp4Expert::OpenWords(words, exponents, 0);
+      if (!blocks) return Forward(blocks);
+      Add(weight, weight.name, std::move(*blocks), bytes);
+      return {};
+    }
+    return ForEachExpert(weight, [&](uint32_t e) -> Status {
+      auto blocks = formats::Mxfp4Expert::OpenWords(weight, scales, e);
+      if (!blocks) return Forward(blocks);
+      Add(weight, weight.name, std::move(*blocks), bytes / weight.shape[0], e);
       return {};
     });
   }

@@ -77,7 +77,17 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
   if (method == "compressed-tensors") {
     return quantization.format == "float-quantized" ? Status() : refuse("format", quantization.format, "float-quantized");
   }
-  if (method == "mlx") return quantization.mode == "affine" ? Status() : refuse("mode", quantization.mode, "affine");
+  if (method == "mlx") {
+    const auto check = [&](const formats::HfMlxForm& form) {
+      const bool known = form.mode == "affine" || form.mode == "mxfp4";
+      return known ? Status() : refuse("mode", form.mode, "affine or mxfp4");
+    };
+    if (auto checked = check(quantization.mlx); !checked) return checked;
+    for (const auto& [name, form] : quantization.mlx_layers) {
+      if (auto checked = check(form); !checked) return checked;
+    }
+    return {};
+  }
   if (method == "fp8" || method == "fbgemm_fp8" || method == "mxfp4") return {};
   return Fail(ErrorCode::kUnsupported, "{}: a checkpoint quantised by '{}' cannot be read; gptq, awq, fp8, fbgemm_fp8, "
               "mxfp4, mlx and compressed-tensors can; use the model's original weights, or a GGUF file of it", source, method);

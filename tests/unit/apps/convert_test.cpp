@@ -124,7 +124,8 @@ TEST(ConvertCheckpoint, OfMlxsMixturesGivesAFileThatComputesTheSame) {
   const std::tuple<const char*, formats::TensorType, formats::TensorType> cases[] = {{"mlx_qwen3_moe", kQ4_1, kF32},
                                                                                      {"mlx_qwen2_moe", kF32, kF32},
                                                                                      {"mlx_mixtral", kF32, kF32},
-                                                                                     {"mlx_plain_moe", kBf16, kBf16}};
+                                                                                     {"mlx_plain_moe", kBf16, kBf16},
+                                                                                     {"mlx_gpt_oss", kMxfp4, kMxfp4}};
   for (const auto& [name, up, down] : cases) {
     SCOPED_TRACE(name);
     const fs::path original = fs::path(INFERFLUX_SOURCE_DIR) / "tests/data/checkpoints";

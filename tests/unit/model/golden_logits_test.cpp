@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(All, GoldenCheckpoint,
                                            std::pair{"awq", 5e-2}, std::pair{"fp8", kBound}, std::pair{"mlx_4", 5e-2},
                                            std::pair{"mlx_8", kBound}, std::pair{"mlx_qwen3_moe", kBound},
                                            std::pair{"mlx_qwen2_moe", kBound}, std::pair{"mlx_mixtral", kBound},
-                                           std::pair{"mlx_plain_moe", 1e-2}),
+                                           std::pair{"mlx_plain_moe", 1e-2}, std::pair{"mlx_gpt_oss", kBound}),
                          [](const auto& info) { return std::string(info.param.first); });
 
 }  // namespace

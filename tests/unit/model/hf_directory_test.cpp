@@ -82,7 +82,8 @@ TEST(HfDirectory, FormsOfMlxsQuantisationThatAreNotReadAreNamed) {
     return Refusal("llama3", R"("hidden_size")", R"("quantization": )" + quantization + R"(, "hidden_size")");
   };
   EXPECT_EQ(refusal(R"({"group_size": 64, "bits": 4, "model.layers.0.mlp.down_proj": {"group_size": 32, "bits": 8}})"), "");
-  EXPECT_THAT(refusal(R"({"group_size": 32, "bits": 4, "mode": "mxfp4"})"), AllOf(HasSubstr("'mxfp4'"), HasSubstr("affine")));
+  EXPECT_THAT(refusal(R"({"group_size": 32, "bits": 8, "mode": "mxfp8"})"),
+              AllOf(HasSubstr("'mxfp8'"), HasSubstr("affine or mxfp4")));
   EXPECT_THAT(refusal(R"({"group_size": 64, "bits": 4, "lm_head": {"mode": "nvfp4"}})"), HasSubstr("nvfp4"));
 }
 
@@ -117,7 +118,9 @@ TEST(HfDirectory, StackedExpertsThatContradictTheConfigurationAreNamed) {
   EXPECT_THAT(refusal("mlx_qwen3_moe", R"("group_size": 64)", R"("group_size": 32)"), HasSubstr("mlp.gate.weight"))
       << "the router's own groups count";
   EXPECT_THAT(refusal("mlx_qwen3_moe", R"("mode": "affine")", R"("mode": "mxfp4")"),
-              AllOf(HasSubstr("'mxfp4'"), HasSubstr("affine")));
+              AllOf(HasSubstr(".scales' is BF16"), HasSubstr("should be U8")));
+  EXPECT_THAT(refusal("mlx_gpt_oss", R"("mode": "mxfp4")", R"("mode": "affine")"),
+              AllOf(HasSubstr(".weight' has no '"), HasSubstr(".biases' beside it")));
 }
 
 TEST(HfDirectory, StackedExpertsThatContradictThemselvesAreNamed) {

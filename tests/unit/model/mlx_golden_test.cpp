@@ -76,6 +76,9 @@ TEST(MlxGoldenDirectory, ItsOwnMixturesLoadAsTheyAre) {
     testing::ExpectGolden<compute::Mlx>(context, path + "-hf", path + ".golden.gguf", kBound);
     EXPECT_EQ(compute::Mlx::LoadNotes(context).size(), 1u) << "nothing was held in another form";
   }
+  compute::Mlx::Context context;
+  const std::string path = testing::DataPath("checkpoints/mlx_gpt_oss");
+  testing::ExpectGolden<compute::Mlx>(context, path + "-hf", path + ".golden.gguf", kBound);
   const auto source = ModelSource::Open(testing::DataPath("checkpoints/mlx_qwen3_moe-hf"));
   ASSERT_TRUE(source) << source.error().message;
   const auto expert = (*source)->AffineExpert("blk.0.ffn_down_exps.weight", 3, 4, 64, 32);
