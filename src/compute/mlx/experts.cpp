@@ -34,12 +34,14 @@ Mlx::Buffer Mlx::ExpertMatMul(Context& context, View x, const Experts& experts, 
   const mx::array chosen = Lines(routing.experts);
   std::vector<mx::array> products;
   for (const Weights& part : experts.stacked.parts) {
+    const mx::Dtype type = ProductType(part, context.narrow_products);
     if (part.scales) {
-      products.push_back(mx::gather_qmm(lines, part.values, *part.scales, part.biases, sources, chosen,
-                                        /*transpose=*/true, part.group, part.bits));
+      const mx::array product =
+          mx::gather_qmm(mx::astype(lines, type), part.values, *part.scales, part.biases, sources, chosen,
+                         /*transpose=*/true, part.group, part.bits, part.mode);
+      products.push_back(mx::astype(product, mx::float32));
       continue;
     }
-    const mx::Dtype type = context.narrow_products ? part.values.dtype() : mx::float32;
     const mx::array transposed = mx::swapaxes(mx::astype(part.values, type), -1, -2);
     products.push_back(mx::astype(mx::gather_mm(mx::astype(lines, type), transposed, sources, chosen), mx::float32));
   }

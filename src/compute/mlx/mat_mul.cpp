@@ -8,13 +8,12 @@ namespace inferflux::compute {
 namespace {
 
 mx::array Product(const mx::array& x, const Mlx::Weights& weights, bool narrow) {
+  const mx::Dtype type = ProductType(weights, narrow);
   if (weights.scales) {
-    const mx::Dtype type = narrow ? weights.scales->dtype() : mx::float32;
     const mx::array product = mx::quantized_matmul(mx::astype(x, type), weights.values, *weights.scales, weights.biases,
-                                                   /*transpose=*/true, weights.group, weights.bits);
+                                                   /*transpose=*/true, weights.group, weights.bits, weights.mode);
     return mx::astype(product, mx::float32);
   }
-  const mx::Dtype type = narrow ? weights.values.dtype() : mx::float32;
   const mx::array transposed = mx::swapaxes(mx::astype(weights.values, type), -1, -2);
   return mx::astype(mx::matmul(mx::astype(x, type), transposed), mx::float32);
 }

@@ -84,11 +84,12 @@ struct Mlx {
 
   // Rows of one form: plain floats [outputs, inputs], or groups of inputs as scale * q + bias.
   struct Weights {
-    mlx::core::array values;  // affine: packed words, [outputs, inputs * bits / 32]
-    std::optional<mlx::core::array> scales;
-    std::optional<mlx::core::array> biases;
-    int bits = 0;   // affine only
-    int group = 0;  // affine only: inputs that share a scale and a bias
+    mlx::core::array values;                 // quantised: packed words, [outputs, inputs * bits / 32]
+    std::optional<mlx::core::array> scales;  // where it is quantised
+    std::optional<mlx::core::array> biases;  // where it is affine
+    int bits = 0;
+    int group = 0;                // inputs that share a scale and a bias
+    std::string mode = "affine";  // or "mxfp4": of quantised ones
   };
   struct Matrix {
     int64_t rows = 0;            // outputs

@@ -46,7 +46,7 @@ Mlx::Weights Requantised(const HostMatrix& matrix) {
   });
   std::vector<mx::array> parts = mx::quantize(values, kAffineGroup, kBits);
   mx::eval(parts);  // lets go of the values
-  return {parts.at(0), parts.at(1), parts.at(2), kBits, kAffineGroup};
+  return {parts.at(0), parts.at(1), parts.at(2), kBits, kAffineGroup, "affine"};
 }
 
 // What MLX has no form for.
@@ -69,25 +69,32 @@ mx::array Scales(TensorType type, std::span<const std::byte> data, int64_t rows)
 
 // As a checkpoint of MLX's own has them.
 Mlx::Weights AsTheyAre(const formats::AffineForm& form, int64_t rows) {
-  return {Copied<uint32_t>(form.words, rows, mx::uint32), Scales(form.scale_type, form.scales, rows),
-          Scales(form.scale_type, form.biases, rows), form.bits, form.group};
+  return {Copied<uint32_t>(form.words, rows, mx::uint32),
+          Scales(form.scale_type, form.scales, rows),
+          Scales(form.scale_type, form.biases, rows),
+          form.bits,
+          form.group,
+          "affine"};
 }
 
 int64_t BytesOf(const Mlx::Weights& weights) {
   size_t bytes = weights.values.nbytes();
-  if (weights.scales) bytes += weights.scales->nbytes() + weights.biases->nbytes();
+  if (weights.scales) bytes += weights.scales->nbytes();
+  if (weights.biases) bytes += weights.biases->nbytes();
   return static_cast<int64_t>(bytes);
 }
 
 std::string FormOf(const Mlx::Weights& weights) {
-  if (weights.scales) return fmt::format("affine {}-bit groups of {}", weights.bits, weights.group);
+  if (weights.biases) return fmt::format("affine {}-bit groups of {}", weights.bits, weights.group);
+  if (weights.scales) return weights.mode;
   const mx::Dtype type = weights.values.dtype();
   return type == mx::float32 ? "f32" : type == mx::float16 ? "f16" : "bf16";
 }
 
 bool SameForm(const Mlx::Weights& a, const Mlx::Weights& b) {
   const bool same_scales = !a.scales || !b.scales || a.scales->dtype() == b.scales->dtype();
-  return a.bits == b.bits && a.group == b.group && a.values.dtype() == b.values.dtype() && same_scales;
+  return a.mode == b.mode && a.bits == b.bits && a.group == b.group && a.values.dtype() == b.values.dtype() &&
+         same_scales;
 }
 
 // Joins along `axis`, and evaluates, so that the pieces are gone before the next ones come.
@@ -100,12 +107,16 @@ Mlx::Weights Joined(const std::vector<Mlx::Weights>& pieces, bool new_axis) {
   };
   Mlx::Weights out{.values = join([](const auto& w) { return w.values; }),
                    .bits = pieces.front().bits,
-                   .group = pieces.front().group};
+                   .group = pieces.front().group,
+                   .mode = pieces.front().mode};
   std::vector<mx::array> wanted{out.values};
-  if (out.bits > 0) {
+  if (pieces.front().scales) {
     out.scales = join([](const auto& w) { return *w.scales; });
+    wanted.push_back(*out.scales);
+  }
+  if (pieces.front().biases) {
     out.biases = join([](const auto& w) { return *w.biases; });
-    wanted.insert(wanted.end(), {*out.scales, *out.biases});
+    wanted.push_back(*out.biases);
   }
   mx::eval(std::move(wanted));
   return out;
@@ -150,6 +161,12 @@ Mlx::Matrix Stacked(Mlx::Context& context, std::span<const HostMatrix> parts) {
 
 }  // namespace
 
+mx::Dtype ProductType(const Mlx::Weights& weights, bool narrow) {
+  if (!narrow) return mx::float32;
+  if (weights.mode == "mxfp4") return mx::bfloat16;
+  return weights.scales ? weights.scales->dtype() : weights.values.dtype();
+}
+
 Mlx::Weights WeightsOf(Mlx::Context& context, const HostMatrix& matrix) {
   if (matrix.affine) return AsTheyAre(*matrix.affine, matrix.rows);
   switch (matrix.type) {
@@ -159,6 +176,8 @@ Mlx::Weights WeightsOf(Mlx::Context& context, const HostMatrix& matrix) {
       return {Plain<Fp16>(matrix, mx::float16), std::nullopt, std::nullopt};
     case TensorType::kBf16:
       return {Plain<Bf16>(matrix, mx::bfloat16), std::nullopt, std::nullopt};
+    case TensorType::kMxfp4:
+      return Mxfp4Weights(matrix);
     default:
       break;
   }

@@ -70,7 +70,7 @@ TEST_P(MlxWeightsTest, ExpertsTakeTheRowsThatAreRoutedToThem) {
 INSTANTIATE_TEST_SUITE_P(Types, MlxWeightsTest,
                          ::testing::Values(TensorType::kF32, TensorType::kF16, TensorType::kBf16, TensorType::kQ4_0,
                                            TensorType::kQ5_0, TensorType::kQ8_0, TensorType::kQ4_K, TensorType::kQ5_K,
-                                           TensorType::kQ6_K),
+                                           TensorType::kQ6_K, TensorType::kMxfp4),
                          [](const auto& info) { return std::string(TensorTypeName(info.param)); });
 
 class MlxMixedWeightsTest : public MlxTest {};
@@ -140,12 +140,21 @@ TEST_F(MlxMixedWeightsTest, PartsOfSeveralTypesAreOneProductAndTheNotesSayWhatTh
 // As on a GPU: 16-bit products of 16-bit weights.
 TEST_F(MlxMixedWeightsTest, NarrowProductsAreCloseToWideOnes) {
   context.narrow_products = true;
-  const OwnedMatrix owned = RandomMatrix(TensorType::kBf16, random, 40, 512);
-  const auto ours = Mlx::LoadMatrix(context, {&owned.matrix, 1});
-  const auto expected = Reference::LoadMatrix(reference, {&owned.matrix, 1});
-  ASSERT_TRUE(ours && expected);
-  const auto x = Random(5, 512);
-  EXPECT_LT(Error(Mlx::MatMul(context, On(x), *ours), Reference::MatMul(reference, x, *expected)), 1e-2);
+  for (const TensorType type : {TensorType::kBf16, TensorType::kMxfp4}) {
+    const OwnedMatrix owned = RandomMatrix(type, random, 40, 512);
+    const auto ours = Mlx::LoadMatrix(context, {&owned.matrix, 1});
+    const auto expected = Reference::LoadMatrix(reference, {&owned.matrix, 1});
+    ASSERT_TRUE(ours && expected);
+    const auto x = Random(5, 512);
+    EXPECT_LT(Error(Mlx::MatMul(context, On(x), *ours), Reference::MatMul(reference, x, *expected)), 1e-2);
+    if (type == TensorType::kBf16) continue;  // on a CPU, MLX gathers plain matrices in float32 alone
+    const std::vector<std::vector<HostMatrix>> alone{{owned.matrix}};
+    const auto experts = Mlx::LoadExperts(context, alone);
+    ASSERT_TRUE(experts) << experts.error().message;
+    const auto routing = Mlx::Route(context, On(Random(5, 1)), {.used = 1, .normalise = true});
+    EXPECT_LT(Error(Mlx::ExpertMatMul(context, On(x), *experts, routing), Reference::MatMul(reference, x, *expected)),
+              1e-2);
+  }
 }
 
 TEST_F(MlxMixedWeightsTest, AMatrixThatLiesAboutItsSizeIsRefused) {

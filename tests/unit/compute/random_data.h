@@ -64,6 +64,9 @@ inline OwnedMatrix RandomMatrix(formats::TensorType type, std::mt19937& random, 
     case TensorType::kQ8_0:
       internal::FillBlocks<BlockQ8_0>(out.bytes, [&](auto& b) { b.d = small(0.001f); });
       break;
+    case TensorType::kMxfp4:
+      internal::FillBlocks<BlockMxfp4>(out.bytes, [&](auto& b) { b.e = static_cast<uint8_t>(118 + random() % 8); });
+      break;
     case TensorType::kQ4_0:
       internal::FillBlocks<BlockQ4_0>(out.bytes, [&](auto& b) { b.d = small(0.01f); });
       break;
