@@ -16,6 +16,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr size_t kTextTokens = 48;
+constexpr size_t kLeastTextTokens = 16;  // to be cut in pieces
 constexpr size_t kAnswerTokens = 24;
 
 constexpr std::string_view kText =
@@ -38,14 +39,24 @@ constexpr std::array<std::string_view, 12> kQuestions = {
     "Give me a short greeting.",
 };
 
+// A tokenizer may know none of a text's letters.
+Result<std::vector<TokenId>> Enough(std::vector<TokenId> tokens, size_t least, std::string_view text) {
+  if (tokens.size() >= least) return tokens;
+  return Fail(
+      ErrorCode::kUnsupported,
+      "the model's tokenizer makes {} tokens of '{}', and {} are needed: on texts that it does not know engines cannot "
+      "be compared",
+      tokens.size(), text, least);
+}
+
 Result<std::vector<TokenId>> PromptOf(std::string_view question, const routing::ModelText& text) {
-  if (!text.chat_template) return text.tokenizer->WithSpecials(text.tokenizer->Encode(question));
+  if (!text.chat_template) return Enough(text.tokenizer->WithSpecials(text.tokenizer->Encode(question)), 1, question);
   const json::object context = {
       {"messages", json::array{json::object{{"role", "user"}, {"content", json::string(question)}}}},
       {"add_generation_prompt", true}};
   auto spans = text.chat_template->Render(context);
   if (!spans) return Forward(spans, "the model's chat template");
-  return text.tokenizer->Encode(*spans);
+  return Enough(text.tokenizer->Encode(*spans), 1, question);
 }
 
 float GapOf(std::span<const float> logits) {
@@ -80,7 +91,9 @@ Result<Answer> AnswerGreedily(engine::InferenceBackend& engine, std::vector<Toke
 
 Result<Oracle> AskOracle(engine::InferenceBackend& reference, const routing::ModelText& text) {
   Oracle oracle;
-  oracle.tokens = text.tokenizer->WithSpecials(text.tokenizer->Encode(kText));
+  auto tokens = Enough(text.tokenizer->WithSpecials(text.tokenizer->Encode(kText)), kLeastTextTokens, kText);
+  if (!tokens) return Forward(tokens);
+  oracle.tokens = std::move(*tokens);
   oracle.tokens.resize(std::min(oracle.tokens.size(), kTextTokens));
   auto sequence = OpenEmpty(reference);
   if (!sequence) return Forward(sequence);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 
@@ -30,6 +32,21 @@ TEST(Parity, EveryEngineOfThisBuildGivesWhatTheReferenceGives) {
     EXPECT_TRUE(row.outcome == Outcome::kSame)
         << row.backend << " (" << row.provider << "), " << row.check << ": " << row.detail;
   }
+}
+
+// A directory of a quantised checkpoint, whose tokenizer knows no letter.
+TEST(Parity, ATokenizerThatKnowsNoTextIsNamed) {
+  namespace fs = std::filesystem;
+  const fs::path directory = fs::path(::testing::TempDir()) / "inferflux_parity_no_text";
+  fs::remove_all(directory);
+  fs::copy(std::string(INFERFLUX_SOURCE_DIR) + "/tests/data/checkpoints/mlx_qwen3_moe-hf", directory);
+  std::ofstream(directory / "tokenizer.json")
+      << R"({"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","vocab":{"1":0,"2":1,"3":2},"merges":[]}})";
+  ThreadPool pool(2);
+  const auto model = PrepareParity(routing::BuiltInEngines(pool), directory);
+  ASSERT_FALSE(model);
+  EXPECT_NE(model.error().message.find("makes 0 tokens of 'The old"), std::string::npos) << model.error().message;
+  fs::remove_all(directory);
 }
 
 // Passes everything on, but for what a test breaks.
