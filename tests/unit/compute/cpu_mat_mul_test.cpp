@@ -38,6 +38,32 @@ TEST_P(CpuMatMulTest, EqualsReferenceWhereInt8IsExact) {
   }
 }
 
+// Where kernels add up in 16 bits, the largest sums must fit: all weights at an end of their range, all activations too.
+TEST_P(CpuMatMulTest, TheLargestSumsAreExact) {
+  struct Layout {
+    TensorType type;
+    size_t block, first, last;  // bytes of a block, and of those the ones that hold weights
+  };
+  for (const Layout& at : {Layout{TensorType::kQ8_0, 34, 2, 34}, {TensorType::kQ4_0, 18, 2, 18},
+                           {TensorType::kQ4_K, 144, 16, 144}, {TensorType::kQ5_K, 176, 16, 176},
+                           {TensorType::kQ6_K, 210, 0, 192}}) {
+    for (const int weight : {0x00, 0x7f, 0x80, 0xff}) {
+      OwnedMatrix weights = RandomMatrix(at.type, random, 32, 512);
+      ASSERT_EQ(weights.bytes.size() % at.block, 0u);
+      for (size_t i = 0; i < weights.bytes.size(); ++i) {
+        const size_t place = i % at.block;
+        if (place >= at.first && place < at.last) weights.bytes[i] = static_cast<std::byte>(weight);
+      }
+      const auto expected = *Reference::LoadMatrix(reference, {&weights.matrix, 1});
+      const auto actual = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+      auto x = reference.arena.Allocate(4, 512);
+      for (int64_t r = 0; r < 4; ++r) std::fill_n(x.row(r), 512, r % 2 == 0 ? 127.0f : -127.0f);
+      EXPECT_LT(RelativeError(Cpu::MatMul(cpu, x, actual), Reference::MatMul(reference, x, expected)), 2e-6)
+          << formats::TensorTypeName(at.type) << " of " << weight;
+    }
+  }
+}
+
 // What rounded activations cost. Uniform rounding to 127 steps of the largest of 32 or 256 normal values.
 TEST_P(CpuMatMulTest, StaysWithinTheErrorOfRoundedActivations) {
   for (const TensorType type : kTypes) {

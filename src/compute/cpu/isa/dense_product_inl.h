@@ -48,6 +48,7 @@ inline void DenseTile(const typename F::Input* x, int64_t x_stride, const typena
   for (int64_t k = 0; k < steps; ++k) {
     decltype(F::Weights(panel)) weights[N];
     for (int n = 0; n < N; ++n) weights[n] = F::Weights(panel + n * next_panel + k * kPanel * F::kDepth);
+#pragma GCC unroll 8  // a loop over the sums would keep them in memory
     for (int m = 0; m < M; ++m) {
       const auto inputs = F::Inputs(x + m * x_stride + k * F::kDepth);
       for (int n = 0; n < N; ++n) total[m][n] = F::MultiplyAdd(total[m][n], weights[n], inputs);

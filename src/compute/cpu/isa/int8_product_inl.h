@@ -24,14 +24,23 @@ inline void BlocksTile(const Source& w, const ActivationChunk* x, int blocks, Ah
   for (int b = 0; b < blocks; ++b) {
     ahead.Fetch(step);
     Ints dot[M];
-    for (int m = 0; m < M; ++m) dot[m] = SetInts(x[m].offsets[b]);
+    if constexpr (Source::kSigned) {
+      for (int m = 0; m < M; ++m) dot[m] = SetInts(x[m].offsets[b]);
 #pragma GCC unroll 8
-    for (int g = 0; g < 8; ++g) {
-      const Bytes weights = w.Group(b, g);
-      for (int m = 0; m < M; ++m) {
-        const Quad four = LoadQuad(x[m].q + kBlock * b + kGroup * g);
-        dot[m] = Source::kSigned ? DotSigned(dot[m], weights, four) : Dot(dot[m], weights, four);
+      for (int g = 0; g < 8; ++g) {
+        const Bytes weights = w.Group(b, g);
+        for (int m = 0; m < M; ++m) dot[m] = DotSigned(dot[m], weights, LoadQuad(x[m].q + kBlock * b + kGroup * g));
       }
+    } else {
+      static_assert(SumGroups(Source::kMost) == 8);
+      Sums sum[M];
+      for (int m = 0; m < M; ++m) sum[m] = StartSums(x[m].offsets[b]);
+#pragma GCC unroll 8
+      for (int g = 0; g < 8; ++g) {
+        const Bytes weights = w.Group(b, g);
+        for (int m = 0; m < M; ++m) sum[m] = AddGroup(sum[m], weights, LoadQuad(x[m].q + kBlock * b + kGroup * g));
+      }
+      for (int m = 0; m < M; ++m) dot[m] = Widen(sum[m], x[m].offsets[b]);
     }
     const Floats d = w.Scale(b);
     for (int m = 0; m < M; ++m) total[m] = Fma(ToFloats(dot[m]), Mul(d, SetFloats(x[m].scales[b])), total[m]);
@@ -44,6 +53,7 @@ template <int M, class Source>
 inline void ChunkTile(const Source& w, const ActivationChunk* x, Ahead ahead, float* sums, int64_t stride) {
   constexpr int kSubsInBlock = Source::kSubs / kBlocks;
   constexpr int kGroups = 8 / kSubsInBlock;
+  constexpr int kRun = std::min(kGroups, SumGroups(Source::kMost));  // groups that are summed up before a scale comes in
   Ints total[M];
   for (int m = 0; m < M; ++m) total[m] = ZeroInts();
   const int64_t step = ahead.StepOf(kBlocks);
@@ -52,16 +62,22 @@ inline void ChunkTile(const Source& w, const ActivationChunk* x, Ahead ahead, fl
 #pragma GCC unroll 2
     for (int h = 0; h < kSubsInBlock; ++h) {
       const int sub = kSubsInBlock * b + h;
-      Ints dot[M];
-      for (int m = 0; m < M; ++m) dot[m] = Source::kMinimums ? ZeroInts() : SetInts(x[m].offsets[sub]);
+      const Factors scale = w.Scale(sub);
+#pragma GCC unroll 4
+      for (int run = 0; run < kGroups; run += kRun) {
+        Sums sum[M];
+        for (int m = 0; m < M; ++m) sum[m] = StartSums(Source::kMinimums ? 0 : x[m].offsets[sub]);
 #pragma GCC unroll 8
-      for (int i = 0; i < kGroups; ++i) {
-        const int g = kGroups * h + i;
-        const Bytes weights = w.Group(b, g);
-        for (int m = 0; m < M; ++m) dot[m] = Dot(dot[m], weights, LoadQuad(x[m].q + kBlock * b + kGroup * g));
+        for (int i = 0; i < kRun; ++i) {
+          const int g = kGroups * h + run + i;
+          const Bytes weights = w.Group(b, g);
+          for (int m = 0; m < M; ++m) sum[m] = AddGroup(sum[m], weights, LoadQuad(x[m].q + kBlock * b + kGroup * g));
+        }
+        for (int m = 0; m < M; ++m) total[m] = AddScaled(total[m], sum[m], scale);
       }
-      const Ints scale = w.Scale(sub);
-      for (int m = 0; m < M; ++m) total[m] = MulAdd(dot[m], scale, total[m]);
+      if constexpr (!Source::kMinimums && !kSumsHoldOffsets) {
+        for (int m = 0; m < M; ++m) total[m] = AddScaledOffset(total[m], x[m].offsets[sub], scale);
+      }
     }
   }
   const Floats d = w.D();

@@ -3,6 +3,7 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -29,7 +30,7 @@ constexpr int kDensePanels = 1;
 constexpr int kFloatRows = 4;
 constexpr int kFloatSums = 4;
 constexpr int kScoreGroups = 2;
-constexpr int kMeterSums = 12;
+constexpr int kMeterSums = 6;
 constexpr int32_t kSignedOffset = 0;  // DotSigned takes signed weights as they are
 
 inline __m256i Load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
@@ -42,9 +43,6 @@ inline void Store512(void* p, Ints v) {
 
 inline Ints ZeroInts() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
 inline Ints SetInts(int32_t value) { return {_mm256_set1_epi32(value), _mm256_set1_epi32(value)}; }
-inline Ints MulAdd(Ints x, Ints y, Ints sum) {
-  return {_mm256_add_epi32(sum.a, _mm256_mullo_epi32(x.a, y.a)), _mm256_add_epi32(sum.b, _mm256_mullo_epi32(x.b, y.b))};
-}
 inline Ints WidenUnsigned(const uint8_t* p) {
   return {_mm256_cvtepu8_epi32(Load64(p)), _mm256_cvtepu8_epi32(Load64(p + 8))};
 }
@@ -74,19 +72,47 @@ inline Bytes Up(Bytes v) {
 }
 inline Bytes FromSigned(Bytes v) { return v; }
 
-// Adds up the int16 pairs of a lane.
-inline __m256i AddPairs(__m256i sum, __m256i pairs) {
-  return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+// sum + the int16 pairs of each lane, times those of `factors`.
+inline Ints AddPairs(Ints sum, Pairs pairs, Pairs factors) {
+  return {_mm256_add_epi32(sum.a, _mm256_madd_epi16(pairs.a, factors.a)),
+          _mm256_add_epi32(sum.b, _mm256_madd_epi16(pairs.b, factors.b))};
 }
-// sum + four products a lane; exact for weights of at most 7 bits (two products of 127 * 127 fit an int16).
-inline Ints Dot(Ints sum, Bytes weights, Quad four) {
-  return {AddPairs(sum.a, _mm256_maddubs_epi16(weights.a, four)),
-          AddPairs(sum.b, _mm256_maddubs_epi16(weights.b, four))};
+inline Pairs Ones() { return {_mm256_set1_epi16(1), _mm256_set1_epi16(1)}; }
+
+// Sums of byte products in int16, two a lane: what widens them multiplies them by a scale as well, so it is put off for as
+// many groups of products as fit.
+using Sums = Pairs;
+using Factors = Pairs;  // a scale twice in each lane
+constexpr bool kSumsHoldOffsets = false;
+
+// Groups of products with weights up to `most` that a Sums may take: a group adds two products to each int16.
+constexpr int SumGroups(int most) { return std::min(8, INT16_MAX / (2 * 127 * most)); }
+inline Sums StartSums(int32_t /*offset*/) { return ZeroInts(); }
+inline Sums AddGroup(Sums sum, Bytes weights, Quad four) {
+  return {_mm256_add_epi16(sum.a, _mm256_maddubs_epi16(weights.a, four)),
+          _mm256_add_epi16(sum.b, _mm256_maddubs_epi16(weights.b, four))};
 }
-// The same for signed weights: |w| * (a with w's sign). Exact, since 2 * 128 * 127 fits.
+inline Ints Widen(Sums sum, int32_t offset) { return AddPairs(SetInts(offset), sum, Ones()); }
+
+inline Factors Twice(Ints scales) {
+  const auto twice = [](__m256i v) { return _mm256_blend_epi16(v, _mm256_slli_epi32(v, 16), 0xaa); };
+  return {twice(scales.a), twice(scales.b)};
+}
+inline Factors UnsignedFactors(const uint8_t* p) { return Twice(WidenUnsigned(p)); }
+inline Factors SignedFactors(const int8_t* p) { return Twice(WidenSigned(p)); }
+inline Ints AddScaled(Ints total, Sums sum, Factors scale) { return AddPairs(total, sum, scale); }
+// Its halves fit int16 for sums of 16 products with 32, as Q6_K's are.
+inline Ints AddScaledOffset(Ints total, int32_t offset, Factors scale) {
+  const int32_t half = offset / 2;
+  const __m256i halves = _mm256_set1_epi32((half & 0xffff) | static_cast<int32_t>(static_cast<uint32_t>(offset - half) << 16));
+  return AddPairs(total, {halves, halves}, scale);
+}
+
+// sum + four products a lane with signed weights: |w| * (a with w's sign). Exact, since 2 * 128 * 127 fits an int16.
 inline Ints DotSigned(Ints sum, Bytes weights, Quad four) {
-  return {AddPairs(sum.a, _mm256_maddubs_epi16(_mm256_abs_epi8(weights.a), _mm256_sign_epi8(four, weights.a))),
-          AddPairs(sum.b, _mm256_maddubs_epi16(_mm256_abs_epi8(weights.b), _mm256_sign_epi8(four, weights.b)))};
+  const Pairs products = {_mm256_maddubs_epi16(_mm256_abs_epi8(weights.a), _mm256_sign_epi8(four, weights.a)),
+                          _mm256_maddubs_epi16(_mm256_abs_epi8(weights.b), _mm256_sign_epi8(four, weights.b))};
+  return AddPairs(sum, products, Ones());
 }
 
 inline Pairs WidenPairs(const uint8_t* p) {
@@ -97,8 +123,7 @@ inline Ints DotPairs(Ints sum, Pairs weights, const int16_t* two) {
   int32_t both;
   std::memcpy(&both, two, 4);
   const __m256i x = _mm256_set1_epi32(both);
-  return {_mm256_add_epi32(sum.a, _mm256_madd_epi16(weights.a, x)),
-          _mm256_add_epi32(sum.b, _mm256_madd_epi16(weights.b, x))};
+  return AddPairs(sum, weights, {x, x});
 }
 
 inline Floats ZeroFloats() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }

@@ -119,3 +119,5 @@ inline void StoreFloats(float* p, Floats v) { _mm512_storeu_ps(p, v); }
 
 }  // namespace
 }  // namespace inferflux::compute::cpu
+
+#include "compute/cpu/isa/wide_sums.h"

@@ -182,3 +182,5 @@ inline void StoreFloats(float* p, Floats v) {
 
 }  // namespace
 }  // namespace inferflux::compute::cpu
+
+#include "compute/cpu/isa/wide_sums.h"

@@ -143,3 +143,5 @@ inline void StoreFloats(float* p, const Floats& v) { std::memcpy(p, &v, sizeof v
 
 }  // namespace
 }  // namespace inferflux::compute::cpu
+
+#include "compute/cpu/isa/wide_sums.h"

@@ -15,26 +15,35 @@ inline void Opaque(T& value) {
   asm volatile("" : : "r"(&value) : "memory");
 }
 
-// `step` on each of the sums, `rounds` times.
+// step(sum, number of the step) on each of the sums, `rounds` times.
 template <class Sum, class Step>
 inline void Repeat(int64_t rounds, const Sum& zero, Step step) {
   Sum sums[kMeterSums];
   for (Sum& sum : sums) sum = zero;
   for (int64_t i = 0; i < rounds; i += 16) {
+    asm volatile("" : : : "memory");  // what is read is read anew in each turn
 #pragma GCC unroll 16
     for (int repeat = 0; repeat < 16; ++repeat) {
-      for (Sum& sum : sums) sum = step(sum);
+      for (int s = 0; s < kMeterSums; ++s) sums[s] = step(sums[s], repeat * kMeterSums + s);
     }
   }
-  for (Sum& sum : sums) Opaque(sum);
+  for (const Sum& sum : sums) {
+    Sum last = sum;
+    Opaque(last);
+  }
 }
 
+// Where a product is not fused with its addition it reads an operand of its own: one that came twice would be computed
+// once.
 inline double Int8Rounds(int64_t rounds) {
-  alignas(64) int8_t operands[kGroupBytes] = {};
+  constexpr bool kFused = kSumsHoldOffsets;
+  alignas(64) int8_t operands[kGroupBytes + kGroup * 16 * kMeterSums] = {};
   Opaque(operands);
   const Bytes weights = LoadBytes(operands);
   const Quad four = LoadQuad(operands);
-  Repeat(rounds, ZeroInts(), [&](const Ints& sum) { return Dot(sum, weights, four); });
+  Repeat(rounds, StartSums(0), [&](const Sums& sum, int step) {
+    return AddGroup(sum, weights, kFused ? four : LoadQuad(operands + kGroupBytes + kGroup * step));
+  });
   return static_cast<double>(rounds) * kMeterSums * kPanel * kGroup * 2;
 }
 
@@ -42,7 +51,7 @@ inline double FloatRounds(int64_t rounds) {
   alignas(64) float operands[kPanel] = {};
   Opaque(operands);
   const Floats factor = LoadFloats(operands);
-  Repeat(rounds, ZeroFloats(), [&](const Floats& sum) { return Fma(factor, factor, sum); });
+  Repeat(rounds, ZeroFloats(), [&](const Floats& sum, int) { return Fma(factor, factor, sum); });
   return static_cast<double>(rounds) * kMeterSums * kPanel * 2;
 }
 
@@ -51,7 +60,7 @@ inline double Bf16Rounds(int64_t rounds) {
   Opaque(operands);
   const Bytes weights = LoadBytes(operands);
   const Two two = LoadTwo(operands);
-  Repeat(rounds, ZeroFloats(), [&](const Floats& sum) { return DotBf16(sum, weights, two); });
+  Repeat(rounds, ZeroFloats(), [&](const Floats& sum, int) { return DotBf16(sum, weights, two); });
   return static_cast<double>(rounds) * kMeterSums * kPanel * 2 * 2;
 }
 

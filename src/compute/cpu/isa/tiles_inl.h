@@ -41,6 +41,7 @@ struct FloatTile {
     for (int64_t k = 0; k < steps; ++k) {
       Floats right[N];
       for (int n = 0; n < N; ++n) right[n] = LoadFloats(b + k * b_step + n * b_next);
+#pragma GCC unroll 8  // a loop over the sums would keep them in memory
       for (int m = 0; m < M; ++m) {
         const Floats left = SetFloats(a[m * a_stride + k]);
         for (int n = 0; n < N; ++n) sums[m][n] = Fma(left, right[n], sums[m][n]);

@@ -46,6 +46,7 @@ struct PackedQ8_0 {
 
 struct PackedQ4_0 {
   static constexpr bool kSigned = false;
+  static constexpr int kMost = 15;  // of the numbers that Group gives
   const ChunkQ4_0& chunk;
   Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
   Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
@@ -75,18 +76,20 @@ struct PackedWithMinimums {
   const Chunk& chunk;
   OpenScales open;
   explicit PackedWithMinimums(const Chunk& from) : chunk(from), open(from.scales) {}
-  Ints Scale(int sub) const { return WidenUnsigned(open.scales + kPanel * sub); }
+  Factors Scale(int sub) const { return UnsignedFactors(open.scales + kPanel * sub); }
   Pairs Minimums(int two) const { return WidenPairs(open.minimums + 2 * kPanel * two); }
   Floats D() const { return LoadFloats(chunk.d); }
   Floats NegativeDmin() const { return LoadFloats(chunk.negative_dmin); }
 };
 
 struct PackedQ4K : PackedWithMinimums<ChunkQ4K> {
+  static constexpr int kMost = 15;
   using PackedWithMinimums::PackedWithMinimums;
   Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
 };
 
 struct PackedQ5K : PackedWithMinimums<ChunkQ5K> {
+  static constexpr int kMost = 31;
   using PackedWithMinimums::PackedWithMinimums;
   Bytes Group(int block, int g) const {
     return Or(NibbleGroup(chunk.blocks[block].q, g), Up<4>(BitsFrom(LoadBytes(chunk.blocks[block].high), g, 1)));
@@ -95,6 +98,7 @@ struct PackedQ5K : PackedWithMinimums<ChunkQ5K> {
 
 struct PackedQ6K {
   static constexpr int kSubs = 16;
+  static constexpr int kMost = 63;
   static constexpr bool kMinimums = false;
   const ChunkQ6K& chunk;
   explicit PackedQ6K(const ChunkQ6K& from) : chunk(from) {}
@@ -102,7 +106,7 @@ struct PackedQ6K {
     return Or(NibbleGroup(chunk.blocks[block].q, g),
               Up<4>(BitsFrom(LoadBytes(chunk.blocks[block].high[g / 4]), 2 * (g % 4), 3)));
   }
-  Ints Scale(int sub) const { return WidenSigned(chunk.scales[sub]); }
+  Factors Scale(int sub) const { return SignedFactors(chunk.scales[sub]); }
   Floats D() const { return LoadFloats(chunk.d); }
 };
 
