@@ -94,7 +94,7 @@ struct Kernels {
   CpuIsa isa = CpuIsa::kScalar;
 
   // --- products, by PanelFormat ---
-  ProductKernel product[8] = {};
+  ProductKernel product[kPanelFormats] = {};
   // Q8_0 weights count as value + this.
   int32_t signed_offset = 0;
   // Up to 256 floats; what is missing counts as zero.

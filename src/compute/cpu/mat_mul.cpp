@@ -25,10 +25,16 @@ Flavour FlavourOf(PanelFormat format) {
     case PanelFormat::kQ4_0:
       return Flavour::kBlocksOffset8;
     case PanelFormat::kQ8_0:
+    case PanelFormat::kQ4_1:
+    case PanelFormat::kQ5_1:
+    case PanelFormat::kIq4:
+    case PanelFormat::kFp4:
       return Flavour::kBlocksSigned;
+    case PanelFormat::kQ2K:
     case PanelFormat::kQ4K:
     case PanelFormat::kQ5K:
     case PanelFormat::kQ6K:
+    case PanelFormat::kQ7K:
       return Flavour::kChunks;
   }
   return Flavour::kFloat;
@@ -135,7 +141,7 @@ void PackFor(cpu::ProductTask& task, PanelFormat format, const HostMatrix& from,
   const int64_t count = task.last_panel - task.first_panel;
   const int64_t bytes = cpu::PanelBytes(format, task.inputs);
   std::fill_n(panels, count * bytes, std::byte{0});
-  for (int64_t n = 0; n < count; ++n) cpu::PackPanel(format, from, task.first_panel + n, panels + n * bytes);
+  for (int64_t n = 0; n < count; ++n) cpu::PackPanel(from, task.first_panel + n, panels + n * bytes);
   task.panels = panels;
   task.outputs -= task.first_panel * cpu::kPanel;
   task.y += task.first_panel * cpu::kPanel;

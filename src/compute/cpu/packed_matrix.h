@@ -42,9 +42,25 @@ constexpr bool HasPanels(formats::TensorType type) {
     case TensorType::kQ8_0:
     case TensorType::kQ4_0:
     case TensorType::kQ5_0:
+    case TensorType::kQ4_1:
+    case TensorType::kQ5_1:
+    case TensorType::kQ2_K:
+    case TensorType::kQ3_K:
     case TensorType::kQ4_K:
     case TensorType::kQ5_K:
     case TensorType::kQ6_K:
+    case TensorType::kIq1S:
+    case TensorType::kIq1M:
+    case TensorType::kIq2Xxs:
+    case TensorType::kIq2Xs:
+    case TensorType::kIq2S:
+    case TensorType::kIq3Xxs:
+    case TensorType::kIq3S:
+    case TensorType::kIq4Nl:
+    case TensorType::kIq4Xs:
+    case TensorType::kTq1_0:
+    case TensorType::kTq2_0:
+    case TensorType::kMxfp4:
       return true;
     default:
       return false;
@@ -63,6 +79,6 @@ const char* FormatName(PanelFormat format);
 int64_t PanelBytes(PanelFormat format, int64_t inputs);
 
 // Packs the 16 outputs from panel * 16 on; those that the matrix does not have are zero. `out` is zeroed memory.
-void PackPanel(PanelFormat format, const HostMatrix& matrix, int64_t panel, std::byte* out);
+void PackPanel(const HostMatrix& matrix, int64_t panel, std::byte* out);
 
 }  // namespace inferflux::compute::cpu

@@ -23,7 +23,10 @@ inline constexpr int kBlock = 32;   // inputs that share a scale
 inline constexpr int kBlocks = kChunk / kBlock;
 inline constexpr int kGroupBytes = kPanel * kGroup;
 
-enum class PanelFormat { kF32, kF16, kBf16, kQ8_0, kQ4_0, kQ4K, kQ5K, kQ6K };
+inline constexpr int kSubs16 = kChunk / 16;  // sub-blocks of 16 inputs
+
+enum class PanelFormat { kF32, kF16, kBf16, kQ8_0, kQ4_0, kQ4_1, kQ5_1, kIq4, kFp4, kQ2K, kQ4K, kQ5K, kQ6K, kQ7K };
+inline constexpr int kPanelFormats = 14;
 
 // Four bits of a block: groups 0 to 3 in the low nibbles, 4 to 7 in the high ones.
 using Nibbles = uint8_t[4][kGroupBytes];
@@ -35,6 +38,34 @@ struct alignas(64) ChunkQ8_0 {
 
 struct alignas(64) ChunkQ4_0 {  // value = d * (q - 8)
   Fp16 d[kBlocks][kPanel];
+  Nibbles q[kBlocks];
+};
+
+struct alignas(64) ChunkQ4_1 {  // value = d * q + m
+  Fp16 d[kBlocks][kPanel];
+  Fp16 m[kBlocks][kPanel];
+  Nibbles q[kBlocks];
+};
+
+struct alignas(64) ChunkQ5_1 {  // value = d * q + m
+  Fp16 d[kBlocks][kPanel];
+  Fp16 m[kBlocks][kPanel];
+  struct {
+    uint8_t high[kGroupBytes];  // bit g: the fifth bit of group g
+    Nibbles q;
+  } blocks[kBlocks];
+};
+
+struct alignas(64) ChunkTable4 {  // value = d * table[q], of 16 signed bytes: IQ4's, or four-bit floats doubled
+  float d[kBlocks][kPanel];
+  Nibbles q[kBlocks];
+};
+
+struct alignas(64) ChunkQ2K {  // value = d * scale * q - dmin * minimum; a scale and a minimum for each 16 inputs
+  uint8_t scales[kSubs16][kPanel];
+  uint8_t minimums[kSubs16][kPanel];
+  Fp16 d[kPanel];
+  Fp16 dmin[kPanel];
   Nibbles q[kBlocks];
 };
 
@@ -63,7 +94,7 @@ struct alignas(64) ChunkQ5K {
 };
 
 struct alignas(64) ChunkQ6K {  // value = d * scale * (q - 32); a scale for each 16 inputs
-  int8_t scales[kChunk / 16][kPanel];
+  int8_t scales[kSubs16][kPanel];
   alignas(64) Fp16 d[kPanel];
   struct alignas(64) {
     uint8_t high[2][kGroupBytes];  // high[h]: bits 5 and 6 of groups 4h to 4h + 3, from below
@@ -71,15 +102,22 @@ struct alignas(64) ChunkQ6K {  // value = d * scale * (q - 32); a scale for each
   } blocks[kBlocks];
 };
 
+struct alignas(64) ChunkQ7K {  // value = d * scale * (q - 64); a scale for each 16 inputs
+  static constexpr int kOffset = 64;
+  int8_t scales[kSubs16][kPanel];
+  alignas(64) float d[kPanel];
+  uint8_t q[kChunk / kGroup][kGroupBytes];
+};
+
 // 256 activations of one row as int8. Two flavours use the same record:
-// by block, one scale for 32 inputs (Q8_0, Q4_0); by chunk, one scale for all 256 (the K types).
+// by block, one scale for 32 inputs (Q8_0, Q4_0 and the like); by chunk, one scale for all 256 (the K types).
 struct alignas(64) ActivationChunk {
   int8_t q[kChunk];
   // What a sum starts from where weights are stored as value + offset: -offset * (sum of the block's q). By block: [8];
   // by chunk: of each 16 inputs, for Q6_K's offset of 32.
-  int32_t offsets[kChunk / 16];
+  int32_t offsets[kSubs16];
   float scales[kBlocks];  // by chunk: only [0]
-  int16_t sums[kBlocks];  // by chunk: of each block's q, for the minimums
+  int16_t sums[kBlocks];  // of each block's q, for the minimums
 };
 
 }  // namespace inferflux::compute::cpu

@@ -19,9 +19,12 @@ class CpuMatMulTest : public CpuTest {
   }
 };
 
-constexpr TensorType kTypes[] = {TensorType::kF32,  TensorType::kF16,  TensorType::kBf16,
-                                 TensorType::kQ8_0, TensorType::kQ4_0, TensorType::kQ4_K,
-                                 TensorType::kQ5_K, TensorType::kQ6_K, TensorType::kQ5_0, TensorType::kQ5_1};
+constexpr TensorType kTypes[] = {
+    TensorType::kF32,   TensorType::kF16,    TensorType::kBf16, TensorType::kQ8_0,   TensorType::kQ4_0,
+    TensorType::kQ4_K,  TensorType::kQ5_K,   TensorType::kQ6_K, TensorType::kQ5_0,   TensorType::kQ5_1,
+    TensorType::kQ4_1,  TensorType::kQ2_K,   TensorType::kQ3_K, TensorType::kIq4Nl,  TensorType::kIq4Xs,
+    TensorType::kMxfp4, TensorType::kIq1S,   TensorType::kIq1M, TensorType::kIq2Xxs, TensorType::kIq2Xs,
+    TensorType::kIq2S,  TensorType::kIq3Xxs, TensorType::kIq3S, TensorType::kTq1_0,  TensorType::kTq2_0};
 
 TEST_P(CpuMatMulTest, EqualsReferenceWhereInt8IsExact) {
   for (const TensorType type : kTypes) {
@@ -44,9 +47,20 @@ TEST_P(CpuMatMulTest, TheLargestSumsAreExact) {
     TensorType type;
     size_t block, first, last;  // bytes of a block, and of those the ones that hold weights
   };
-  for (const Layout& at : {Layout{TensorType::kQ8_0, 34, 2, 34}, {TensorType::kQ4_0, 18, 2, 18},
-                           {TensorType::kQ4_K, 144, 16, 144}, {TensorType::kQ5_K, 176, 16, 176},
-                           {TensorType::kQ6_K, 210, 0, 192}}) {
+  for (const Layout& at : {Layout{TensorType::kQ8_0, 34, 2, 34},
+                           {TensorType::kQ4_0, 18, 2, 18},
+                           {TensorType::kQ4_K, 144, 16, 144},
+                           {TensorType::kQ5_K, 176, 16, 176},
+                           {TensorType::kQ6_K, 210, 0, 192},
+                           {TensorType::kQ4_1, 20, 4, 20},
+                           {TensorType::kQ5_1, 24, 4, 24},
+                           {TensorType::kQ2_K, 84, 0, 80},
+                           {TensorType::kQ3_K, 110, 0, 108},
+                           {TensorType::kIq4Nl, 18, 2, 18},
+                           {TensorType::kIq4Xs, 136, 2, 136},
+                           {TensorType::kIq3Xxs, 98, 2, 98},
+                           {TensorType::kIq2S, 82, 2, 82},
+                           {TensorType::kIq1S, 50, 2, 50}}) {
     for (const int weight : {0x00, 0x7f, 0x80, 0xff}) {
       OwnedMatrix weights = RandomMatrix(at.type, random, 32, 512);
       ASSERT_EQ(weights.bytes.size() % at.block, 0u);
@@ -81,7 +95,8 @@ TEST_P(CpuMatMulTest, StaysWithinTheErrorOfRoundedActivations) {
 
 TEST_P(CpuMatMulTest, InputsNeedNotFillAChunk) {
   for (const TensorType type :
-       {TensorType::kF32, TensorType::kBf16, TensorType::kQ8_0, TensorType::kQ4_0, TensorType::kQ5_0}) {
+       {TensorType::kF32, TensorType::kBf16, TensorType::kQ8_0, TensorType::kQ4_0, TensorType::kQ5_0, TensorType::kQ4_1,
+        TensorType::kQ5_1, TensorType::kIq4Nl, TensorType::kMxfp4}) {
     for (const int inputs : {32, 96, 288, 896}) {
       const OwnedMatrix weights = RandomMatrix(type, random, 40, inputs);
       const auto expected = *Reference::LoadMatrix(reference, {&weights.matrix, 1});

@@ -79,6 +79,59 @@ inline OwnedMatrix RandomMatrix(formats::TensorType type, std::mt19937& random, 
         b.m = small(-0.08f);
       });
       break;
+    case TensorType::kQ4_1:
+      internal::FillBlocks<BlockQ4_1>(out.bytes, [&](auto& b) {
+        b.d = small(0.01f);
+        b.m = small(-0.08f);
+      });
+      break;
+    case TensorType::kQ2_K:
+      internal::FillBlocks<BlockQ2_K>(out.bytes, [&](auto& b) {
+        b.d = small(5e-3f);
+        b.dmin = small(3e-3f);
+      });
+      break;
+    case TensorType::kQ3_K:
+      internal::FillBlocks<BlockQ3_K>(out.bytes, [&](auto& b) { b.d = small(1e-3f); });
+      break;
+    case TensorType::kIq4Nl:
+      internal::FillBlocks<BlockIq4Nl>(out.bytes, [&](auto& b) { b.d = small(1e-3f); });
+      break;
+    case TensorType::kIq4Xs:
+      internal::FillBlocks<BlockIq4Xs>(out.bytes, [&](auto& b) { b.d = small(5e-5f); });
+      break;
+    case TensorType::kIq1S:
+      internal::FillBlocks<BlockIq1S>(out.bytes, [&](auto& b) { b.d = small(5e-3f); });
+      break;
+    case TensorType::kIq1M:  // its scale lies in the top bits of four words
+      internal::FillBlocks<BlockIq1M>(out.bytes, [&](auto& b) {
+        const uint16_t d = small(5e-3f).bits;
+        for (int i = 0; i < 4; ++i) {
+          b.scales[i] = static_cast<uint16_t>((b.scales[i] & 0xfff) | (d >> (4 * i) & 15) << 12);
+        }
+      });
+      break;
+    case TensorType::kIq2Xxs:
+      internal::FillBlocks<BlockIq2Xxs>(out.bytes, [&](auto& b) { b.d = small(1e-3f); });
+      break;
+    case TensorType::kIq2Xs:
+      internal::FillBlocks<BlockIq2Xs>(out.bytes, [&](auto& b) { b.d = small(1e-3f); });
+      break;
+    case TensorType::kIq2S:
+      internal::FillBlocks<BlockIq2S>(out.bytes, [&](auto& b) { b.d = small(1e-3f); });
+      break;
+    case TensorType::kIq3Xxs:
+      internal::FillBlocks<BlockIq3Xxs>(out.bytes, [&](auto& b) { b.d = small(5e-4f); });
+      break;
+    case TensorType::kIq3S:
+      internal::FillBlocks<BlockIq3S>(out.bytes, [&](auto& b) { b.d = small(5e-4f); });
+      break;
+    case TensorType::kTq1_0:
+      internal::FillBlocks<BlockTq1_0>(out.bytes, [&](auto& b) { b.d = small(0.05f); });
+      break;
+    case TensorType::kTq2_0:
+      internal::FillBlocks<BlockTq2_0>(out.bytes, [&](auto& b) { b.d = small(0.05f); });
+      break;
     case TensorType::kQ6_K:
       internal::FillBlocks<BlockQ6_K>(out.bytes, [&](auto& b) { b.d = small(3e-5f); });
       break;

@@ -10,9 +10,11 @@
 
 namespace inferflux::model::testing {
 
-// The model at `path` on one backend, against what transformers computed from the same weights.
+// The model at `path` on one backend, against what transformers computed from the same weights. At `ties` positions
+// more than `bound` is taken: where two experts are nearly as good, a small error lets the router choose the other one.
 template <class B>
-void ExpectGolden(typename B::Context& context, const std::string& path, const std::string& golden_path, double bound) {
+void ExpectGolden(typename B::Context& context, const std::string& path, const std::string& golden_path, double bound,
+                  int ties = 0) {
   const auto golden = ReadGolden(golden_path);
   const auto source = ModelSource::Open(path);
   ASSERT_TRUE(source) << source.error().message;
@@ -24,6 +26,7 @@ void ExpectGolden(typename B::Context& context, const std::string& path, const s
 
   const auto count = static_cast<int32_t>(golden.tokens.size());
   double worst = 0.0;
+  int beyond = 0;
   for (int32_t first = 0; first < count;) {
     const int32_t rows = first == 0 ? golden.prompt_length : 1;
     std::vector<int32_t> wanted(static_cast<size_t>(rows));
@@ -34,7 +37,7 @@ void ExpectGolden(typename B::Context& context, const std::string& path, const s
       const std::span<const float> row(logits.data() + r * golden.vocab, static_cast<size_t>(golden.vocab));
       const double error = RelativeError(row, golden.row(first + r));
       worst = std::max(worst, error);
-      EXPECT_LT(error, bound) << "position " << first + r;
+      if (error >= bound && ++beyond > ties) ADD_FAILURE() << "position " << first + r << ": " << error << " off";
     }
     first += rows;
   }

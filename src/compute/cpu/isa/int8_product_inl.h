@@ -13,8 +13,8 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-// sums[m] += M rows times a chunk of one panel, one scale a block. `x` is the first row's chunk, rows follow one
-// another. `ahead` has the share of a later chunk that is to be fetched meanwhile.
+// sums[m] += M rows times a chunk of one panel, one scale a block, and perhaps a minimum. `x` is the first row's chunk,
+// rows follow one another. `ahead` has the share of a later chunk that is to be fetched meanwhile.
 template <int M, class Source>
 inline void BlocksTile(const Source& w, const ActivationChunk* x, int blocks, Ahead ahead, float* sums,
                        int64_t stride) {
@@ -32,20 +32,42 @@ inline void BlocksTile(const Source& w, const ActivationChunk* x, int blocks, Ah
         for (int m = 0; m < M; ++m) dot[m] = DotSigned(dot[m], weights, LoadQuad(x[m].q + kBlock * b + kGroup * g));
       }
     } else {
-      static_assert(SumGroups(Source::kMost) == 8);
-      Sums sum[M];
-      for (int m = 0; m < M; ++m) sum[m] = StartSums(x[m].offsets[b]);
+      constexpr int kRun = SumGroups(Source::kMost);
+#pragma GCC unroll 2
+      for (int run = 0; run < 8; run += kRun) {
+        // What starts with the offset, or with what there is.
+        const auto offset = [&](int m) { return Source::kMinimums ? 0 : x[m].offsets[b]; };
+        Sums sum[M];
+        for (int m = 0; m < M; ++m) sum[m] = StartSums(offset(m));
 #pragma GCC unroll 8
-      for (int g = 0; g < 8; ++g) {
-        const Bytes weights = w.Group(b, g);
-        for (int m = 0; m < M; ++m) sum[m] = AddGroup(sum[m], weights, LoadQuad(x[m].q + kBlock * b + kGroup * g));
+        for (int i = 0; i < kRun; ++i) {
+          const Bytes weights = w.Group(b, run + i);
+          for (int m = 0; m < M; ++m)
+            sum[m] = AddGroup(sum[m], weights, LoadQuad(x[m].q + kBlock * b + kGroup * (run + i)));
+        }
+        for (int m = 0; m < M; ++m) dot[m] = run == 0 ? Widen(sum[m], offset(m)) : AddSums(dot[m], sum[m]);
       }
-      for (int m = 0; m < M; ++m) dot[m] = Widen(sum[m], x[m].offsets[b]);
     }
     const Floats d = w.Scale(b);
     for (int m = 0; m < M; ++m) total[m] = Fma(ToFloats(dot[m]), Mul(d, SetFloats(x[m].scales[b])), total[m]);
+    if constexpr (Source::kMinimums) {
+      const Floats minimum = w.Minimum(b);
+      for (int m = 0; m < M; ++m) {
+        total[m] = Fma(minimum, SetFloats(x[m].scales[b] * static_cast<float>(x[m].sums[b])), total[m]);
+      }
+    }
   }
   for (int m = 0; m < M; ++m) StoreFloats(sums + m * stride, total[m]);
+}
+
+// What a sub-block's sum starts from: activations keep it for an offset of 32.
+template <class Source>
+inline int32_t OffsetOf(const ActivationChunk& x, int sub) {
+  if constexpr (Source::kMinimums) {
+    return 0;
+  } else {
+    return Source::kOffset / 32 * x.offsets[sub];
+  }
 }
 
 // The same with integer scales a sub-block, one float scale a chunk, and perhaps minimums.
@@ -66,7 +88,7 @@ inline void ChunkTile(const Source& w, const ActivationChunk* x, Ahead ahead, fl
 #pragma GCC unroll 4
       for (int run = 0; run < kGroups; run += kRun) {
         Sums sum[M];
-        for (int m = 0; m < M; ++m) sum[m] = StartSums(Source::kMinimums ? 0 : x[m].offsets[sub]);
+        for (int m = 0; m < M; ++m) sum[m] = StartSums(OffsetOf<Source>(x[m], sub));
 #pragma GCC unroll 8
         for (int i = 0; i < kRun; ++i) {
           const int g = kGroups * h + run + i;
@@ -76,7 +98,7 @@ inline void ChunkTile(const Source& w, const ActivationChunk* x, Ahead ahead, fl
         for (int m = 0; m < M; ++m) total[m] = AddScaled(total[m], sum[m], scale);
       }
       if constexpr (!Source::kMinimums && !kSumsHoldOffsets) {
-        for (int m = 0; m < M; ++m) total[m] = AddScaledOffset(total[m], x[m].offsets[sub], scale);
+        for (int m = 0; m < M; ++m) total[m] = AddScaledOffset(total[m], OffsetOf<Source>(x[m], sub), scale);
       }
     }
   }
@@ -86,16 +108,20 @@ inline void ChunkTile(const Source& w, const ActivationChunk* x, Ahead ahead, fl
     Floats sum = Fma(ToFloats(total[m]), Mul(d, scale), LoadFloats(sums + m * stride));
     if constexpr (Source::kMinimums) {
       Ints low = ZeroInts();
-      for (int two = 0; two < kBlocks / 2; ++two) low = DotPairs(low, w.Minimums(two), x[m].sums + 2 * two);
-      sum = Fma(ToFloats(low), Mul(w.NegativeDmin(), scale), sum);
+      if constexpr (Source::kSubs == kSubs16) {
+        for (int sub = 0; sub < kSubs16; ++sub) low = AddScaledOffset(low, x[m].offsets[sub], w.Minimum(sub));
+      } else {
+        for (int two = 0; two < kBlocks / 2; ++two) low = DotPairs(low, w.Minimums(two), x[m].sums + 2 * two);
+      }
+      sum = Fma(ToFloats(low), Mul(w.MinimumsScale(), scale), sum);
     }
     StoreFloats(sums + m * stride, sum);
   }
 }
 
-// A format: its packed chunk, how a product reads it, and whether one row alone leaves the time to fetch ahead. Q8_0
-// and Q4_0 are then read as fast as they come, which is better left to the machine's own prefetchers (27 to 22 GB/s on
-// one Zen 4 thread).
+// A format: its packed chunk, how a product reads it, and whether one row alone leaves the time to fetch ahead. Q8_0,
+// Q4_0 and Q7_K are then read as fast as they come, which is better left to the machine's own prefetchers (27 to 22
+// GB/s on one Zen 4 thread).
 template <class ChunkType, class PackedSource, int kRowsOfTile, bool kFetchesForOneRow>
 struct Format {
   using Chunk = ChunkType;
@@ -113,6 +139,12 @@ struct Format {
 };
 using FormatQ8_0 = Format<ChunkQ8_0, PackedQ8_0, kBlockRows, false>;
 using FormatQ4_0 = Format<ChunkQ4_0, PackedQ4_0, kBlockRows, false>;
+using FormatQ4_1 = Format<ChunkQ4_1, PackedQ4_1, kBlockRows, true>;
+using FormatQ5_1 = Format<ChunkQ5_1, PackedQ5_1, kBlockRows, true>;
+using FormatIq4 = Format<ChunkTable4, PackedTable4<formats::kIq4Values>, kBlockRows, true>;
+using FormatFp4 = Format<ChunkTable4, PackedTable4<formats::kFp4Doubled>, kBlockRows, true>;
+using FormatQ2K = Format<ChunkQ2K, PackedQ2K, kChunkRows, true>;
+using FormatQ7K = Format<ChunkQ7K, PackedQ7K, kChunkRows, false>;
 using FormatQ4K = Format<ChunkQ4K, PackedQ4K, kChunkRows, true>;
 using FormatQ5K = Format<ChunkQ5K, PackedQ5K, kChunkRows, true>;
 using FormatQ6K = Format<ChunkQ6K, PackedQ6K, kChunkRows, true>;

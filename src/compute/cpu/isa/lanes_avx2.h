@@ -71,6 +71,14 @@ inline Bytes Up(Bytes v) {
   return {_mm256_slli_epi16(v.a, kShift), _mm256_slli_epi16(v.b, kShift)};
 }
 inline Bytes FromSigned(Bytes v) { return v; }
+// 16 bytes, again and again; and for each byte of `indices`, which are below 16, the one that it counts to.
+inline Bytes LoadTable(const int8_t* p) {
+  const __m256i table = _mm256_broadcastsi128_si256(Load128(p));
+  return {table, table};
+}
+inline Bytes LookUp(Bytes table, Bytes indices) {
+  return {_mm256_shuffle_epi8(table.a, indices.a), _mm256_shuffle_epi8(table.b, indices.b)};
+}
 
 // sum + the int16 pairs of each lane, times those of `factors`.
 inline Ints AddPairs(Ints sum, Pairs pairs, Pairs factors) {
@@ -93,6 +101,7 @@ inline Sums AddGroup(Sums sum, Bytes weights, Quad four) {
           _mm256_add_epi16(sum.b, _mm256_maddubs_epi16(weights.b, four))};
 }
 inline Ints Widen(Sums sum, int32_t offset) { return AddPairs(SetInts(offset), sum, Ones()); }
+inline Ints AddSums(Ints total, Sums sum) { return AddPairs(total, sum, Ones()); }
 
 inline Factors Twice(Ints scales) {
   const auto twice = [](__m256i v) { return _mm256_blend_epi16(v, _mm256_slli_epi32(v, 16), 0xaa); };
@@ -101,11 +110,14 @@ inline Factors Twice(Ints scales) {
 inline Factors UnsignedFactors(const uint8_t* p) { return Twice(WidenUnsigned(p)); }
 inline Factors SignedFactors(const int8_t* p) { return Twice(WidenSigned(p)); }
 inline Ints AddScaled(Ints total, Sums sum, Factors scale) { return AddPairs(total, sum, scale); }
-// Its halves fit int16 for sums of 16 products with 32, as Q6_K's are.
+// In two parts that fit int16: an offset is up to 64 times the sum of 16 activations.
 inline Ints AddScaledOffset(Ints total, int32_t offset, Factors scale) {
-  const int32_t half = offset / 2;
-  const __m256i halves = _mm256_set1_epi32((half & 0xffff) | static_cast<int32_t>(static_cast<uint32_t>(offset - half) << 16));
-  return AddPairs(total, {halves, halves}, scale);
+  const int32_t quarter = offset / 4;
+  const auto low = static_cast<uint32_t>(quarter) & 0xffff;
+  const __m256i twice = _mm256_set1_epi32(static_cast<int32_t>(low | low << 16));
+  const auto rest = static_cast<uint32_t>(offset - 3 * quarter) & 0xffff;
+  const __m256i others = _mm256_set1_epi32(static_cast<int32_t>(low | rest << 16));
+  return AddPairs(AddPairs(total, {twice, twice}, scale), {others, others}, scale);
 }
 
 // sum + four products a lane with signed weights: |w| * (a with w's sign). Exact, since 2 * 128 * 127 fits an int16.

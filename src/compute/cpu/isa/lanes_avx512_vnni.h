@@ -59,6 +59,12 @@ inline Bytes Up(Bytes v) {
 // Signed weights as the dot product wants them: offset by kSignedOffset.
 inline Bytes FromSigned(Bytes v) { return _mm512_xor_si512(v, _mm512_set1_epi8(static_cast<char>(0x80))); }
 
+// 16 bytes, again and again; and for each byte of `indices`, which are below 16, the one that it counts to.
+inline Bytes LoadTable(const int8_t* p) {
+  return _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+inline Bytes LookUp(Bytes table, Bytes indices) { return _mm512_shuffle_epi8(table, indices); }
+
 // sum + four products a lane; exact.
 inline Ints Dot(Ints sum, Bytes weights, Quad four) { return _mm512_dpbusd_epi32(sum, weights, four); }
 inline Ints DotSigned(Ints sum, Bytes weights, Quad four) { return _mm512_dpbusd_epi32(sum, weights, four); }

@@ -96,6 +96,11 @@ inline Bytes Up(Bytes v) {
   return Each([](auto bytes) { return vshlq_n_u8(bytes, kShift); }, v);
 }
 inline Bytes FromSigned(Bytes v) { return v; }
+// 16 bytes, again and again; and for each byte of `indices`, which are below 16, the one that it counts to.
+inline Bytes LoadTable(const int8_t* p) { return Same(vld1q_u8(reinterpret_cast<const uint8_t*>(p))); }
+inline Bytes LookUp(Bytes table, Bytes indices) {
+  return Each([](auto t, auto i) { return vqtbl1q_u8(t, i); }, table, indices);
+}
 
 // sum + four products a lane; exact for weights from -128 to 127, so for unsigned ones of at most 7 bits too.
 inline Ints Dot(Ints sum, Bytes weights, Quad four) {

@@ -77,6 +77,13 @@ inline Bytes Up(const Bytes& x) {
   return Fill<Bytes>([&](size_t i) { return static_cast<uint8_t>(x.v[i] << kShift); });
 }
 inline Bytes FromSigned(const Bytes& x) { return x; }
+// 16 bytes, again and again; and for each byte of `indices`, which are below 16, the one that it counts to.
+inline Bytes LoadTable(const int8_t* p) {
+  return Fill<Bytes>([=](size_t i) { return static_cast<uint8_t>(p[i % 16]); });
+}
+inline Bytes LookUp(const Bytes& table, const Bytes& indices) {
+  return Fill<Bytes>([&](size_t i) { return table.v[indices.v[i]]; });
+}
 
 // sum + four products a lane; exact.
 inline Ints Dot(const Ints& sum, const Bytes& weights, Quad four) {

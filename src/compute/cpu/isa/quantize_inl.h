@@ -52,7 +52,8 @@ void QuantizeBlocks(const float* x, int64_t n, int32_t offset, ActivationChunk* 
   for (int b = 0; b < n / kBlock; ++b) {
     int8_t* q = out->q + kBlock * b;
     out->scales[b] = QuantizeRun(x + kBlock * b, kBlock, q);
-    out->offsets[b] = -offset * SumOf(q, kBlock);
+    out->sums[b] = static_cast<int16_t>(SumOf(q, kBlock));
+    out->offsets[b] = -offset * out->sums[b];
   }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "compute/cpu/packed_panels.h"
+#include "formats/quant/blocks.h"
 
 namespace inferflux::compute::cpu {
 namespace {
@@ -39,6 +40,7 @@ inline Bytes BitsFrom(Bytes v, int shift, int mask) {
 
 struct PackedQ8_0 {
   static constexpr bool kSigned = true;
+  static constexpr bool kMinimums = false;
   const ChunkQ8_0& chunk;
   Bytes Group(int block, int g) const { return FromSigned(LoadBytes(chunk.q[8 * block + g])); }
   Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
@@ -46,9 +48,47 @@ struct PackedQ8_0 {
 
 struct PackedQ4_0 {
   static constexpr bool kSigned = false;
+  static constexpr bool kMinimums = false;
   static constexpr int kMost = 15;  // of the numbers that Group gives
   const ChunkQ4_0& chunk;
   Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
+  Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
+};
+
+struct PackedQ4_1 {
+  static constexpr bool kSigned = false;
+  static constexpr bool kMinimums = true;
+  static constexpr int kMost = 15;
+  const ChunkQ4_1& chunk;
+  Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
+  Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
+  Floats Minimum(int block) const { return LoadFloats(chunk.m[block]); }
+};
+
+// Four bits from below, and a fifth.
+template <class Block>
+inline Bytes FiveBitGroup(const Block& block, int g) {
+  return Or(NibbleGroup(block.q, g), Up<4>(BitsFrom(LoadBytes(block.high), g, 1)));
+}
+
+struct PackedQ5_1 {
+  static constexpr bool kSigned = false;
+  static constexpr bool kMinimums = true;
+  static constexpr int kMost = 31;
+  const ChunkQ5_1& chunk;
+  Bytes Group(int block, int g) const { return FiveBitGroup(chunk.blocks[block], g); }
+  Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
+  Floats Minimum(int block) const { return LoadFloats(chunk.m[block]); }
+};
+
+template <const int8_t (&kTable)[16]>
+struct PackedTable4 {
+  static constexpr bool kSigned = true;
+  static constexpr bool kMinimums = false;
+  const ChunkTable4& chunk;
+  Bytes table;
+  explicit PackedTable4(const ChunkTable4& from) : chunk(from), table(FromSigned(LoadTable(kTable))) {}
+  Bytes Group(int block, int g) const { return LookUp(table, NibbleGroup(chunk.q[block], g)); }
   Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
 };
 
@@ -79,7 +119,7 @@ struct PackedWithMinimums {
   Factors Scale(int sub) const { return UnsignedFactors(open.scales + kPanel * sub); }
   Pairs Minimums(int two) const { return WidenPairs(open.minimums + 2 * kPanel * two); }
   Floats D() const { return LoadFloats(chunk.d); }
-  Floats NegativeDmin() const { return LoadFloats(chunk.negative_dmin); }
+  Floats MinimumsScale() const { return LoadFloats(chunk.negative_dmin); }
 };
 
 struct PackedQ4K : PackedWithMinimums<ChunkQ4K> {
@@ -91,15 +131,40 @@ struct PackedQ4K : PackedWithMinimums<ChunkQ4K> {
 struct PackedQ5K : PackedWithMinimums<ChunkQ5K> {
   static constexpr int kMost = 31;
   using PackedWithMinimums::PackedWithMinimums;
-  Bytes Group(int block, int g) const {
-    return Or(NibbleGroup(chunk.blocks[block].q, g), Up<4>(BitsFrom(LoadBytes(chunk.blocks[block].high), g, 1)));
-  }
+  Bytes Group(int block, int g) const { return FiveBitGroup(chunk.blocks[block], g); }
+};
+
+struct PackedQ2K {
+  static constexpr int kSubs = 16;
+  static constexpr bool kMinimums = true;
+  static constexpr int kMost = 15;
+  const ChunkQ2K& chunk;
+  explicit PackedQ2K(const ChunkQ2K& from) : chunk(from) {}
+  Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
+  Factors Scale(int sub) const { return UnsignedFactors(chunk.scales[sub]); }
+  Factors Minimum(int sub) const { return UnsignedFactors(chunk.minimums[sub]); }
+  Floats D() const { return LoadFloats(chunk.d); }
+  // Of sums that are -32 times those of the activations.
+  Floats MinimumsScale() const { return Mul(LoadFloats(chunk.dmin), SetFloats(1.0f / 32)); }
+};
+
+struct PackedQ7K {
+  static constexpr int kSubs = 16;
+  static constexpr bool kMinimums = false;
+  static constexpr int kMost = 127;
+  static constexpr int kOffset = ChunkQ7K::kOffset;
+  const ChunkQ7K& chunk;
+  explicit PackedQ7K(const ChunkQ7K& from) : chunk(from) {}
+  Bytes Group(int block, int g) const { return LoadBytes(chunk.q[8 * block + g]); }
+  Factors Scale(int sub) const { return SignedFactors(chunk.scales[sub]); }
+  Floats D() const { return LoadFloats(chunk.d); }
 };
 
 struct PackedQ6K {
   static constexpr int kSubs = 16;
   static constexpr int kMost = 63;
   static constexpr bool kMinimums = false;
+  static constexpr int kOffset = 32;
   const ChunkQ6K& chunk;
   explicit PackedQ6K(const ChunkQ6K& from) : chunk(from) {}
   Bytes Group(int block, int g) const {

@@ -16,6 +16,7 @@ constexpr int SumGroups(int /*most*/) { return 8; }
 inline Sums StartSums(int32_t offset) { return SetInts(offset); }
 inline Sums AddGroup(const Sums& sum, const Bytes& weights, Quad four) { return Dot(sum, weights, four); }
 inline Ints Widen(const Sums& sum, int32_t /*offset*/) { return sum; }
+inline Ints AddSums(const Ints& total, const Sums& sum) { return MulAdd(sum, SetInts(1), total); }
 
 // What integer scales are multiplied as.
 inline Factors UnsignedFactors(const uint8_t* p) { return WidenUnsigned(p); }
