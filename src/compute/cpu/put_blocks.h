@@ -2,7 +2,6 @@
 // blocks within the chunk. Private to packing.
 #pragma once
 
-#include <cmath>
 #include <cstring>
 
 #include "compute/cpu/packed_panels.h"
@@ -204,9 +203,9 @@ void Put(ChunkQ7K& chunk, int lane, int, const Block& from) {
   formats::DecodeBlock(from, values);
   const WholeScales whole = WholeScalesOf(from);
   for (int i = 0; i < kChunk; ++i) {
-    const float number = values[i] / (whole.d * static_cast<float>(whole.scales[i / 16]));  // few bits: exact
+    const float number = values[i] / (whole.d * static_cast<float>(whole.scales[i / 16]));  // few bits: exact, and whole
     const bool sane = number >= -ChunkQ7K::kOffset && number < ChunkQ7K::kOffset;  // neither 0 / 0 nor a broken scale
-    const int n = sane ? static_cast<int>(std::lround(number)) : 0;
+    const int n = sane ? static_cast<int>(number) : 0;
     chunk.q[i / kGroup][kGroup * lane + i % kGroup] = static_cast<uint8_t>(n + ChunkQ7K::kOffset);
   }
   for (int s = 0; s < kSubs16; ++s) chunk.scales[s][lane] = whole.scales[s];
