@@ -33,6 +33,7 @@ TEST_P(CpuMatMulTest, EqualsReferenceWhereInt8IsExact) {
       const auto expected = *Reference::LoadMatrix(reference, {&weights.matrix, 1});
       const auto actual = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
       for (const int rows : {1, 2, 3, 7, 13, 70}) {
+        if (rows == 70 && outputs != 33) continue;  // more than one task's rows
         const auto x = ExactActivations(rows, inputs);
         EXPECT_LT(RelativeError(Cpu::MatMul(cpu, x, actual), Reference::MatMul(reference, x, expected)), 2e-6)
             << formats::TensorTypeName(type) << " [" << outputs << ", " << inputs << "] x " << rows;
