@@ -34,6 +34,9 @@ struct Key {
   bool secret = false;  // its value is never printed
 };
 
+inline constexpr int64_t kMaxDevice = 1023;
+inline constexpr int64_t kMaxGpuLayers = 65536;
+
 inline constexpr Key kSchema[] = {
     {"server.host", Type::kText, "127.0.0.1", "address to listen on; 0.0.0.0 lets other machines in", "host"},
     {"server.port", Type::kInteger, "8080", "port to listen on; 0 takes any free one", "port", 0, 65535},
@@ -58,9 +61,9 @@ inline constexpr Key kSchema[] = {
     {"runtime.capability_routing.fallback_scope", Type::kText, "same_path_only", "to which models it may go", "", 0, 0,
      "same_path_only|any_compatible"},
     {"runtime.device", Type::kInteger, "-1",
-     "which of a backend's devices, as `inferctl backends` numbers them; -1: its own choice", "device", -1, 1023},
+     "which of a backend's devices, as `inferctl backends` numbers them; -1: its own choice", "device", -1, kMaxDevice},
     {"runtime.llama_cpp.gpu_layers", Type::kInteger, "-1", "layers that llama.cpp puts on a GPU; -1: all", "", -1,
-     65536},
+     kMaxGpuLayers},
     {"runtime.llama_cpp.batch", Type::kInteger, "0", "tokens a call into llama.cpp; 0: chosen by the device", "", 0,
      65536},
     {"runtime.llama_cpp.micro_batch", Type::kInteger, "0", "tokens that llama.cpp computes at once; 0: chosen", "", 0,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/model_setting.h"
+#include "config/schema.h"
 #include "routing/target.h"
 
 namespace inferflux::server {
@@ -12,8 +13,6 @@ namespace {
 
 constexpr size_t kMaxPathBytes = 4096;
 constexpr size_t kMaxWordBytes = 256;
-constexpr int64_t kMaxDevice = 1023;
-constexpr int64_t kMaxGpuLayers = 65536;
 
 struct Body {
   std::string path;
@@ -32,8 +31,8 @@ constexpr Field<Body> kFields[] = {
     {"backend", TextField<Body>{&Body::backend, kMaxWordBytes}},
     {"kv_dtype", TextField<Body>{&Body::kv_dtype, kMaxWordBytes}},
     {"draft", TextField<Body>{&Body::draft, kMaxPathBytes}},
-    {"device", IntegerField<Body>{&Body::device, 0, kMaxDevice}},
-    {"gpu_layers", IntegerField<Body>{&Body::gpu_layers, -1, kMaxGpuLayers}},
+    {"device", IntegerField<Body>{&Body::device, 0, config::kMaxDevice}},
+    {"gpu_layers", IntegerField<Body>{&Body::gpu_layers, -1, config::kMaxGpuLayers}},
     {"context", IntegerField<Body>{&Body::context, 1, config::kMaxContext}},
     {"default", BooleanField<Body>{&Body::is_default}},
     {"stream", BooleanField<Body>{&Body::stream}},

@@ -32,23 +32,37 @@ struct PackedMatrix {
   size_t bytes() const { return pages.size(); }
 };
 
-// Types that a packed format holds exactly; all others are decoded to F32 panels.
-constexpr bool HasPanels(formats::TensorType type) {
+// The panels that a type of a file is held in, exactly; types that have none of their own are decoded to F32.
+constexpr PanelFormat FormatOf(formats::TensorType type) {
   using formats::TensorType;
   switch (type) {
-    case TensorType::kF32:
     case TensorType::kF16:
+      return PanelFormat::kF16;
     case TensorType::kBf16:
+      return PanelFormat::kBf16;
     case TensorType::kQ8_0:
+    case TensorType::kQ5_0:  // what models take instead of K types whose inputs are no multiple of 256
+      return PanelFormat::kQ8_0;
     case TensorType::kQ4_0:
-    case TensorType::kQ5_0:
+      return PanelFormat::kQ4_0;
     case TensorType::kQ4_1:
+      return PanelFormat::kQ4_1;
     case TensorType::kQ5_1:
+      return PanelFormat::kQ5_1;
+    case TensorType::kIq4Nl:
+    case TensorType::kIq4Xs:
+      return PanelFormat::kIq4;
+    case TensorType::kMxfp4:
+      return PanelFormat::kFp4;
     case TensorType::kQ2_K:
-    case TensorType::kQ3_K:
+      return PanelFormat::kQ2K;
     case TensorType::kQ4_K:
+      return PanelFormat::kQ4K;
     case TensorType::kQ5_K:
+      return PanelFormat::kQ5K;
+    case TensorType::kQ3_K:
     case TensorType::kQ6_K:
+      return PanelFormat::kQ6K;
     case TensorType::kIq1S:
     case TensorType::kIq1M:
     case TensorType::kIq2Xxs:
@@ -56,15 +70,17 @@ constexpr bool HasPanels(formats::TensorType type) {
     case TensorType::kIq2S:
     case TensorType::kIq3Xxs:
     case TensorType::kIq3S:
-    case TensorType::kIq4Nl:
-    case TensorType::kIq4Xs:
     case TensorType::kTq1_0:
     case TensorType::kTq2_0:
-    case TensorType::kMxfp4:
-      return true;
+      return PanelFormat::kQ7K;
     default:
-      return false;
+      return PanelFormat::kF32;
   }
+}
+
+// Whether they are made without decoding.
+constexpr bool HasPanels(formats::TensorType type) {
+  return type == formats::TensorType::kF32 || FormatOf(type) != PanelFormat::kF32;
 }
 
 // Whether products with it multiply bytes; floats otherwise.
@@ -72,7 +88,6 @@ constexpr bool IsInt8(PanelFormat format) {
   return format != PanelFormat::kF32 && format != PanelFormat::kF16 && format != PanelFormat::kBf16;
 }
 
-PanelFormat FormatOf(formats::TensorType type);
 const char* FormatName(PanelFormat format);
 
 // Bytes of one panel of `inputs` inputs.

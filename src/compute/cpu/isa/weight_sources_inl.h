@@ -55,14 +55,20 @@ struct PackedQ4_0 {
   Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
 };
 
-struct PackedQ4_1 {
+template <class Chunk>
+struct PackedWithMinimum {
   static constexpr bool kSigned = false;
   static constexpr bool kMinimums = true;
-  static constexpr int kMost = 15;
-  const ChunkQ4_1& chunk;
-  Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
+  const Chunk& chunk;
+  explicit PackedWithMinimum(const Chunk& from) : chunk(from) {}
   Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
   Floats Minimum(int block) const { return LoadFloats(chunk.m[block]); }
+};
+
+struct PackedQ4_1 : PackedWithMinimum<ChunkQ4_1> {
+  using PackedWithMinimum::PackedWithMinimum;
+  static constexpr int kMost = 15;
+  Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
 };
 
 // Four bits from below, and a fifth.
@@ -71,14 +77,10 @@ inline Bytes FiveBitGroup(const Block& block, int g) {
   return Or(NibbleGroup(block.q, g), Up<4>(BitsFrom(LoadBytes(block.high), g, 1)));
 }
 
-struct PackedQ5_1 {
-  static constexpr bool kSigned = false;
-  static constexpr bool kMinimums = true;
+struct PackedQ5_1 : PackedWithMinimum<ChunkQ5_1> {
+  using PackedWithMinimum::PackedWithMinimum;
   static constexpr int kMost = 31;
-  const ChunkQ5_1& chunk;
   Bytes Group(int block, int g) const { return FiveBitGroup(chunk.blocks[block], g); }
-  Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
-  Floats Minimum(int block) const { return LoadFloats(chunk.m[block]); }
 };
 
 template <const int8_t (&kTable)[16]>
@@ -110,27 +112,27 @@ struct alignas(64) OpenScales {
 };
 
 template <class Chunk>
-struct PackedWithMinimums {
+struct PackedWithScales {
   static constexpr int kSubs = 8;
   static constexpr bool kMinimums = true;
   const Chunk& chunk;
   OpenScales open;
-  explicit PackedWithMinimums(const Chunk& from) : chunk(from), open(from.scales) {}
+  explicit PackedWithScales(const Chunk& from) : chunk(from), open(from.scales) {}
   Factors Scale(int sub) const { return UnsignedFactors(open.scales + kPanel * sub); }
   Pairs Minimums(int two) const { return WidenPairs(open.minimums + 2 * kPanel * two); }
   Floats D() const { return LoadFloats(chunk.d); }
   Floats MinimumsScale() const { return LoadFloats(chunk.negative_dmin); }
 };
 
-struct PackedQ4K : PackedWithMinimums<ChunkQ4K> {
+struct PackedQ4K : PackedWithScales<ChunkQ4K> {
   static constexpr int kMost = 15;
-  using PackedWithMinimums::PackedWithMinimums;
+  using PackedWithScales::PackedWithScales;
   Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
 };
 
-struct PackedQ5K : PackedWithMinimums<ChunkQ5K> {
+struct PackedQ5K : PackedWithScales<ChunkQ5K> {
   static constexpr int kMost = 31;
-  using PackedWithMinimums::PackedWithMinimums;
+  using PackedWithScales::PackedWithScales;
   Bytes Group(int block, int g) const { return FiveBitGroup(chunk.blocks[block], g); }
 };
 
