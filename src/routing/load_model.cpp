@@ -186,6 +186,7 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
   served->tokenizer = text->tokenizer;
   served->grammars = std::make_shared<text::GrammarCompiler>(text->tokenizer);
   served->chat_template = text->chat_template;
+  if (served->chat_template) served->tool_calls = text::ToolCallDialectOf(*served->chat_template, *served->tokenizer);
   BackendExposure& exposure = served->exposure;
   exposure.requested_backend = request.requested_backend;
 

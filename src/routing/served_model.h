@@ -11,6 +11,7 @@
 #include "scheduler/scheduler.h"
 #include "text/chat_template/chat_template.h"
 #include "text/tokenizer/tokenizer.h"
+#include "text/tool_calls/tool_call_dialect.h"
 
 namespace inferflux::text {
 class GrammarCompiler;
@@ -66,6 +67,7 @@ struct ServedModel {
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const text::ChatTemplate>
       chat_template;  // null: the file has none, and chat is an error that says so
+  std::shared_ptr<const text::ToolCallDialect> tool_calls;  // null: the template shows no form that is known
   std::shared_ptr<text::GrammarCompiler> grammars;  // over its tokens
   std::shared_ptr<scheduler::Scheduler> scheduler;
 };

@@ -50,6 +50,7 @@ struct GenerationRequest {
   std::optional<int32_t> prompt_logprobs;  // set: so are the prompt's tokens but the first, and with so many alternatives
   std::optional<Speculation> speculation;  // without it the model's own default
   bool continues_text = false;  // the output goes on with a raw prompt's text: its first space is kept
+  std::vector<TokenId> shown_control;  // control tokens that the output text shows by their names
 
   // Whose request it is: accounts get equal shares of the tokens that are served. Empty: all such are one account.
   std::string account;

@@ -5,8 +5,8 @@
 namespace inferflux::scheduler {
 
 OutputText::OutputText(std::shared_ptr<const text::Tokenizer> tokenizer, const std::vector<std::string>& stops,
-                       bool continues_text)
-    : tokenizer_(std::move(tokenizer)), detokenizer_(tokenizer_, {.starts_text = !continues_text}), stops_(stops) {}
+                       text::DetokenizerOptions options)
+    : tokenizer_(std::move(tokenizer)), detokenizer_(tokenizer_, std::move(options)), stops_(stops) {}
 
 void OutputText::Push(const engine::OutputResult& sampled) {
   Pending pending{.begin = produced_};

@@ -19,7 +19,7 @@ namespace inferflux::scheduler {
 class OutputText {
  public:
   OutputText(std::shared_ptr<const text::Tokenizer> tokenizer, const std::vector<std::string>& stops,
-             bool continues_text);
+             text::DetokenizerOptions options);
 
   // Takes a sampled token that is not an end token.
   void Push(const engine::OutputResult& sampled);

@@ -66,7 +66,8 @@ Result<std::shared_ptr<TokenStream>> StepLoop::Submit(GenerationRequest request)
   if (!max_tokens) return Forward(max_tokens);
   auto stream = std::make_shared<TokenStream>();
   stream->SetWake([wakeup = wakeup_] { wakeup->Wake(); });
-  OutputText output(tokenizer_, request.stop, request.continues_text);
+  OutputText output(tokenizer_, request.stop,
+                    {.starts_text = !request.continues_text, .shown_control = request.shown_control});
   auto accepted = std::make_unique<Request>(Request{.spec = std::move(request),
                                                     .stream = stream,
                                                     .output = std::move(output),

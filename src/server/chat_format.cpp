@@ -7,6 +7,8 @@
 
 namespace inferflux::server {
 namespace json = boost::json;
+using text::FoundToolCall;
+using text::ToolCallParser;
 namespace {
 
 json::object DescribeCall(const FoundToolCall& call) {
@@ -32,8 +34,8 @@ json::object Choice(size_t index, std::string_view body_name, json::object body)
 }  // namespace
 
 ToolCallParser::Output ChatFormat::Parse(size_t index, const scheduler::StreamEvent& event) {
-  if (!tools_) return {event.text, {}};
-  ToolCallParser& parser = parsers_[index];
+  if (parsers_.empty()) return {event.text, {}};
+  ToolCallParser& parser = *parsers_[index];
   ToolCallParser::Output out = parser.Feed(event.text);
   if (event.finish) {
     ToolCallParser::Output rest = parser.Finish();
@@ -45,7 +47,7 @@ ToolCallParser::Output ChatFormat::Parse(size_t index, const scheduler::StreamEv
 
 // A reply that was cut short by its limit says so even where it holds calls.
 std::string_view ChatFormat::Finish(size_t index, const scheduler::Finish& finish) const {
-  const bool calls = parsers_[index].found() > 0 && finish.reason == scheduler::FinishReason::kStop;
+  const bool calls = found(index) > 0 && finish.reason == scheduler::FinishReason::kStop;
   return calls ? "tool_calls" : FinishName(finish.reason);
 }
 
@@ -72,7 +74,7 @@ json::value ChatFormat::Opening(size_t index) {
 }
 
 void ChatFormat::Append(size_t index, const scheduler::StreamEvent& event, json::array& choices) {
-  size_t number = parsers_[index].found();
+  size_t number = found(index);
   const ToolCallParser::Output parsed = Parse(index, event);
   const bool logprobs = logprobs_ && !event.tokens.empty();
   if (!parsed.content.empty() || logprobs) {

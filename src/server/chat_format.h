@@ -1,17 +1,21 @@
 // Choices of chat completions, tool calls included.
 #pragma once
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "server/reply_format.h"
-#include "server/tool_calls.h"
+#include "text/tool_calls/tool_call_parser.h"
 
 namespace inferflux::server {
 
 class ChatFormat final : public ReplyFormat {
  public:
-  // `tools`: look for tool calls in what is generated.
-  ChatFormat(size_t choices, bool tools, bool logprobs) : parsers_(choices), tools_(tools), logprobs_(logprobs) {}
+  using Parsers = std::vector<std::unique_ptr<text::ToolCallParser>>;
+
+  // `tools`: by choice, what finds calls in the text; empty: nothing does.
+  ChatFormat(Parsers tools, bool logprobs) : parsers_(std::move(tools)), logprobs_(logprobs) {}
 
   std::string_view id_prefix() const override { return "chatcmpl-"; }
   std::string_view object_name(bool stream) const override {
@@ -22,11 +26,12 @@ class ChatFormat final : public ReplyFormat {
   void Append(size_t index, const scheduler::StreamEvent& event, boost::json::array& choices) override;
 
  private:
-  ToolCallParser::Output Parse(size_t index, const scheduler::StreamEvent& event);
+  text::ToolCallParser::Output Parse(size_t index, const scheduler::StreamEvent& event);
   std::string_view Finish(size_t index, const scheduler::Finish& finish) const;
 
-  std::vector<ToolCallParser> parsers_;  // by choice
-  const bool tools_;
+  size_t found(size_t index) const { return parsers_.empty() ? 0 : parsers_[index]->found(); }
+
+  Parsers parsers_;
   const bool logprobs_;
 };
 

@@ -124,12 +124,12 @@ ApiStatus SettleTools(ChatRequest& out) {
   if (out.grammar) {
     return Refuse(out.grammar_param, "leaves no room for the call of a tool; set 'tool_choice' to \"none\"");
   }
-  text::ToolCallSpec spec{.tools = {}, .forced = forced, .several = out.parallel_tool_calls};
+  text::ToolCallSpec spec{.forced = forced, .several = out.parallel_tool_calls};
   if (choice.kind == Kind::kFunction) spec.several = false;
   for (size_t i = 0; i < out.functions.size(); ++i) {
     const OfferedFunction& function = out.functions[i];
     if (choice.kind == Kind::kFunction && function.name != choice.function) continue;
-    text::ToolCallSpec::Tool tool{.name = function.name, .parameters = {}};
+    text::OfferedTool tool{.name = function.name, .parameters = {}};
     if (forced || function.strict) {
       tool.parameters = function.parameters.empty() ? std::string(kNoParameters) : function.parameters;
     }

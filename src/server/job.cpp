@@ -8,7 +8,7 @@
 #include "server/find_model.h"
 #include "server/json_body.h"
 #include "server/prompt.h"
-#include "server/tool_call_form.h"
+#include "server/tool_calls.h"
 #include "text/grammar/grammar_compiler.h"
 
 namespace inferflux::server {
@@ -92,9 +92,7 @@ ApiResult<Job> PrepareChat(const Services& services, const net::Request& request
   if (!model) return Forward(model);
 
   Job out = MakeJob(*chat, std::move(*model), "messages");
-  if (!chat->held_calls_param.empty()) {
-    if (ApiStatus known = CheckToolCallForm(*out.model, chat->held_calls_param); !known) return Forward(known);
-  }
+  if (ApiStatus settled = SettleToolCallForm(*out.model, *chat); !settled) return Forward(settled);
   const auto prompt = ChatPrompt(*out.model, *chat);
   if (!prompt) return tl::make_unexpected(prompt.error());
   std::optional<int64_t> top;
@@ -102,7 +100,10 @@ ApiResult<Job> PrepareChat(const Services& services, const net::Request& request
   if (ApiStatus added = AddChoices(*chat, caller, *out.model, *prompt, "messages", top, out.requests); !added) {
     return Forward(added);
   }
-  out.format = std::make_unique<ChatFormat>(out.requests.size(), !chat->tools.empty(), chat->logprobs);
+  if (!chat->tools.empty() && out.model->tool_calls) {
+    for (auto& choice : out.requests) choice.shown_control = out.model->tool_calls->tokens.shown;
+  }
+  out.format = std::make_unique<ChatFormat>(ToolCallParsers(*out.model, *chat, out.requests.size()), chat->logprobs);
   return out;
 }
 

@@ -3,6 +3,8 @@
 #include <boost/json/object.hpp>
 #include <utility>
 
+#include "text/tool_calls/past_calls.h"
+
 namespace inferflux::server {
 namespace json = boost::json;
 namespace {
@@ -14,6 +16,7 @@ ApiError TemplateError(const Error& error) {
 
 json::object TemplateContext(const routing::ServedModel& model, ChatRequest& request) {
   json::object out;
+  if (model.tool_calls) text::AdaptPastCalls(model.tool_calls->calls, request.messages);
   out["messages"] = std::move(request.messages);
   if (!request.tools.empty()) out["tools"] = request.tools;
   out["add_generation_prompt"] = true;

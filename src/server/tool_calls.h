@@ -1,41 +1,22 @@
-// Finds <tool_call>{"name": ..., "arguments": {...}}</tool_call> in generated text as it comes (the form of Hermes and
-// Qwen).
+// Calls of tools as one model writes them, for one request.
 #pragma once
 
-#include <string>
-#include <string_view>
+#include <memory>
 #include <vector>
+
+#include "routing/served_model.h"
+#include "server/api_error.h"
+#include "server/chat_request.h"
+#include "text/tool_calls/tool_call_parser.h"
 
 namespace inferflux::server {
 
-struct FoundToolCall {
-  std::string name;
-  std::string arguments;  // the text of a JSON object
-};
+// A 400 that names the field that needs calls to be held to a form, where the model's form is not known or cannot be
+// forced; otherwise the request's grammar is told of it.
+ApiStatus SettleToolCallForm(const routing::ServedModel& model, ChatRequest& request);
 
-class ToolCallParser {
- public:
-  struct Output {
-    std::string content;
-    std::vector<FoundToolCall> calls;
-  };
-
-  // What `text` decides. Text that may be the beginning of a call, and space that may stand in front of one, is held
-  // back.
-  Output Feed(std::string_view text);
-  // The end of the text: what is held back is content, unless it is a call that only lacks its closing tag.
-  Output Finish();
-
-  // Calls that were found so far.
-  size_t found() const { return found_; }
-
- private:
-  bool Step(Output& out);
-  void TakeCall(std::string_view body, Output& out, std::string_view whole);
-
-  std::string pending_;
-  bool inside_ = false;  // pending_ begins behind an opening tag
-  size_t found_ = 0;
-};
+// What finds calls in each of so many answers to the request; empty where it offers no tools.
+std::vector<std::unique_ptr<text::ToolCallParser>> ToolCallParsers(const routing::ServedModel& model,
+                                                                   const ChatRequest& request, size_t answers);
 
 }  // namespace inferflux::server

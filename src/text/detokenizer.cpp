@@ -1,11 +1,14 @@
 #include "text/detokenizer.h"
 
+#include <algorithm>
+
 #include "text/tokenizer/utf8.h"
 
 namespace inferflux::text {
 
 std::string Detokenizer::Push(TokenId id) {
-  std::string_view bytes = tokenizer_->Bytes(id, options_.show_control);
+  const bool shown = std::ranges::find(options_.shown_control, id) != options_.shown_control.end();
+  std::string_view bytes = tokenizer_->Bytes(id, shown);
   if (bytes.empty()) return {};
   if (drop_space_) {
     drop_space_ = false;

@@ -47,9 +47,8 @@ Status GrammarMatcher::Accept(TokenId token) {
   const auto misfit = [&] {
     return Fail(ErrorCode::kInvalidArgument, "the grammar does not allow token {} here", token);
   };
-  const Tokenizer& tokenizer = grammar_->tokenizer();
-  std::string_view bytes = tokenizer.Bytes(token);
-  if (bytes.empty() || tokenizer.IsEndOfGeneration(token)) return misfit();
+  std::string_view bytes = grammar_->spelling().Of(token);
+  if (bytes.empty()) return misfit();
   if (drops_space_ && bytes.front() == ' ') {
     bytes.remove_prefix(1);
     if (bytes.empty() && must_end()) return misfit();

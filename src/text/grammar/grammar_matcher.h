@@ -21,8 +21,8 @@ class GrammarMatcher {
   // be spelt.
   Result<std::shared_ptr<const TokenMask>> Mask();
 
-  // Takes a token of text. An error, and nothing is taken, where it does not fit, as control and end tokens never do,
-  // or where there are too many ways to read the text with it.
+  // Takes a token. An error, and nothing is taken, where it does not fit, as end tokens never do, or where there are
+  // too many ways to read the text with it.
   Status Accept(TokenId token);
 
   bool can_end() const;

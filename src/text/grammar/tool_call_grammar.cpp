@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <boost/json/serialize.hpp>
+#include <string>
 #include <utility>
 
 #include "text/grammar/json_schema/json_grammar.h"
 #include "text/grammar/json_schema/json_schema.h"
 #include "text/grammar/json_schema/schema_compiler.h"
+#include "text/grammar/marker_grammar.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
@@ -25,7 +27,7 @@ Status NarrowToObjects(json::value& schema) {
   return {};
 }
 
-Result<Expr> Arguments(const ToolCallSpec::Tool& tool, JsonGrammar& json) {
+Result<Expr> Arguments(const OfferedTool& tool, JsonGrammar& json) {
   if (tool.parameters.empty()) return json.Object();
   auto schema = ReadSchema(tool.parameters);
   if (!schema) return Forward(schema);
@@ -33,36 +35,52 @@ Result<Expr> Arguments(const ToolCallSpec::Tool& tool, JsonGrammar& json) {
   return SchemaCompiler(*schema, json).Compile();
 }
 
-Result<Expr> OneCall(const std::vector<ToolCallSpec::Tool>& tools, JsonGrammar& json) {
-  std::vector<Expr> ways;
-  for (const ToolCallSpec::Tool& tool : tools) {
-    auto arguments = Arguments(tool, json);
-    if (!arguments) return Forward(arguments, "the parameters of '" + tool.name + "'");
-    ways.push_back(
-        Sequence({json.Member(Literal("\"name\""), Literal(json::serialize(json::value(tool.name)))), Literal(","),
-                  json.Space(), json.Member(Literal("\"arguments\""), std::move(*arguments))}));
+std::string Quoted(std::string_view text) { return json::serialize(json::value(text)); }
+
+// A JSON object of the form's, from behind its brace.
+Expr Members(const ToolCallForm& form, const OfferedTool& tool, Expr arguments, JsonGrammar& json) {
+  if (form.name_key.empty()) return json.Member(Literal(Quoted(tool.name)), std::move(arguments));
+  std::vector<Expr> out;
+  if (!form.id_key.empty()) {
+    const Expr number = Repeat(OneOf({{'0', '9'}}), 1, 3);
+    out = {json.Member(Literal(Quoted(form.id_key)), Sequence({Literal("\""), number, Literal("\"")})), Literal(","),
+           json.Space()};
   }
-  return Sequence({Literal(std::string(kToolCallOpen)), json.Space(), Literal("{"), json.Space(),
-                   Choice(std::move(ways)), json.Space(), Literal("}"), json.Space(),
-                   Literal(std::string(kToolCallClose))});
+  out.push_back(json.Member(Literal(Quoted(form.name_key)), Literal(Quoted(tool.name))));
+  out.push_back(Literal(","));
+  out.push_back(json.Space());
+  out.push_back(json.Member(Literal(Quoted(form.arguments_key)), std::move(arguments)));
+  return Sequence(std::move(out));
 }
 
-// Any text without the opening tag. The tag has no second '<', so one that comes begins the search anew.
-Expr TextWithoutCalls() {
-  constexpr char32_t kFirst = U'<';
-  static_assert(kToolCallOpen.rfind('<') == 0);
-  std::vector<Expr> begun, again, over;  // from behind a '<': the text ends, another '<' comes, or something else does
-  for (size_t taken = 1; taken < kToolCallOpen.size(); ++taken) {
-    const Expr same = Literal(std::string(kToolCallOpen.substr(1, taken - 1)));
-    const auto next = static_cast<char32_t>(kToolCallOpen[taken]);
-    begun.push_back(same);
-    again.push_back(Sequence({same, Literal("<")}));
-    over.push_back(
-        Sequence({same, OneOf(Complement(Normalise(std::vector<CodeRange>{{kFirst, kFirst}, {next, next}})))}));
+// From behind what opens the call, to its closing marker.
+Result<Expr> OneCall(const ToolCallSpec& spec, JsonGrammar& json) {
+  const ToolCallForm& form = *spec.form;
+  std::vector<Expr> ways;
+  for (const OfferedTool& tool : spec.tools) {
+    auto arguments = Arguments(tool, json);
+    if (!arguments) return Forward(arguments, "the parameters of '" + tool.name + "'");
+    ways.push_back(form.body == CallBody::kObject
+                       ? Members(form, tool, std::move(*arguments), json)
+                       : Sequence({Literal(tool.name), MarkerGrammar(form.name_closes, spec.tokens, json),
+                                   std::move(*arguments)}));
   }
-  const Expr tags = Sequence({Literal("<"), Repeat(Choice(std::move(again)), 0, kUnbounded)});
-  const Expr other = Choice({OneOf(Complement({{kFirst, kFirst}})), Sequence({tags, Choice(std::move(over))})});
-  return Sequence({Repeat(other, 0, kUnbounded), Optional(Sequence({tags, Choice(std::move(begun))}))});
+  Expr body = Choice(std::move(ways));
+  if (form.body == CallBody::kObject) {
+    body = Sequence({Literal("{"), json.Space(), std::move(body), json.Space(), Literal("}")});
+  }
+  return Sequence({std::move(body), MarkerGrammar(form.call_closes, spec.tokens, json)});
+}
+
+// All calls of an answer, and what stands around them.
+Expr Calls(const ToolCallSpec& spec, const Expr& call, JsonGrammar& json) {
+  const ToolCallForm& form = *spec.form;
+  const auto marker = [&](std::string_view text) { return MarkerGrammar(text, spec.tokens, json); };
+  const uint32_t more = spec.several ? kUnbounded : 0;
+  const char* comma = form.list ? "," : form.bare ? ";" : "";
+  Expr calls = Sequence({call, Repeat(Sequence({Literal(comma), json.Space(), call}), 0, more)});
+  if (form.list) calls = Sequence({Literal("["), json.Space(), std::move(calls), json.Space(), Literal("]")});
+  return Sequence({marker(form.opens), std::move(calls), marker(form.closes)});
 }
 
 }  // namespace
@@ -70,18 +88,24 @@ Expr TextWithoutCalls() {
 Result<Grammar> GrammarOfToolCalls(const ToolCallSpec& spec) {
   if (spec.tools.empty()) return Fail(ErrorCode::kInvalidArgument, "there is no tool to call");
   JsonGrammar json;
-  auto body = OneCall(spec.tools, json);
+  const ToolCallForm& form = *spec.form;
+  auto body = OneCall(spec, json);
   if (!body) return Forward(body);
+  if (!form.bare) *body = Sequence({MarkerGrammar(form.call_opens, spec.tokens, json), std::move(*body)});
   const Expr call = Call(json.grammar().Add("a call", std::move(*body)));
-  const uint32_t more = spec.several ? kUnbounded : 0;
-  if (spec.forced) {
-    return json.Finish("the calls", Sequence({call, Repeat(Sequence({json.Space(), call}), 0, more)}));
+  if (spec.forced) return json.Finish("the calls", Calls(spec, call, json));
+
+  auto without = TextWithoutCalls(form);
+  if (!without) return Forward(without);
+  const RuleId rule = json.grammar().Add("text without calls", std::move(*without));
+  json.grammar().rules[rule].apart = true;
+  const Expr text = Call(rule);
+  if (form.bare) return json.Finish("the answer", Choice({Calls(spec, call, json), text}));
+  if (form.list || !form.opens.empty()) {
+    return json.Finish("the answer", Sequence({text, Optional(Calls(spec, call, json))}));
   }
-  const RuleId text = json.grammar().Add("text without calls", TextWithoutCalls());
-  json.grammar().rules[text].apart = true;
-  const Expr last = spec.several ? Call(text) : Literal("");
-  return json.Finish("the answer",
-                     Sequence({Call(text), Repeat(Sequence({call, last}), 0, spec.several ? kUnbounded : 1)}));
+  const Expr last = spec.several ? text : Literal("");
+  return json.Finish("the answer", Sequence({text, Repeat(Sequence({call, last}), 0, spec.several ? kUnbounded : 1)}));
 }
 
 }  // namespace inferflux::text

@@ -43,7 +43,7 @@ class Waiting : public ::testing::Test {
     auto request = std::make_unique<Request>(Request{.number = number_++,
                                                      .spec = spec,
                                                      .stream = std::make_shared<TokenStream>(),
-                                                     .output = OutputText(tokenizer_, {}, false),
+                                                     .output = OutputText(tokenizer_, {}, {}),
                                                      .submitted = TimePoint(submitted)});
     Request* added = request.get();
     shares_.Enter(account);

@@ -51,7 +51,7 @@ class BackendDriver {
     const auto max_tokens = CheckRequest(spec, backend_.info());
     EXPECT_TRUE(max_tokens) << max_tokens.error().message;
     auto stream = std::make_shared<TokenStream>();
-    OutputText output(tokenizer_, spec.stop, spec.continues_text);
+    OutputText output(tokenizer_, spec.stop, {.starts_text = !spec.continues_text});
     auto request = std::make_unique<Request>(Request{.number = next_number_++,
                                                      .spec = std::move(spec),
                                                      .stream = stream,

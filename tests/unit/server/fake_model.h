@@ -114,6 +114,7 @@ class FakeServer {
     model->chat_template = std::make_shared<const text::ChatTemplate>(std::move(*compiled));
     model->scheduler = scheduler;
     if (adjust) adjust(*model);
+    if (model->chat_template) model->tool_calls = text::ToolCallDialectOf(*model->chat_template, *model->tokenizer);
     EXPECT_TRUE(models.Add(model).has_value());
     auto started = server::ApiServer::Start({}, std::move(keys), manager, metrics);
     EXPECT_TRUE(started.has_value()) << (started ? "" : started.error().message);

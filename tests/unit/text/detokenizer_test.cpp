@@ -69,14 +69,16 @@ TEST(Detokenizer, PiecesAddUpToTheWhole) {
 
 TEST(Detokenizer, ControlTokensAreLeftOutUnlessAskedFor) {
   VocabSpec spec = testing::ByteLevelSpec({});
+  const TokenId begin = AddToken(spec, "<|im_start|>", TokenKind::kControl);
   const TokenId end = AddToken(spec, "<|im_end|>", TokenKind::kControl);
   const TokenId call = AddToken(spec, "<tool_call>", TokenKind::kUserDefined);
   const auto t = Make(std::move(spec));
   Detokenizer quiet(t);
   EXPECT_EQ(quiet.Push(end), "");
   EXPECT_EQ(quiet.Push(call), "<tool_call>");
-  Detokenizer loud(t, {.show_control = true});
+  Detokenizer loud(t, {.shown_control = {end}});
   EXPECT_EQ(loud.Push(end), "<|im_end|>");
+  EXPECT_EQ(loud.Push(begin), "");
 }
 
 TEST(Detokenizer, TheTokenisersOwnSpaceIsTakenAwayOnce) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "text/grammar/tokens/mask_part.h"
+#include "text/grammar/tokens/spelling.h"
 #include "text/grammar/tokens/token_trie.h"
 #include "text/tokenizer/tokenizer.h"
 
@@ -19,9 +20,10 @@ namespace inferflux::text {
 class GrammarVocabulary {
  public:
   explicit GrammarVocabulary(std::shared_ptr<const Tokenizer> tokenizer)
-      : tokenizer_(std::move(tokenizer)), trie_(*tokenizer_) {}
+      : tokenizer_(std::move(tokenizer)), spelling_(*tokenizer_), trie_(*tokenizer_, spelling_) {}
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const Spelling& spelling() const { return spelling_; }
   const TokenTrie& trie() const { return trie_; }
 
   // A number for an automaton, the same for the same one; none where there are too many already.
@@ -37,6 +39,7 @@ class GrammarVocabulary {
 
  private:
   std::shared_ptr<const Tokenizer> tokenizer_;
+  Spelling spelling_;
   TokenTrie trie_;
   mutable std::mutex mutex_;  // numbers_
   mutable std::map<std::string, uint32_t> numbers_;

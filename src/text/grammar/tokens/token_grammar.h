@@ -38,6 +38,7 @@ class TokenGrammar {
 
   const std::shared_ptr<const CompiledGrammar>& grammar() const { return grammar_; }
   const Tokenizer& tokenizer() const { return vocabulary_->tokenizer(); }
+  const Spelling& spelling() const { return vocabulary_->spelling(); }
 
  private:
   using Part = MaskPart;

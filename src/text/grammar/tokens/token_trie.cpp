@@ -5,13 +5,13 @@
 
 namespace inferflux::text {
 
-TokenTrie::TokenTrie(const Tokenizer& tokenizer) {
+TokenTrie::TokenTrie(const Tokenizer& tokenizer, const Spelling& spelling) {
   for (TokenId id = 0; id < tokenizer.size(); ++id) {
-    const size_t bytes = tokenizer.Bytes(id).size();
-    if (bytes > 0 && bytes <= kMaxDepth && !tokenizer.IsEndOfGeneration(id)) tokens_.push_back(id);
+    const size_t bytes = spelling.Of(id).size();
+    if (bytes > 0 && bytes <= kMaxDepth) tokens_.push_back(id);
   }
   std::ranges::sort(tokens_, [&](TokenId a, TokenId b) {
-    const auto left = tokenizer.Bytes(a), right = tokenizer.Bytes(b);
+    const auto left = spelling.Of(a), right = spelling.Of(b);
     return left != right ? left < right : a < b;
   });
   nodes_.push_back({});
@@ -21,7 +21,7 @@ TokenTrie::TokenTrie(const Tokenizer& tokenizer) {
   };
   std::string_view before;
   for (size_t i = 0; i < tokens_.size(); ++i) {
-    const std::string_view bytes = tokenizer.Bytes(tokens_[i]);
+    const std::string_view bytes = spelling.Of(tokens_[i]);
     const auto common = static_cast<size_t>(std::ranges::mismatch(before, bytes).in1 - before.begin());
     leave(common);
     for (size_t depth = common; depth < bytes.size(); ++depth) {

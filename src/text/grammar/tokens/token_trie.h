@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/token_id.h"
+#include "text/grammar/tokens/spelling.h"
 #include "text/tokenizer/tokenizer.h"
 
 namespace inferflux::text {
@@ -22,8 +23,8 @@ class TokenTrie {
     uint8_t byte = 0;
   };
 
-  // Without control and end-of-generation tokens, which are no text.
-  explicit TokenTrie(const Tokenizer& tokenizer);
+  // Of all tokens that are spelt at all.
+  TokenTrie(const Tokenizer& tokenizer, const Spelling& spelling);
 
   // In preorder; node 0 is the root. One more stands behind the last.
   const std::vector<Node>& nodes() const { return nodes_; }

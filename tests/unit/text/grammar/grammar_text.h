@@ -5,11 +5,14 @@
 
 #include <initializer_list>
 #include <memory>
+#include <random>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "text/grammar/grammar_spec.h"
 #include "text/grammar/automaton/pushdown.h"
+#include "text/grammar/grammar_spec.h"
 
 namespace inferflux::text::testing {
 
@@ -32,6 +35,25 @@ inline bool Matches(const std::shared_ptr<const CompiledGrammar>& grammar, std::
   ConfigId at = run.Start();
   for (const char c : text) at = run.Next(at, static_cast<uint8_t>(c));
   return run.CanEnd(at);
+}
+
+// A text that the grammar matches, each byte any that may follow; it ends as soon as it can, half of the time.
+inline std::string RandomText(const std::shared_ptr<const CompiledGrammar>& grammar, std::mt19937& random) {
+  Pushdown run(grammar);
+  ConfigId at = run.Start();
+  std::string out;
+  while (!run.CanEnd(at) || (run.CanGoOn(at) && random() % 2 == 0)) {
+    std::vector<std::pair<char, ConfigId>> ways;
+    for (int byte = 0; byte < 256; ++byte) {
+      const ConfigId to = run.Next(at, static_cast<uint8_t>(byte));
+      if (to != Pushdown::kDead) ways.emplace_back(static_cast<char>(byte), to);
+    }
+    if (ways.empty()) return out;
+    const auto& [byte, to] = ways[random() % ways.size()];
+    out += byte;
+    at = to;
+  }
+  return out;
 }
 
 inline void ExpectMatches(const std::string& schema, std::initializer_list<const char*> valid,

@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "text/grammar/grammar_text.h"
+#include "text/tool_calls/marker.h"
+#include "text/tool_calls/tool_call_parser.h"
+#include "text/tool_calls/tool_call_samples.h"
 
 namespace inferflux::text {
 namespace {
@@ -13,14 +17,18 @@ namespace {
 using testing::CompileOrFail;
 using testing::ErrorOf;
 using ::testing::HasSubstr;
+using testing::kToolCallSamples;
 using testing::Matches;
+using testing::ToolCallSample;
+using testing::Written;
 
-const ToolCallSpec::Tool kWeather = {
+const OfferedTool kWeather = {
     "get_weather", R"({"type":"object","properties":{"city":{"enum":["Oslo","Rome"]}},"required":["city"]})"};
-const ToolCallSpec::Tool kAnything = {"note", ""};
+const OfferedTool kAnything = {"note", ""};
 
-GrammarSpec Calls(std::vector<ToolCallSpec::Tool> tools, bool forced, bool several) {
-  return {.kind = GrammarSpec::Kind::kToolCalls, .tool_calls = {std::move(tools), forced, several}};
+GrammarSpec Calls(std::vector<OfferedTool> tools, bool forced, bool several, const ToolCallForm& form = HermesForm()) {
+  return {.kind = GrammarSpec::Kind::kToolCalls,
+          .tool_calls = {.form = &form, .tools = std::move(tools), .forced = forced, .several = several}};
 }
 
 constexpr const char* kOslo =
@@ -70,6 +78,7 @@ TEST(ToolCallGrammarTest, OtherwiseTextMayStandAroundCallsButNoOtherCall) {
 TEST(ToolCallGrammarTest, TextIsFreeUntilTheTag) {
   const auto grammar = CompileOrFail(Calls({kAnything}, false, true));
   std::mt19937 random(5);
+  constexpr std::string_view kToolCallOpen = "<tool_call>";
   const std::string letters = "<<<tol_ca>x";
   int with_tag = 0;
   for (int i = 0; i < 20'000; ++i) {
@@ -106,6 +115,78 @@ TEST(ToolCallGrammarTest, ArgumentsAreObjectsWhateverTheirSchemaAllowsBeside) {
   EXPECT_TRUE(Matches(both, call(R"({"v":1})")));
   EXPECT_FALSE(Matches(both, call(R"({"v":2})")));
   EXPECT_TRUE(Matches(both, R"(<tool_call>{"name":"g","arguments":{"v":2}}</tool_call>)"));
+}
+
+// By form, as chat templates write calls.
+
+const OfferedTool kLookUp = {
+    "look_up",
+    R"({"type":"object","properties":{"word":{"enum":["heron","a < b"]},"pages":{"type":"integer","minimum":0,
+                   "maximum":99}},"required":["word","pages"]})"};
+const OfferedTool kRing = {"ring", R"({"type":"object","additionalProperties":false})"};
+
+template <typename Take>
+void ForEachForcedForm(const Take& take) {
+  for (const ToolCallForm& form : ToolCallForms()) {
+    if (!CanForce(form)) continue;
+    const auto sample = std::ranges::find(kToolCallSamples, form.id, &ToolCallSample::form);
+    ASSERT_NE(sample, std::end(kToolCallSamples)) << form.id;
+    SCOPED_TRACE(form.id);
+    take(form, *sample);
+  }
+}
+
+TEST(ToolCallGrammarTest, EveryFormWithJsonArgumentsIsForced) {
+  ForEachForcedForm([](const ToolCallForm& form, const ToolCallSample& sample) {
+    const std::string one = Written(sample, {{"heron", "3"}}), two = Written(sample, {{"heron", "3"}, {"a < b", "4"}});
+    const auto forced = CompileOrFail(Calls({kLookUp, kRing}, true, true, form));
+    const auto single = CompileOrFail(Calls({kLookUp, kRing}, true, false, form));
+    const auto free = CompileOrFail(Calls({kLookUp, kRing}, false, true, form));
+    const auto free_single = CompileOrFail(Calls({kLookUp, kRing}, false, false, form));
+    EXPECT_TRUE(Matches(forced, one) && Matches(single, one) && Matches(free, one) && Matches(free_single, one));
+    EXPECT_TRUE(Matches(forced, two) && Matches(free, two)) << two;
+    EXPECT_FALSE(Matches(single, two) || Matches(free_single, two));
+    for (const std::string& text : {std::string(), std::string("Hello."), Written(sample, {{"other", "3"}}),
+                                    Written(sample, {{"heron", "100"}}), Written(sample, {{"heron", "\"3\""}})}) {
+      EXPECT_FALSE(Matches(forced, text)) << text;
+    }
+    EXPECT_FALSE(Matches(forced, "Well. " + one));
+    EXPECT_TRUE(Matches(free, "Well. " + one));
+    EXPECT_TRUE(Matches(free, "") && Matches(free, "Hello < [ { there. 日本"));
+    EXPECT_FALSE(Matches(free, Written(sample, {{"other", "3"}})));
+    EXPECT_FALSE(Matches(free, "Well. " + std::string(TrimEnd(FirstMarker(form))) + " x")) << "a marker without a call";
+  });
+}
+
+// What the grammar lets through is what the parser finds: random texts, byte by byte.
+TEST(ToolCallGrammarTest, WhateverAFormAllowsIsReadAsValidCalls) {
+  std::mt19937 random(7);
+  const auto tools = std::make_shared<const std::vector<OfferedTool>>(std::vector<OfferedTool>{kLookUp, kRing});
+  ForEachForcedForm([&](const ToolCallForm& form, const ToolCallSample&) {
+    const auto grammar = CompileOrFail(Calls(*tools, true, true, form));
+    size_t rings = 0, several = 0;
+    for (int i = 0; i < 200; ++i) {
+      const std::string text = testing::RandomText(grammar, random);
+      ToolCallParser parser(form, tools, true);
+      ToolCallParser::Output out = parser.Feed(text);
+      ToolCallParser::Output rest = parser.Finish();
+      EXPECT_EQ(out.content + rest.content, "") << text;
+      out.calls.insert(out.calls.end(), rest.calls.begin(), rest.calls.end());
+      ASSERT_FALSE(out.calls.empty()) << text;
+      several += out.calls.size() > 1 ? 1 : 0;
+      for (const FoundToolCall& call : out.calls) {
+        const auto& schema = call.name == "ring" ? kRing.parameters : kLookUp.parameters;
+        if (call.name == "ring") {
+          ++rings;
+        } else {
+          EXPECT_EQ(call.name, "look_up") << text;
+        }
+        EXPECT_TRUE(Matches(CompileOrFail(testing::Schema(schema)), call.arguments)) << call.arguments;
+      }
+    }
+    EXPECT_GT(rings, 20u);
+    EXPECT_GT(several, 20u);
+  });
 }
 
 TEST(ToolCallGrammarTest, WhatCannotBeHonouredNamesTheTool) {

@@ -1,0 +1,34 @@
+// Markers of ToolCallForms in text that is still coming. White space may stand in front of a marker; in it a line end
+// stands for any white space, or none, and '*' for a word: letters, digits, '_' and '-'.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace inferflux::text {
+
+struct MarkerMatch {
+  enum class Kind : uint8_t {
+    kNo,
+    kPartly,  // the text ends within it
+    kWhole,
+  };
+  Kind kind = Kind::kNo;
+  size_t begin = 0;  // of the marker, behind the space in front of it
+  size_t end = 0;    // of kWhole
+
+  bool whole() const { return kind == Kind::kWhole; }
+  bool partly() const { return kind == Kind::kPartly; }
+};
+
+inline bool IsMarkerSpace(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+size_t SkipSpace(std::string_view text, size_t at);
+std::string_view TrimEnd(std::string_view text);
+
+// Whether `text` goes on with the marker from `at`.
+MarkerMatch MatchMarker(std::string_view text, size_t at, std::string_view marker);
+// Where the marker first stands from `at`, or what may become one at the text's end; kNo is at the end.
+MarkerMatch FindMarker(std::string_view text, size_t at, std::string_view marker);
+
+}  // namespace inferflux::text

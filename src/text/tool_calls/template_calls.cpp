@@ -1,0 +1,138 @@
+#include "text/tool_calls/template_calls.h"
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "text/tool_calls/marker.h"
+#include "text/tool_calls/past_calls.h"
+#include "text/tool_calls/tool_call_parser.h"
+
+namespace inferflux::text {
+namespace json = boost::json;
+namespace {
+
+constexpr std::string_view kQuestion = "What bird is that?";
+constexpr std::string_view kName = "look_up";
+constexpr std::string_view kParameters =
+    R"({"type":"object","properties":{"word":{"type":"string"},"pages":{"type":"integer"}}})";
+constexpr std::string_view kArguments[] = {R"({"word":"heron","pages":3})", R"({"word":"stork","pages":4})"};
+
+json::object Call(size_t number) {
+  return {{"id", "call_0123456789abcdef0123456" + std::to_string(number)},
+          {"type", "function"},
+          {"function", {{"name", kName}, {"arguments", json::parse(kArguments[number])}}}};
+}
+
+// A conversation that ends with so many calls; of none, one that an answer follows.
+json::object Conversation(size_t calls, const TemplateCalls& way) {
+  json::array messages = {{{"role", "user"}, {"content", kQuestion}}};
+  if (calls > 0) {
+    json::array list;
+    for (size_t i = 0; i < calls; ++i) list.push_back(Call(i));
+    messages.push_back({{"role", "assistant"}, {"content", ""}, {"tool_calls", std::move(list)}});
+  }
+  AdaptPastCalls(way, messages);
+  const json::object tool = {
+      {"type", "function"},
+      {"function", {{"name", kName}, {"description", "Looks a word up."}, {"parameters", json::parse(kParameters)}}}};
+  json::object out;
+  out["messages"] = std::move(messages);
+  out["tools"] = json::array{tool};
+  out["add_generation_prompt"] = calls == 0;
+  out["bos_token"] = out["eos_token"] = "";
+  return out;
+}
+
+struct Rendered {
+  std::string text;
+  std::string trusted;  // of it, what the template itself says
+};
+
+std::optional<Rendered> Render(const ChatTemplate& chat_template, size_t calls, const TemplateCalls& way) {
+  const auto spans = chat_template.Render(Conversation(calls, way));
+  if (!spans) return std::nullopt;
+  Rendered out;
+  for (const TextSpan& span : *spans) {
+    out.text += span.text;
+    if (span.trusted) out.trusted += span.text;
+  }
+  return out;
+}
+
+// Whether the answer is just so many calls, with what the template says around them.
+bool GivesBack(const ToolCallForm& form, std::string_view answer, size_t calls) {
+  static const auto tools = std::make_shared<const std::vector<OfferedTool>>(
+      std::vector<OfferedTool>{{std::string(kName), std::string(kParameters)}});
+  ToolCallParser parser(form, tools, true);
+  ToolCallParser::Output found = parser.Feed(answer);
+  for (FoundToolCall& call : parser.Finish().calls) found.calls.push_back(std::move(call));
+  if (found.calls.size() != calls) return false;
+  for (size_t i = 0; i < calls; ++i) {
+    boost::system::error_code error;
+    if (found.calls[i].name != kName || json::parse(found.calls[i].arguments, error) != json::parse(kArguments[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The end of a rendered conversation that the model would have written: what stands behind the question. Of a bare form
+// less what the template itself puts in front of an answer.
+std::string_view AnswerIn(std::string_view conversation, std::string_view prompt, const ToolCallForm& form) {
+  if (form.bare) {
+    return conversation.substr(
+        static_cast<size_t>(std::ranges::mismatch(conversation, prompt).in1 - conversation.begin()));
+  }
+  const size_t question = conversation.rfind(kQuestion);
+  return conversation.substr(question == std::string_view::npos ? 0 : question);
+}
+
+std::optional<TemplateCalls> RenderedAs(const ChatTemplate& chat_template, TemplateCalls way) {
+  const auto prompt = Render(chat_template, 0, way);
+  const auto one = Render(chat_template, 1, way);
+  if (!prompt || !one) return std::nullopt;
+  for (const ToolCallForm& form : ToolCallForms()) {
+    if (!GivesBack(form, AnswerIn(one->text, prompt->text, form), 1)) continue;
+    const auto two = Render(chat_template, 2, way);
+    way.form = &form;
+    way.several = two && GivesBack(form, AnswerIn(two->text, prompt->text, form), 2);
+    return way;
+  }
+  return std::nullopt;
+}
+
+// For a template that leaves calls out: the one form whose marker it names.
+std::optional<TemplateCalls> NamedIn(const ChatTemplate& chat_template) {
+  const auto one = Render(chat_template, 1, {});
+  if (!one || one->text.find("heron") != std::string::npos) return std::nullopt;
+  std::optional<TemplateCalls> out;
+  for (const ToolCallForm& form : ToolCallForms()) {
+    if (one->trusted.find(TrimEnd(FirstMarker(form))) == std::string::npos) continue;
+    if (out) return std::nullopt;
+    out = TemplateCalls{.form = &form, .several = form.list};
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<TemplateCalls> FindTemplateCalls(const ChatTemplate& chat_template) {
+  for (const bool text_arguments : {false, true}) {
+    for (const bool null_content : {false, true}) {
+      for (const bool short_ids : {false, true}) {
+        const auto found = RenderedAs(
+            chat_template, {.null_content = null_content, .text_arguments = text_arguments, .short_ids = short_ids});
+        if (found) return found;
+      }
+    }
+  }
+  return NamedIn(chat_template);
+}
+
+}  // namespace inferflux::text

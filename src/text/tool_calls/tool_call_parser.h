@@ -1,0 +1,82 @@
+// Finds calls of tools in generated text as it comes, in the form that the model writes.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/stream_parser.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/tool_calls/tool_call_form.h"
+
+namespace inferflux::text {
+
+class ToolCallParser {
+ public:
+  using Tools = std::shared_ptr<const std::vector<OfferedTool>>;
+
+  struct Output {
+    std::string content;
+    std::vector<FoundToolCall> calls;
+  };
+
+  // `form` outlives the parser. `tools` are those that the request offers: an answer that is a call by itself must name
+  // one of them, and tagged arguments have the types of their schemas. Without `several` a call that nothing opens is
+  // the only one.
+  ToolCallParser(const ToolCallForm& form, Tools tools, bool several);
+
+  // What `text` decides. Text that may be the beginning of a call, and space that may stand in front of one, is held
+  // back; what turns out to be no call is content as it came.
+  Output Feed(std::string_view text);
+  // The end of the text: what is held back is content, unless it is a call that only lacks what closes it.
+  Output Finish();
+
+  // Calls that were found so far.
+  size_t found() const { return found_; }
+
+ private:
+  // What comes next.
+  enum class At : uint8_t { kAnswer, kText, kOpens, kCallOpens, kName, kJson, kKey, kValue, kCallCloses, kBehindCall };
+  enum class Step : uint8_t { kDone, kWait, kMisfit };
+
+  Step Next(Output& out);
+  void Run(Output& out);
+  Step Answer();
+  Step Text(Output& out);
+  Step Expect(std::string_view marker, At next);
+  Step Name();
+  Step Json();
+  Step Key(Output& out);
+  Step Value();
+  Step CallCloses(Output& out);
+  Step BehindCall();
+  void Deliver(Output& out);
+  void Release(size_t bytes, Output& out);
+  const boost::json::value* SchemaOf(std::string_view argument) const;
+
+  const ToolCallForm& form_;
+  const Tools tools_;
+  const bool several_;
+  const std::string opens_, closes_;     // of all calls, a list's brackets included
+  std::vector<std::string> bare_opens_;  // how an answer begins that is a call by itself
+
+  std::string pending_;  // undecided: space, then a call that has begun
+  At at_state_;
+  size_t at_ = 0;     // of pending_, what is decided so far
+  size_t begun_ = 0;  // of pending_, where the call begins
+  size_t found_ = 0;
+  bool ended_ = false;
+
+  // Of the call that has begun.
+  FoundToolCall call_;
+  boost::json::stream_parser json_;
+  bool in_json_ = false;
+  boost::json::value parameters_;  // the called tool's schema
+  boost::json::object arguments_;  // of a kTagged
+  std::string key_;
+  size_t value_ = 0;  // of pending_, where the value begins
+};
+
+}  // namespace inferflux::text

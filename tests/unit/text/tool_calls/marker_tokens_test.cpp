@@ -1,0 +1,146 @@
+#include "text/tool_calls/marker_tokens.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "text/detokenizer.h"
+#include "text/grammar/grammar_compiler.h"
+#include "text/grammar/grammar_matcher.h"
+#include "text/tokenizer/vocab_builders.h"
+#include "text/tool_calls/tool_call_parser.h"
+
+namespace inferflux::text {
+namespace {
+
+using testing::AddToken;
+using ::testing::ElementsAre;
+
+const ToolCallForm& FormOf(std::string_view id) { return *std::ranges::find(ToolCallForms(), id, &ToolCallForm::id); }
+
+struct Model {
+  std::shared_ptr<const Tokenizer> tokenizer;
+  TokenId begin, sep, end, calls_begin, calls_end, other, eos;
+};
+
+// Bytes, and the control tokens of DeepSeek's calls.
+Model DeepSeek() {
+  Model out;
+  VocabSpec spec = testing::ByteLevelSpec({});
+  out.calls_begin = AddToken(spec, "<｜tool▁calls▁begin｜>", TokenKind::kControl);
+  out.begin = AddToken(spec, "<｜tool▁call▁begin｜>", TokenKind::kControl);
+  out.sep = AddToken(spec, "<｜tool▁sep｜>", TokenKind::kControl);
+  out.end = AddToken(spec, "<｜tool▁call▁end｜>", TokenKind::kControl);
+  out.calls_end = AddToken(spec, "<｜tool▁calls▁end｜>", TokenKind::kControl);
+  out.other = AddToken(spec, "<｜User｜>", TokenKind::kControl);
+  out.eos = AddToken(spec, "<｜end▁of▁sentence｜>", TokenKind::kControl);
+  spec.end_of_generation = {out.eos};
+  out.tokenizer = *Tokenizer::Create(std::move(spec), {});
+  return out;
+}
+
+ToolCallSpec Spec(const ToolCallForm& form, const Tokenizer& tokenizer, bool forced) {
+  return {.form = &form,
+          .tokens = MarkerTokensOf(form, tokenizer),
+          .tools = {{"look_up", R"({"type":"object","properties":{"word":{"type":"string"}},"required":["word"]})"}},
+          .forced = forced,
+          .several = true};
+}
+
+TEST(MarkerTokensTest, ControlTokensAreFoundWithinMarkers) {
+  const Model model = DeepSeek();
+  const MarkerTokens tokens = MarkerTokensOf(FormOf("deepseek 3"), *model.tokenizer);
+  EXPECT_THAT(tokens.shown, ElementsAre(model.calls_begin, model.begin, model.sep, model.end, model.calls_end));
+  EXPECT_TRUE(tokens.ends.empty());
+  EXPECT_TRUE(MarkerTokensOf(HermesForm(), *model.tokenizer).shown.empty());
+}
+
+// A forced marker that is one token is that token, not its letters; in the text of an argument no control token may
+// stand; and what was sampled reads as the call.
+TEST(MarkerTokensTest, AForcedMarkerIsItsToken) {
+  const Model model = DeepSeek();
+  const ToolCallForm& form = FormOf("deepseek 3");
+  const ToolCallSpec spec = Spec(form, *model.tokenizer, true);
+  GrammarCompiler compiler(model.tokenizer);
+  const auto grammar = compiler.Compile({.kind = GrammarSpec::Kind::kToolCalls, .tool_calls = spec});
+  ASSERT_TRUE(grammar) << grammar.error().message;
+  GrammarMatcher matcher(*grammar, true);
+  Detokenizer detokenizer(model.tokenizer, {.shown_control = spec.tokens.shown});
+  std::string text;
+  const auto take = [&](TokenId id) {
+    const auto mask = matcher.Mask();
+    ASSERT_TRUE(mask);
+    EXPECT_TRUE((*mask)->Allows(id)) << text;
+    ASSERT_TRUE(matcher.Accept(id)) << text;
+    text += detokenizer.Push(id);
+  };
+  const auto spell = [&](std::string_view letters) {
+    for (const TokenId id : model.tokenizer->Encode(letters)) take(id);
+  };
+  EXPECT_EQ((*matcher.Mask())->count(), 1);
+  take(model.calls_begin);
+  EXPECT_EQ((*matcher.Mask())->count(), 1);
+  take(model.begin);
+  spell("function");
+  take(model.sep);
+  spell("look_up\n```json\n{\"word\": \"");
+  const auto inside = *matcher.Mask();
+  for (const TokenId id : {model.begin, model.calls_end, model.other, model.eos}) EXPECT_FALSE(inside->Allows(id));
+  EXPECT_TRUE(inside->Allows('<'));
+  spell("<｜tool▁call▁end｜>");  // these letters are text
+  spell("\"}\n```");
+  take(model.end);
+  EXPECT_FALSE(matcher.can_end());
+  take(model.calls_end);
+  EXPECT_TRUE(matcher.must_end());
+  EXPECT_FALSE((*matcher.Mask())->Allows(model.other));
+
+  ToolCallParser parser(form, std::make_shared<const std::vector<OfferedTool>>(spec.tools), true);
+  const auto found = parser.Feed(text);
+  ASSERT_EQ(found.calls.size(), 1u);
+  EXPECT_EQ(found.calls[0].arguments, R"({"word":"<｜tool▁call▁end｜>"})");
+}
+
+// Where the model may also just talk, the marker's token may come at any time, its letters never.
+TEST(MarkerTokensTest, AMarkerMayStandBehindText) {
+  const Model model = DeepSeek();
+  GrammarCompiler compiler(model.tokenizer);
+  const auto grammar = compiler.Compile(
+      {.kind = GrammarSpec::Kind::kToolCalls, .tool_calls = Spec(FormOf("deepseek 3.1"), *model.tokenizer, false)});
+  ASSERT_TRUE(grammar) << grammar.error().message;
+  GrammarMatcher matcher(*grammar, true);
+  for (const TokenId id : model.tokenizer->Encode("Well, <｜tool▁calls▁begin｜")) ASSERT_TRUE(matcher.Accept(id));
+  const auto mask = *matcher.Mask();
+  EXPECT_TRUE(mask->Allows(model.calls_begin));
+  EXPECT_FALSE(mask->Allows(model.begin));
+  EXPECT_FALSE(mask->Allows(model.other));
+  EXPECT_FALSE(mask->Allows(*model.tokenizer->Find(">")));
+  EXPECT_TRUE(mask->Allows(*model.tokenizer->Find("<")));
+  EXPECT_TRUE(mask->Allows(model.eos));
+}
+
+// A closing marker that is an end-of-generation token is never text: the answer ends with it.
+TEST(MarkerTokensTest, AnEndTokenClosesTheCalls) {
+  VocabSpec spec = testing::ByteLevelSpec({});
+  const TokenId calls = AddToken(spec, "<|calls|>", TokenKind::kControl);
+  spec.end_of_generation = {calls};
+  const std::shared_ptr<const Tokenizer> tokenizer = *Tokenizer::Create(std::move(spec), {});
+  const ToolCallForm& form = FormOf("solar");
+  GrammarCompiler compiler(tokenizer);
+  const auto grammar =
+      compiler.Compile({.kind = GrammarSpec::Kind::kToolCalls, .tool_calls = Spec(form, *tokenizer, true)});
+  ASSERT_TRUE(grammar) << grammar.error().message;
+  GrammarMatcher matcher(*grammar, true);
+  const std::string text =
+      "<|tool_calls|><|tool_call:begin|>a1<|tool_call:name|>look_up<|tool_call:args|>{\"word\": "
+      "\"a\"}<|tool_call:end|>";
+  for (const TokenId id : tokenizer->Encode(text)) ASSERT_TRUE(matcher.Accept(id));
+  EXPECT_TRUE((*matcher.Mask())->Allows(calls));
+  ToolCallParser parser(form, std::make_shared<const std::vector<OfferedTool>>(), true);
+  EXPECT_EQ(parser.Feed(text).calls.size() + parser.Finish().calls.size(), 1u);
+}
+
+}  // namespace
+}  // namespace inferflux::text

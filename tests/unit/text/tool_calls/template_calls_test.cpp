@@ -1,0 +1,78 @@
+#include "text/tool_calls/template_calls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+
+#include "support/conformance.h"
+
+namespace inferflux::text {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Described(const std::optional<TemplateCalls>& calls) {
+  if (!calls) return "";
+  return std::string(calls->form->id) + (calls->several ? "" : ", one") + (calls->null_content ? ", null" : "") +
+         (calls->text_arguments ? ", text" : "") + (calls->short_ids ? ", short ids" : "");
+}
+
+// Of the templates from the field, the form in which each writes calls. The others leave calls out, or have a form that
+// is not known: Python's (LFM), one of their own for values (Gemma 4, MiniMax M3), a recipient's (Functionary).
+TEST(TemplateCallsTest, TheTemplateShowsTheForm) {
+  INFERFLUX_REQUIRE_CONFORMANCE("chat_templates");
+  std::map<std::string, std::string> found;
+  for (const auto& entry : fs::directory_iterator(inferflux::testing::ConformanceDir() / "chat_templates")) {
+    if (entry.path().extension() != ".jinja") continue;
+    std::ifstream file(entry.path());
+    const std::string source(std::istreambuf_iterator<char>(file), {});
+    const auto compiled = ChatTemplate::Compile(source);
+    ASSERT_TRUE(compiled) << entry.path();
+    const std::string form = Described(FindTemplateCalls(*compiled));
+    if (!form.empty()) found[entry.path().stem()] = form;
+  }
+  const std::map<std::string, std::string> expected = {
+      {"Apertus-8B-Instruct", "apertus"},
+      {"Apriel-1.6-15b-Thinker-fixed", "apriel"},
+      {"ByteDance-Seed-OSS", "seed"},
+      {"Cohere2MoE", "command r7b"},
+      {"CohereForAI-c4ai-command-r7b-12-2024-tool_use", "command r7b"},
+      {"GLM-4.6", "glm"},
+      {"GigaChat3-10B-A1.8B", "gigachat 3, one"},
+      {"GigaChat3.1-10B-A1.8B", "gigachat 3.1, one"},
+      {"MiniMax-M2", "minimax 2"},
+      {"NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "qwen coder"},
+      {"NVIDIA-Nemotron-Nano-v2", "nemotron 2"},
+      {"NousResearch-Hermes-3-Llama-3.1-8B-tool_use", "hermes"},
+      {"Qwen-QwQ-32B", "hermes"},
+      {"Qwen-Qwen3-0.6B", "hermes"},
+      {"Qwen3-Coder", "qwen coder"},
+      {"Reka-Edge", "hermes"},
+      {"StepFun3.5-Flash", "qwen coder"},
+      {"deepseek-ai-DeepSeek-R1-Distill-Qwen-32B", "deepseek 3"},
+      {"deepseek-ai-DeepSeek-V3.1", "deepseek 3.1"},
+      {"deepseek-ai-DeepSeek-V4", "deepseek 4"},
+      {"deepseek-ai-DeepSeek-V4-Flash-0731", "deepseek 4"},
+      {"ibm-granite-granite-3.3-2B-Instruct", "granite 3"},
+      {"ibm-granite-granite-4.0", "hermes"},
+      {"meta-llama-Llama-3.1-8B-Instruct", "llama 3, one"},
+      {"meta-llama-Llama-3.3-70B-Instruct", "llama 3, one"},
+      {"mistralai-Mistral-Nemo-Instruct-2407", "mistral, short ids"},
+      {"moonshotai-Kimi-K2", "kimi"},
+      {"openbmb-MiniCPM5-1B", "minicpm 5"},
+      {"poolside-Laguna-S-2.1", "glm"},
+      {"poolside-Laguna-XS.2", "glm"},
+      {"tencent-Hy3", "hunyuan 3"},
+      {"unsloth-mistral-Devstral-Small-2507", "mistral, named"},
+      {"upstage-Solar-Open-100B", "solar"},
+  };
+  EXPECT_EQ(found, expected);
+}
+
+}  // namespace
+}  // namespace inferflux::text

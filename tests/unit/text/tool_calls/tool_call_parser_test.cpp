@@ -1,0 +1,255 @@
+#include "text/tool_calls/tool_call_parser.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "text/tool_calls/tool_call_samples.h"
+
+namespace inferflux::text {
+namespace {
+
+using testing::kToolCallSamples;
+using testing::ToolCallSample;
+using testing::Written;
+
+const auto kTools = std::make_shared<const std::vector<OfferedTool>>(std::vector<OfferedTool>{
+    {"look_up", R"({"type":"object","properties":{"word":{"type":"string"},"pages":{"type":"integer"}}})"},
+    {"get_weather", ""}});
+
+const ToolCallForm& FormOf(std::string_view id) {
+  for (const ToolCallForm& form : ToolCallForms()) {
+    if (form.id == id) return form;
+  }
+  ADD_FAILURE() << id;
+  return HermesForm();
+}
+
+struct Parsed {
+  std::string content;
+  std::vector<FoundToolCall> calls;
+};
+
+Parsed Parse(const ToolCallForm& form, std::string_view text, size_t step, bool several = true) {
+  ToolCallParser parser(form, kTools, several);
+  Parsed out;
+  const auto take = [&](ToolCallParser::Output piece) {
+    out.content += piece.content;
+    for (FoundToolCall& call : piece.calls) out.calls.push_back(std::move(call));
+  };
+  for (size_t at = 0; at < text.size(); at += step) take(parser.Feed(text.substr(at, step)));
+  take(parser.Finish());
+  EXPECT_EQ(parser.found(), out.calls.size());
+  return out;
+}
+Parsed Parse(std::string_view text, size_t step) { return Parse(HermesForm(), text, step); }
+
+void ExpectBoth(const Parsed& parsed) {
+  ASSERT_EQ(parsed.calls.size(), 2u);
+  EXPECT_EQ(parsed.calls[0].name, "look_up");
+  EXPECT_EQ(parsed.calls[0].arguments, R"({"word":"heron","pages":3})");
+  EXPECT_EQ(parsed.calls[1].name, "look_up");
+  EXPECT_EQ(parsed.calls[1].arguments, R"({"word":"a < b","pages":4})");
+}
+
+TEST(ToolCallParserTest, EveryFormHasASample) {
+  EXPECT_EQ(std::size(kToolCallSamples), ToolCallForms().size());
+  for (const ToolCallSample& sample : kToolCallSamples) FormOf(sample.form);
+}
+
+TEST(ToolCallParserTest, FindsCallsHoweverTheTextIsCut) {
+  for (const ToolCallSample& sample : kToolCallSamples) {
+    SCOPED_TRACE(sample.form);
+    const std::string text = Written(sample, {{"heron", "3"}, {"a < b", "4"}});
+    for (size_t step = 1; step <= text.size(); ++step) {
+      const Parsed parsed = Parse(FormOf(sample.form), text, step);
+      EXPECT_EQ(parsed.content, "") << step;
+      ExpectBoth(parsed);
+    }
+  }
+}
+
+TEST(ToolCallParserTest, KeepsTheTextInFrontOfMarkedCalls) {
+  for (const ToolCallSample& sample : kToolCallSamples) {
+    SCOPED_TRACE(sample.form);
+    const ToolCallForm& form = FormOf(sample.form);
+    const std::string text = "Let me look.\n\n" + Written(sample, {{"heron", "3"}, {"a < b", "4"}});
+    for (const size_t step : {1u, 3u, 1000u}) {
+      const Parsed parsed = Parse(form, text, step);
+      if (form.bare) {
+        EXPECT_EQ(parsed.content, text);
+        EXPECT_TRUE(parsed.calls.empty());
+      } else {
+        EXPECT_EQ(parsed.content, "Let me look.");
+        ExpectBoth(parsed);
+      }
+    }
+  }
+}
+
+// A call whose text ends early is content to the last byte, or the call where all but what closes it is there.
+TEST(ToolCallParserTest, NothingIsLostOfACallThatIsCutShort) {
+  for (const ToolCallSample& sample : kToolCallSamples) {
+    SCOPED_TRACE(sample.form);
+    const ToolCallForm& form = FormOf(sample.form);
+    const std::string whole = Written(sample, {{"heron", "3"}});
+    bool was_call = false;
+    for (size_t size = 0; size <= whole.size(); ++size) {
+      const std::string text = whole.substr(0, size);
+      const Parsed parsed = Parse(form, text, 5);
+      if (parsed.calls.empty()) {
+        EXPECT_EQ(parsed.content, text);
+        EXPECT_FALSE(was_call) << text;
+      } else {
+        was_call = true;
+        EXPECT_EQ(parsed.content, "") << text;
+        if (form.body != CallBody::kTagged) {
+          EXPECT_EQ(parsed.calls[0].arguments, R"({"word":"heron","pages":3})") << text;
+        }
+      }
+    }
+    EXPECT_TRUE(was_call);
+  }
+}
+
+// Whatever comes, content and calls do not depend on how it was cut, and where there is no call all of it is content.
+TEST(ToolCallParserTest, AnyTextIsReadTheSameHoweverItIsCut) {
+  std::mt19937 random(11);
+  int with_calls = 0;
+  for (const ToolCallSample& sample : kToolCallSamples) {
+    SCOPED_TRACE(sample.form);
+    const ToolCallForm& form = FormOf(sample.form);
+    const std::string base = Written(sample, {{"heron", "3"}, {"stork", "4"}});
+    for (int i = 0; i < 300; ++i) {
+      std::string text = base;
+      for (int edits = static_cast<int>(random() % 3); edits >= 0; --edits) {
+        const size_t at = random() % text.size(), size = random() % 6;
+        if (random() % 2 == 0) {
+          text.erase(at, size);
+        } else {
+          text.insert(at, base.substr(random() % base.size(), size * 4));
+        }
+        if (text.empty()) text = " ";
+      }
+      const Parsed whole = Parse(form, text, text.size());
+      if (whole.calls.empty()) {
+        EXPECT_EQ(whole.content, text);
+      }
+      with_calls += whole.calls.empty() ? 0 : 1;
+      for (const size_t step : {1u, 7u}) {
+        const Parsed cut = Parse(form, text, step);
+        EXPECT_EQ(cut.content, whole.content) << text;
+        ASSERT_EQ(cut.calls.size(), whole.calls.size()) << text;
+        for (size_t c = 0; c < cut.calls.size(); ++c) EXPECT_EQ(cut.calls[c].arguments, whole.calls[c].arguments);
+      }
+    }
+  }
+  EXPECT_GT(with_calls, 1000);
+}
+
+TEST(ToolCallParserTest, WhatIsNoCallStaysVisible) {
+  for (const std::string text :
+       {"a < b and <tool", "<tool_call>not json</tool_call>", "<tool_call>{\"name\": 3}</tool_call>",
+        "<tool_call>{\"name\":", "<tool_call>{\"name\":\"a\",\"arguments\":\"text\"}</tool_call>", "trailing space \n",
+        "Hm.\n\n<tool_call>{}</tool_call>", " ", "</tool_call>"}) {
+    for (size_t step : {1u, 2u, 1000u}) {
+      const Parsed parsed = Parse(text, step);
+      EXPECT_EQ(parsed.content, text) << step;
+      EXPECT_TRUE(parsed.calls.empty()) << text;
+    }
+  }
+  const Parsed second = Parse("<tool_call>{bad}</tool_call>\n<tool_call>{\"name\":\"a\"}</tool_call>\n", 3);
+  EXPECT_EQ(second.content, "<tool_call>{bad}</tool_call>");
+  ASSERT_EQ(second.calls.size(), 1u);
+  EXPECT_EQ(second.calls[0].arguments, "{}");
+}
+
+TEST(ToolCallParserTest, AMarkerWithinAnArgumentEndsNothing) {
+  const Parsed parsed = Parse(R"(<tool_call>{"name":"a","arguments":{"x":"</tool_call>"}}</tool_call>)", 4);
+  EXPECT_EQ(parsed.content, "");
+  ASSERT_EQ(parsed.calls.size(), 1u);
+  EXPECT_EQ(parsed.calls[0].arguments, R"({"x":"</tool_call>"})");
+}
+
+TEST(ToolCallParserTest, PlainTextIsNotHeldBack) {
+  ToolCallParser parser(HermesForm(), kTools, true);
+  EXPECT_EQ(parser.Feed("Hello").content, "Hello");
+  EXPECT_EQ(parser.Feed(" world <").content, " world");
+  EXPECT_EQ(parser.Feed("3").content, " <3");
+  ToolCallParser bare(FormOf("llama 3"), kTools, true);
+  EXPECT_EQ(bare.Feed("Hello").content, "Hello");
+  EXPECT_EQ(bare.Feed(R"( {"name": "look_up", )").content, R"( {"name": "look_up",)");
+}
+
+TEST(ToolCallParserTest, AnAnswerThatIsAnObjectIsACallOnlyOfAnOfferedTool) {
+  const ToolCallForm& llama = FormOf("llama 3");
+  for (const char* text : {R"({"name": "other", "parameters": {}})", R"({"name": "look_up_all", "parameters": {}})",
+                           R"({"title": "look_up"})", R"({"name": "look_up", "parameters": 3})",
+                           R"({"name": "look_up", "parameters": {}, )", R"([{"name": "look_up"}])"}) {
+    for (const size_t step : {1u, 5u, 1000u}) {
+      const Parsed parsed = Parse(llama, text, step);
+      EXPECT_EQ(parsed.content, text);
+      EXPECT_TRUE(parsed.calls.empty());
+    }
+  }
+  // What cannot become a call any more flows at once.
+  ToolCallParser parser(llama, kTools, true);
+  EXPECT_EQ(parser.Feed(R"({"name": "l)").content, "");
+  EXPECT_EQ(parser.Feed("ook").content, "");
+  EXPECT_EQ(parser.Feed("s good").content, R"({"name": "looks good)");
+  for (const char* text :
+       {R"(<|python_tag|>{"name": "look_up", "parameters": {"word": "a"}})",
+        "\n{ \"type\": \"function\", \"name\" : \"look_up\", \"parameters\": {\"word\": \"a\"}}\n"}) {
+    const Parsed parsed = Parse(llama, text, 3);
+    EXPECT_EQ(parsed.content, "");
+    ASSERT_EQ(parsed.calls.size(), 1u) << text;
+    EXPECT_EQ(parsed.calls[0].arguments, R"({"word":"a"})");
+  }
+  // A template that takes one call a message gets no more of them.
+  const std::string two = R"({"name":"look_up","parameters":{}}; {"name":"look_up","parameters":{}})";
+  EXPECT_EQ(Parse(llama, two, 4, true).calls.size(), 2u);
+  EXPECT_EQ(Parse(llama, two, 4, false).calls.size(), 1u);
+  EXPECT_EQ(Parse(llama, two, 4, false).content, R"(; {"name":"look_up","parameters":{}})");
+}
+
+TEST(ToolCallParserTest, TaggedValuesHaveTheTypesOfTheirSchemas) {
+  const auto tools = std::make_shared<const std::vector<OfferedTool>>(std::vector<OfferedTool>{
+      {"f", R"({"properties":{"s":{"type":"string"},"n":{"type":"number"},"b":{"type":"boolean"},"a":{"type":"array"},
+                "o":{"type":"object"},"m":{"anyOf":[{"type":"string"},{"type":"null"}]},"e":{"enum":["1","2"]},
+                "u":{}}})"}});
+  const auto value = [&](std::string_view key, std::string_view text) {
+    ToolCallParser parser(FormOf("qwen coder"), tools, true);
+    const std::string call = "<tool_call>\n<function=f>\n<parameter=" + std::string(key) + ">\n" + std::string(text) +
+                             "\n</parameter>\n</function>\n</tool_call>";
+    const auto out = parser.Feed(call);
+    return out.calls.empty() ? "none" : out.calls[0].arguments;
+  };
+  EXPECT_EQ(value("s", "12"), R"({"s":"12"})");
+  EXPECT_EQ(value("s", "\n  def f():\n    <b>\n"), R"({"s":"\n  def f():\n    <b>\n"})");
+  EXPECT_EQ(value("s", "\"quoted\""), R"({"s":"\"quoted\""})");
+  EXPECT_EQ(value("n", "12"), R"({"n":12})");
+  EXPECT_EQ(value("n", "twelve"), R"({"n":"twelve"})");
+  EXPECT_EQ(value("b", "true"), R"({"b":true})");
+  EXPECT_EQ(value("b", "False"), R"({"b":false})");
+  EXPECT_EQ(value("s", "None"), R"({"s":"None"})");
+  EXPECT_EQ(value("a", "[1, \"x\"]"), R"({"a":[1,"x"]})");
+  EXPECT_EQ(value("o", "{\"k\": null}"), R"({"o":{"k":null}})");
+  EXPECT_EQ(value("m", "null"), R"({"m":null})");
+  EXPECT_EQ(value("m", "7"), R"({"m":"7"})");
+  EXPECT_EQ(value("e", "1"), R"({"e":"1"})");
+  EXPECT_EQ(value("u", "7"), R"({"u":7})");
+  EXPECT_EQ(value("not_in_the_schema", "x y"), R"({"not_in_the_schema":"x y"})");
+}
+
+TEST(ToolCallParserTest, ACallMayHaveNoArguments) {
+  EXPECT_EQ(Parse(FormOf("glm"), "<tool_call>get_weather</tool_call>", 3).calls.at(0).arguments, "{}");
+  EXPECT_EQ(Parse(FormOf("qwen coder"), "<tool_call>\n<function=get_weather>\n</function>\n</tool_call>", 3)
+                .calls.at(0)
+                .arguments,
+            "{}");
+  EXPECT_EQ(Parse(FormOf("mistral, named"), "[TOOL_CALLS]get_weather[ARGS]{}", 3).calls.at(0).arguments, "{}");
+}
+
+}  // namespace
+}  // namespace inferflux::text
