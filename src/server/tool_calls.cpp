@@ -11,15 +11,8 @@ ApiStatus SettleToolCallForm(const routing::ServedModel& model, ChatRequest& req
                                 "'{}' shows no form that is known: leave the field out",
                                 param, model.id));
   }
-  const text::ToolCallForm& form = *model.tool_calls->calls.form;
-  if (!text::CanForce(form)) {
-    return RefuseAs("unsupported_parameter", param,
-                    fmt::format("'{}' needs calls whose arguments are JSON, and the model '{}' writes each argument "
-                                "between tags (the form \"{}\"): leave the field out",
-                                param, model.id, form.id));
-  }
   text::ToolCallSpec& spec = request.grammar->tool_calls;
-  spec.form = &form;
+  spec.form = model.tool_calls->calls.form;
   spec.tokens = model.tool_calls->tokens;
   spec.several = spec.several && model.tool_calls->calls.several;
   return {};

@@ -11,8 +11,8 @@
 
 namespace inferflux::server {
 
-// A 400 that names the field that needs calls to be held to a form, where the model's form is not known or cannot be
-// forced; otherwise the request's grammar is told of it.
+// A 400 that names the field that needs calls to be held to a form, where the model's form is not known; otherwise the
+// request's grammar is told of it.
 ApiStatus SettleToolCallForm(const routing::ServedModel& model, ChatRequest& request);
 
 // What finds calls in each of so many answers to the request; empty where it offers no tools.

@@ -9,6 +9,7 @@
 #include "text/grammar/json_schema/json_schema.h"
 #include "text/grammar/json_schema/schema_compiler.h"
 #include "text/grammar/marker_grammar.h"
+#include "text/grammar/tagged_grammar.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
@@ -27,7 +28,8 @@ Status NarrowToObjects(json::value& schema) {
   return {};
 }
 
-Result<Expr> Arguments(const OfferedTool& tool, JsonGrammar& json) {
+Result<Expr> Arguments(const ToolCallSpec& spec, const OfferedTool& tool, JsonGrammar& json) {
+  if (spec.form->body == CallBody::kTagged) return TaggedArguments(*spec.form, spec.tokens, tool, json);
   if (tool.parameters.empty()) return json.Object();
   auto schema = ReadSchema(tool.parameters);
   if (!schema) return Forward(schema);
@@ -58,12 +60,15 @@ Result<Expr> OneCall(const ToolCallSpec& spec, JsonGrammar& json) {
   const ToolCallForm& form = *spec.form;
   std::vector<Expr> ways;
   for (const OfferedTool& tool : spec.tools) {
-    auto arguments = Arguments(tool, json);
+    auto arguments = Arguments(spec, tool, json);
     if (!arguments) return Forward(arguments, "the parameters of '" + tool.name + "'");
-    ways.push_back(form.body == CallBody::kObject
-                       ? Members(form, tool, std::move(*arguments), json)
-                       : Sequence({Literal(tool.name), MarkerGrammar(form.name_closes, spec.tokens, json),
-                                   std::move(*arguments)}));
+    if (form.body == CallBody::kObject) {
+      ways.push_back(Members(form, tool, std::move(*arguments), json));
+    } else {
+      const Expr line = form.body == CallBody::kTagged ? json.Space() : Literal("");
+      ways.push_back(Sequence(
+          {Literal(tool.name), MarkerGrammar(form.name_closes, spec.tokens, json), line, std::move(*arguments)}));
+    }
   }
   Expr body = Choice(std::move(ways));
   if (form.body == CallBody::kObject) {
@@ -80,7 +85,9 @@ Expr Calls(const ToolCallSpec& spec, const Expr& call, JsonGrammar& json) {
   const char* comma = form.list ? "," : form.bare ? ";" : "";
   Expr calls = Sequence({call, Repeat(Sequence({Literal(comma), json.Space(), call}), 0, more)});
   if (form.list) calls = Sequence({Literal("["), json.Space(), std::move(calls), json.Space(), Literal("]")});
-  return Sequence({marker(form.opens), std::move(calls), marker(form.closes)});
+  const bool tagged = form.body == CallBody::kTagged;
+  const Expr line = tagged && !form.opens.empty() ? json.Space() : Literal("");
+  return Sequence({marker(form.opens), line, std::move(calls), line, marker(form.closes)});
 }
 
 }  // namespace

@@ -20,10 +20,7 @@ struct ToolCallSpec {
   friend bool operator==(const ToolCallSpec&, const ToolCallSpec&) = default;
 };
 
-// Whether an answer can be held to the form: its arguments are JSON.
-inline bool CanForce(const ToolCallForm& form) { return form.body != CallBody::kTagged; }
-
-// `form` can be forced. kInvalidArgument or kUnsupported names the tool and what of its schema cannot be honoured.
+// kInvalidArgument or kUnsupported names the tool and what of its schema cannot be honoured.
 Result<Grammar> GrammarOfToolCalls(const ToolCallSpec& spec);
 
 }  // namespace inferflux::text

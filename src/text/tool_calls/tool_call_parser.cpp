@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "text/tool_calls/argument_schema.h"
 #include "text/tool_calls/call_object.h"
 #include "text/tool_calls/marker.h"
 
@@ -233,16 +234,10 @@ ToolCallParser::Step ToolCallParser::Value() {
   if (!end.whole()) return Step::kWait;
   std::string_view text = std::string_view(pending_).substr(value_, end.begin - value_);
   if (form_.own_lines) text = WithoutLines(text);
-  arguments_[key_] = TaggedValue(text, SchemaOf(key_));
+  arguments_[key_] = TaggedValue(text, SchemaOfArgument(parameters_, key_));
   at_ = end.end;
   at_state_ = At::kKey;
   return Step::kDone;
-}
-
-const json::value* ToolCallParser::SchemaOf(std::string_view argument) const {
-  const json::object* schema = parameters_.if_object();
-  const json::value* properties = schema == nullptr ? nullptr : schema->if_contains("properties");
-  return properties == nullptr || !properties->is_object() ? nullptr : properties->get_object().if_contains(argument);
 }
 
 ToolCallParser::Step ToolCallParser::CallCloses(Output& out) {

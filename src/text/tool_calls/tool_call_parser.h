@@ -54,7 +54,6 @@ class ToolCallParser {
   Step BehindCall();
   void Deliver(Output& out);
   void Release(size_t bytes, Output& out);
-  const boost::json::value* SchemaOf(std::string_view argument) const;
 
   const ToolCallForm& form_;
   const Tools tools_;

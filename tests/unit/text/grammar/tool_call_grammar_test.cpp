@@ -126,9 +126,8 @@ const OfferedTool kLookUp = {
 const OfferedTool kRing = {"ring", R"({"type":"object","additionalProperties":false})"};
 
 template <typename Take>
-void ForEachForcedForm(const Take& take) {
+void ForEachForm(const Take& take) {
   for (const ToolCallForm& form : ToolCallForms()) {
-    if (!CanForce(form)) continue;
     const auto sample = std::ranges::find(kToolCallSamples, form.id, &ToolCallSample::form);
     ASSERT_NE(sample, std::end(kToolCallSamples)) << form.id;
     SCOPED_TRACE(form.id);
@@ -136,8 +135,8 @@ void ForEachForcedForm(const Take& take) {
   }
 }
 
-TEST(ToolCallGrammarTest, EveryFormWithJsonArgumentsIsForced) {
-  ForEachForcedForm([](const ToolCallForm& form, const ToolCallSample& sample) {
+TEST(ToolCallGrammarTest, EveryFormIsForced) {
+  ForEachForm([](const ToolCallForm& form, const ToolCallSample& sample) {
     const std::string one = Written(sample, {{"heron", "3"}}), two = Written(sample, {{"heron", "3"}, {"a < b", "4"}});
     const auto forced = CompileOrFail(Calls({kLookUp, kRing}, true, true, form));
     const auto single = CompileOrFail(Calls({kLookUp, kRing}, true, false, form));
@@ -162,7 +161,7 @@ TEST(ToolCallGrammarTest, EveryFormWithJsonArgumentsIsForced) {
 TEST(ToolCallGrammarTest, WhateverAFormAllowsIsReadAsValidCalls) {
   std::mt19937 random(7);
   const auto tools = std::make_shared<const std::vector<OfferedTool>>(std::vector<OfferedTool>{kLookUp, kRing});
-  ForEachForcedForm([&](const ToolCallForm& form, const ToolCallSample&) {
+  ForEachForm([&](const ToolCallForm& form, const ToolCallSample&) {
     const auto grammar = CompileOrFail(Calls(*tools, true, true, form));
     size_t rings = 0, several = 0;
     for (int i = 0; i < 200; ++i) {
@@ -187,6 +186,44 @@ TEST(ToolCallGrammarTest, WhateverAFormAllowsIsReadAsValidCalls) {
     EXPECT_GT(rings, 20u);
     EXPECT_GT(several, 20u);
   });
+}
+
+// A string's own keywords are more than free text can be held to; JSON of other types is held to all that it is
+// elsewhere.
+TEST(ToolCallGrammarTest, TextBetweenTagsIsOfItsType) {
+  const auto glm = std::ranges::find(ToolCallForms(), "glm", &ToolCallForm::id);
+  const auto coder = std::ranges::find(ToolCallForms(), "qwen coder", &ToolCallForm::id);
+  const std::string parameters =
+      R"({"type":"object","properties":{"code":{"type":"string"},"note":{"anyOf":[{"type":"string"},{"type":"null"}]},
+          "place":{"$ref":"#/$defs/place"},"kind":{"enum":["a","b"]}},"required":["code"],"additionalProperties":false,
+          "$defs":{"place":{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"],
+                            "additionalProperties":false}}})";
+  const auto lines = CompileOrFail(Calls({{"f", parameters}}, true, false, *coder));
+  const auto call = [](const std::string& arguments) {
+    return "<tool_call>\n<function=f>\n" + arguments + "</function>\n</tool_call>";
+  };
+  const auto argument = [](const std::string& name, const std::string& value) {
+    return "<parameter=" + name + ">\n" + value + "\n</parameter>\n";
+  };
+  const std::string code = argument("code", "if (a < b) {\n  \"日本\"\n}\n");
+  EXPECT_TRUE(Matches(lines, call(code)));
+  EXPECT_TRUE(Matches(lines, call(code + argument("note", "null") + argument("place", R"({"x": 1})"))));
+  EXPECT_TRUE(Matches(lines, call(code + argument("kind", "a"))));
+  for (const std::string& wrong :
+       {std::string(), argument("note", "n"), code + argument("place", "1"), code + argument("place", R"({"y": 1})"),
+        code + argument("kind", "c"), code + argument("other", "1"), code + code}) {
+    EXPECT_FALSE(Matches(lines, call(wrong))) << wrong;
+  }
+  const auto anything = CompileOrFail(Calls({{"f", ""}}, true, false, *glm));
+  EXPECT_TRUE(Matches(anything, "<tool_call>f\n<arg_key>any</arg_key>\n<arg_value>x y</arg_value>\n</tool_call>"));
+  for (const auto& [property, where] :
+       {std::pair{R"({"type":"string","pattern":"a"})", "#/properties/p/pattern"},
+        {R"({"type":["string","integer"]})", "#/properties/p/type"},
+        {R"({"anyOf":[{"type":"string"},{"type":"integer"}]})", "#/properties/p/anyOf"}}) {
+    const std::string schema = R"({"type":"object","properties":{"p":)" + std::string(property) + "}}";
+    EXPECT_THAT(ErrorOf(Calls({{"f", schema}}, true, true, *glm)),
+                HasSubstr("the parameters of 'f': at " + std::string(where)));
+  }
 }
 
 TEST(ToolCallGrammarTest, WhatCannotBeHonouredNamesTheTool) {

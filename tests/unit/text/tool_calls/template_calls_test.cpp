@@ -1,6 +1,5 @@
 #include "text/tool_calls/template_calls.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "support/conformance.h"
+#include "text/tool_calls/past_calls.h"
 
 namespace inferflux::text {
 namespace {
@@ -72,6 +72,41 @@ TEST(TemplateCallsTest, TheTemplateShowsTheForm) {
       {"upstage-Solar-Open-100B", "solar"},
   };
   EXPECT_EQ(found, expected);
+}
+
+// As DeepSeek's own templates do: a message that calls must have no content, and arguments are joined as text.
+TEST(TemplateCallsTest, TheTemplateShowsHowItTakesCalls) {
+  const auto compiled = ChatTemplate::Compile(
+      "{% for m in messages %}{% if m.content is none %}<｜tool▁calls▁begin｜>{% for c in m.tool_calls %}"
+      "{{ '<｜tool▁call▁begin｜>' + c.type + '<｜tool▁sep｜>' + c.function.name + '\n```json\n' + "
+      "c.function.arguments + '\n```<｜tool▁call▁end｜>' }}{% endfor %}<｜tool▁calls▁end｜>{% else %}{{ m.content }}"
+      "{% endif %}{% endfor %}");
+  ASSERT_TRUE(compiled) << compiled.error().message;
+  const auto found = FindTemplateCalls(*compiled);
+  EXPECT_EQ(Described(found), "deepseek 3, null, text");
+  boost::json::array messages = {
+      {{"role", "assistant"},
+       {"content", ""},
+       {"tool_calls", {{{"id", "call_1"}, {"function", {{"name", "f"}, {"arguments", {{"a", 1}}}}}}}}}};
+  AdaptPastCalls(*found, messages);
+  const boost::json::object& message = messages[0].as_object();
+  EXPECT_TRUE(message.at("content").is_null());
+  EXPECT_EQ(message.at("tool_calls").at(0).at("function").at("arguments"), R"({"a":1})");
+  EXPECT_EQ(message.at("tool_calls").at(0).at("id"), "call_1");
+}
+
+// Words about a marker are no call; a form that more than one marker could be is not guessed.
+TEST(TemplateCallsTest, AFormThatDoesNotComeBackIsNotClaimed) {
+  for (const char* source :
+       {"{% for m in messages %}{{ m.content }}{% endfor %}",
+        "Write <tool_call>.{% for m in messages %}{{ m.content }}{% endfor %}",
+        "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>{\"name\": "
+        "\"{{ c.function.name }}\"}</tool_call>{% endfor %}{% endfor %}",
+        "{{ raise_exception('never') }}"}) {
+    const auto compiled = ChatTemplate::Compile(source);
+    ASSERT_TRUE(compiled) << source;
+    EXPECT_EQ(Described(FindTemplateCalls(*compiled)), "") << source;
+  }
 }
 
 }  // namespace
