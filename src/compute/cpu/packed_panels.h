@@ -118,6 +118,10 @@ struct alignas(64) ActivationChunk {
   int32_t offsets[kSubs16];
   float scales[kBlocks];  // by chunk: only [0]
   int16_t sums[kBlocks];  // of each block's q, for the minimums
+  // By chunk: the highest magnitude that q can add up to, times a weight of 0 or 1 each over a block of 32, and times
+  // one of -1 to 1 over 16. What does not pass int16 may be multiplied as such.
+  int32_t highest32;
+  int32_t highest16;
 };
 
 }  // namespace inferflux::compute::cpu

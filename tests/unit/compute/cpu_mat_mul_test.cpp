@@ -42,7 +42,8 @@ TEST_P(CpuMatMulTest, EqualsReferenceWhereInt8IsExact) {
   }
 }
 
-// Where kernels add up in 16 bits, the largest sums must fit: all weights at an end of their range, all activations too.
+// Where kernels add up in 16 bits, the largest sums must fit: all weights at an end of their range, all activations
+// too, or those around which a sum of 16 or 32 of them passes 16 bits.
 TEST_P(CpuMatMulTest, TheLargestSumsAreExact) {
   struct Layout {
     TensorType type;
@@ -71,10 +72,14 @@ TEST_P(CpuMatMulTest, TheLargestSumsAreExact) {
       }
       const auto expected = *Reference::LoadMatrix(reference, {&weights.matrix, 1});
       const auto actual = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
-      auto x = reference.arena.Allocate(4, 512);
-      for (int64_t r = 0; r < 4; ++r) std::fill_n(x.row(r), 512, r % 2 == 0 ? 127.0f : -127.0f);
-      EXPECT_LT(RelativeError(Cpu::MatMul(cpu, x, actual), Reference::MatMul(reference, x, expected)), 2e-6)
-          << formats::TensorTypeName(at.type) << " of " << weight;
+      for (const float most : {30, 31, 32, 33, 34, 59, 60, 63, 64, 66, 67, 68, 69, 127}) {
+        auto x = reference.arena.Allocate(2, 512);
+        std::fill_n(x.row(0), 512, most);
+        x.row(0)[0] = x.row(0)[256] = 127.0f;  // what int8 steps are chosen by
+        std::transform(x.row(0), x.row(0) + 512, x.row(1), std::negate<>());
+        EXPECT_LT(RelativeError(Cpu::MatMul(cpu, x, actual), Reference::MatMul(reference, x, expected)), 2e-6)
+            << formats::TensorTypeName(at.type) << " of " << weight << " with " << most;
+      }
     }
   }
 }

@@ -31,6 +31,7 @@ constexpr int kFloatRows = 4;
 constexpr int kFloatSums = 4;
 constexpr int kScoreGroups = 2;
 constexpr int kMeterSums = 6;
+constexpr bool kPairedSums = false;
 constexpr int32_t kSignedOffset = 0;  // DotSigned takes signed weights as they are
 
 inline __m256i Load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }

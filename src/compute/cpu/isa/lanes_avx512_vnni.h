@@ -26,6 +26,7 @@ constexpr int kFloatRows = 8;
 constexpr int kFloatSums = 16;  // sums that a tile of floats may hold in registers
 constexpr int kScoreGroups = 2;  // groups of keys that a tile of scores takes
 constexpr int kMeterSums = 12;
+constexpr bool kPairedSums = true;  // there are PairOf and DotPairs of two
 constexpr int32_t kSignedOffset = 128;
 
 inline Ints ZeroInts() { return _mm512_setzero_si512(); }
@@ -72,6 +73,11 @@ inline Ints DotSigned(Ints sum, Bytes weights, Quad four) { return _mm512_dpbusd
 inline Pairs WidenPairs(const uint8_t* p) {
   return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
+// The low halves of both.
+inline Pairs PairOf(Ints first, Ints second) {
+  return _mm512_mask_blend_epi16(0xaaaaaaaa, first, _mm512_slli_epi32(second, 16));
+}
+inline Ints DotPairs(Ints sum, Pairs a, Pairs b) { return _mm512_dpwssd_epi32(sum, a, b); }
 // sum + two products a lane with the two numbers at `two`.
 inline Ints DotPairs(Ints sum, Pairs weights, const int16_t* two) {
   int32_t both;

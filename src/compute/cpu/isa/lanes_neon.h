@@ -32,6 +32,7 @@ constexpr int kFloatRows = 4;
 constexpr int kFloatSums = 4;
 constexpr int kScoreGroups = 1;
 constexpr int kMeterSums = 6;
+constexpr bool kPairedSums = false;
 constexpr int32_t kSignedOffset = 0;  // SDOT takes signed weights as they are
 
 // { f(x.a, y.a, ...), f(x.b, y.b, ...), ... }

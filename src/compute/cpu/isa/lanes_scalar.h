@@ -30,6 +30,7 @@ constexpr int kFloatRows = 2;
 constexpr int kFloatSums = 4;
 constexpr int kScoreGroups = 2;
 constexpr int kMeterSums = 12;
+constexpr bool kPairedSums = false;
 constexpr int32_t kSignedOffset = 0;
 
 // { f(0), f(1), ... }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "compute/cpu/kernels.h"
 
@@ -57,14 +58,47 @@ void QuantizeBlocks(const float* x, int64_t n, int32_t offset, ActivationChunk* 
   }
 }
 
+// sums[i] and magnitudes[i]: of the 16 values from q[16 * i] on, and of what they are without their signs.
+inline void SumsOf16(const int8_t* q, int32_t* sums, int32_t* magnitudes) {
+  const hn::ScalableTag<int8_t> d;
+  if constexpr (hn::MaxLanes(d) < 8) {
+    for (int i = 0; i < kSubs16; ++i) {
+      sums[i] = SumOf(q + 16 * i, 16);
+      magnitudes[i] = 0;
+      for (int k = 0; k < 16; ++k) magnitudes[i] += std::abs(q[16 * i + k]);
+    }
+  } else {
+    const hn::RebindToUnsigned<decltype(d)> du;
+    const hn::Repartition<uint64_t, decltype(d)> d64;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    alignas(64) uint64_t shifted[kChunk / 8];  // of eight values, each with 128 added
+    alignas(64) uint64_t positive[kChunk / 8];
+    for (int64_t i = 0; i < kChunk; i += lanes) {
+      const auto values = hn::LoadU(d, q + i);
+      hn::StoreU(hn::SumsOf8(hn::Xor(hn::BitCast(du, values), hn::Set(du, 0x80))), d64, shifted + i / 8);
+      hn::StoreU(hn::SumsOf8(hn::BitCast(du, hn::Abs(values))), d64, positive + i / 8);
+    }
+    for (int i = 0; i < kSubs16; ++i) {
+      sums[i] = static_cast<int32_t>(shifted[2 * i] + shifted[2 * i + 1]) - 16 * 128;
+      magnitudes[i] = static_cast<int32_t>(positive[2 * i] + positive[2 * i + 1]);
+    }
+  }
+}
+
 void QuantizeChunk(const float* x, ActivationChunk* out) {
   out->scales[0] = QuantizeRun(x, kChunk, out->q);
+  int32_t sums[kSubs16];
+  int32_t magnitudes[kSubs16];
+  SumsOf16(out->q, sums, magnitudes);
+  out->highest16 = *std::max_element(magnitudes, magnitudes + kSubs16);
+  out->highest32 = 0;
+  for (int i = 0; i < kSubs16; ++i) out->offsets[i] = -32 * sums[i];
   for (int b = 0; b < kBlocks; ++b) {
-    const int32_t first = SumOf(out->q + kBlock * b, kBlock / 2);
-    const int32_t second = SumOf(out->q + kBlock * b + kBlock / 2, kBlock / 2);
-    out->offsets[2 * b] = -32 * first;
-    out->offsets[2 * b + 1] = -32 * second;
-    out->sums[b] = static_cast<int16_t>(first + second);
+    const int32_t sum = sums[2 * b] + sums[2 * b + 1];
+    out->sums[b] = static_cast<int16_t>(sum);
+    // The positive ones alone, or the negative ones.
+    const int32_t highest = (magnitudes[2 * b] + magnitudes[2 * b + 1] + std::abs(sum)) / 2;
+    out->highest32 = std::max(out->highest32, highest);
   }
 }
 

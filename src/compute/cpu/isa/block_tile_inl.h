@@ -1,0 +1,60 @@
+// Rows of int8 activations times a chunk of weights with a float scale for each block of 32.
+// Included once an instruction set, after its lanes header.
+#pragma once
+
+#include "compute/cpu/isa/ahead.h"
+#include "compute/cpu/isa/weight_sources_inl.h"
+#include "compute/cpu/packed_panels.h"
+
+namespace inferflux::compute::cpu {
+namespace {
+
+// sums[m] += M rows times a chunk of one panel, one scale a block, and perhaps a minimum. `x` is the first row's chunk,
+// rows follow one another. `ahead` has the share of a later chunk that is to be fetched meanwhile.
+template <int M, class Source>
+inline void BlocksTile(const Source& w, const ActivationChunk* x, int blocks, Ahead ahead, float* sums,
+                       int64_t stride) {
+  Floats total[M];
+  for (int m = 0; m < M; ++m) total[m] = LoadFloats(sums + m * stride);
+  const int64_t step = ahead.StepOf(kBlocks);
+  for (int b = 0; b < blocks; ++b) {
+    ahead.Fetch(step);
+    Ints dot[M];
+    if constexpr (Source::kSigned) {
+      for (int m = 0; m < M; ++m) dot[m] = SetInts(x[m].offsets[b]);
+#pragma GCC unroll 8
+      for (int g = 0; g < 8; ++g) {
+        const Bytes weights = w.Group(b, g);
+        for (int m = 0; m < M; ++m) dot[m] = DotSigned(dot[m], weights, LoadQuad(x[m].q + kBlock * b + kGroup * g));
+      }
+    } else {
+      constexpr int kRun = SumGroups(Source::kMost);
+#pragma GCC unroll 2
+      for (int run = 0; run < 8; run += kRun) {
+        // What starts with the offset, or with what there is.
+        const auto offset = [&](int m) { return Source::kMinimums ? 0 : x[m].offsets[b]; };
+        Sums sum[M];
+        for (int m = 0; m < M; ++m) sum[m] = StartSums(offset(m));
+#pragma GCC unroll 8
+        for (int i = 0; i < kRun; ++i) {
+          const Bytes weights = w.Group(b, run + i);
+          for (int m = 0; m < M; ++m)
+            sum[m] = AddGroup(sum[m], weights, LoadQuad(x[m].q + kBlock * b + kGroup * (run + i)));
+        }
+        for (int m = 0; m < M; ++m) dot[m] = run == 0 ? Widen(sum[m], offset(m)) : AddSums(dot[m], sum[m]);
+      }
+    }
+    const Floats d = w.Scale(b);
+    for (int m = 0; m < M; ++m) total[m] = Fma(ToFloats(dot[m]), Mul(d, SetFloats(x[m].scales[b])), total[m]);
+    if constexpr (Source::kMinimums) {
+      const Floats minimum = w.Minimum(b);
+      for (int m = 0; m < M; ++m) {
+        total[m] = Fma(minimum, SetFloats(x[m].scales[b] * static_cast<float>(x[m].sums[b])), total[m]);
+      }
+    }
+  }
+  for (int m = 0; m < M; ++m) StoreFloats(sums + m * stride, total[m]);
+}
+
+}  // namespace
+}  // namespace inferflux::compute::cpu
