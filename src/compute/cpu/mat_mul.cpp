@@ -54,7 +54,7 @@ class Activations {
         return;
       case Flavour::kBf16:
         if (made.rows() == 0) Round(made);
-        task.x_bf16 = {reinterpret_cast<const Bf16*>(made.row(0)), 2 * made.cols()};
+        task.x_bf16 = {reinterpret_cast<const Bf16*>(made.row(0)), 2 * made.stride()};
         return;
       default:
         if (made.rows() == 0) Quantize(flavour, made);
@@ -156,7 +156,7 @@ host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
   Activations activations(context, x);
   std::vector<cpu::ProductTask> tasks;  // one a part, to be narrowed to panels and rows
   for (const cpu::PackedPart& part : matrix.parts) {
-    tasks.push_back({.panels = part.panels, .inputs = matrix.cols, .outputs = part.outputs, .y_stride = out.cols()});
+    tasks.push_back({.panels = part.panels, .inputs = matrix.cols, .outputs = part.outputs, .y_stride = out.stride()});
     activations.Give(FlavourOf(part.format), tasks.back());
   }
   Buffer scratch = context.arena.Allocate(context.pool.workers(), cpu::kProductScratchBytes / 4);

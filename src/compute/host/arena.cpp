@@ -10,6 +10,25 @@ namespace {
 constexpr std::align_val_t kAlignment{64};
 constexpr size_t kSmallest = 4096;
 
+// Rows a multiple of a page apart would share a few sets of every cache, so that lines written side by side, one a row,
+// push each other out: such rows lie a line further apart.
+int64_t StrideOf(int64_t rows, int64_t cols) {
+  constexpr int64_t kPageFloats = 1024;
+  return rows > 1 && cols % kPageFloats == 0 ? cols + 16 : cols;
+}
+
+// Sizes of pieces: four in each doubling, numbered upwards.
+struct SizeClass {
+  size_t bytes;
+  size_t number;
+  explicit SizeClass(size_t least) {
+    const size_t below = std::bit_floor(std::max(kSmallest, least));
+    const size_t quarters = least > below ? (least - below + below / 4 - 1) / (below / 4) : 0;
+    bytes = below + quarters * (below / 4);
+    number = 4 * static_cast<size_t>(std::countr_zero(below)) + quarters;
+  }
+};
+
 }  // namespace
 
 Arena::~Arena() {
@@ -19,24 +38,26 @@ Arena::~Arena() {
 }
 
 Buffer Arena::Allocate(int64_t rows, int64_t cols) {
-  const size_t bytes = std::bit_ceil(std::max(kSmallest, static_cast<size_t>(rows * cols) * sizeof(float)));
-  auto& pieces = free_[std::countr_zero(bytes)];
+  const int64_t stride = StrideOf(rows, cols);
+  const SizeClass size(static_cast<size_t>(rows * stride) * sizeof(float));
+  auto& pieces = free_[size.number];
   float* data = nullptr;
   if (pieces.empty()) {
-    data = static_cast<float*>(::operator new(bytes, kAlignment));
-    bytes_ += bytes;
+    data = static_cast<float*>(::operator new(size.bytes, kAlignment));
+    bytes_ += size.bytes;
   } else {
     data = pieces.back();
     pieces.pop_back();
   }
   Buffer out;
-  out.data_ = {data, ArenaRelease{this, bytes}};
+  out.data_ = {data, ArenaRelease{this, size.bytes}};
   out.rows_ = rows;
   out.cols_ = cols;
+  out.stride_ = stride;
   return out;
 }
 
-void Arena::Recycle(float* data, size_t bytes) { free_[std::countr_zero(bytes)].push_back(data); }
+void Arena::Recycle(float* data, size_t bytes) { free_[SizeClass(bytes).number].push_back(data); }
 
 void ArenaRelease::operator()(float* data) const { arena->Recycle(data, bytes); }
 

@@ -28,7 +28,7 @@ class Arena {
   friend struct ArenaRelease;
   void Recycle(float* data, size_t bytes);
 
-  std::array<std::vector<float*>, 64> free_;  // [log2 of the bytes]
+  std::array<std::vector<float*>, 4 * 64 + 1> free_;  // by size class
   size_t bytes_ = 0;
 };
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 
 namespace inferflux::compute::host {
 
@@ -27,17 +26,18 @@ struct ArenaRelease {
   void operator()(float* data) const;
 };
 
-// An owned, dense [rows, cols] matrix, 64-byte aligned. Its memory returns to the arena that it came from.
+// An owned [rows, cols] matrix, each row 64-byte aligned where cols are a multiple of 16. Its memory returns to the
+// arena that it came from.
 class Buffer {
  public:
   Buffer() = default;
 
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
-  float* row(int64_t r) { return data_.get() + r * cols_; }
-  std::span<float> values() { return {data_.get(), static_cast<size_t>(rows_ * cols_)}; }
+  int64_t stride() const { return stride_; }
+  float* row(int64_t r) { return data_.get() + r * stride_; }
 
-  operator View() const { return {data_.get(), rows_, cols_, cols_}; }  // NOLINT: a buffer is a view of itself
+  operator View() const { return {data_.get(), rows_, cols_, stride_}; }  // NOLINT: a buffer is a view of itself
 
  private:
   friend class Arena;
@@ -45,6 +45,7 @@ class Buffer {
   std::unique_ptr<float[], ArenaRelease> data_;
   int64_t rows_ = 0;
   int64_t cols_ = 0;
+  int64_t stride_ = 0;
 };
 
 inline View Columns(View view, int64_t first, int64_t count) {

@@ -11,8 +11,8 @@ class CpuMatMulTest : public CpuTest {
   host::Buffer ExactActivations(int64_t rows, int64_t cols) {
     host::Buffer out = reference.arena.Allocate(rows, cols);
     std::uniform_int_distribution<int> value(-127, 127);
-    for (float& x : out.values()) x = static_cast<float>(value(random));
     for (int64_t r = 0; r < rows; ++r) {
+      std::generate_n(out.row(r), cols, [&] { return static_cast<float>(value(random)); });
       for (int64_t c = r % 32; c < cols; c += 32) out.row(r)[c] = c % 64 < 32 ? 127.0f : -127.0f;
     }
     return out;
@@ -213,7 +213,7 @@ TEST_P(CpuMatMulTest, RowsOfZerosGiveZeros) {
     const OwnedMatrix weights = RandomMatrix(type, random, 20, 256);
     const auto matrix = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
     host::Buffer x = cpu.arena.Allocate(2, 256);
-    for (float& value : x.values()) value = 0.0f;
+    for (int64_t r = 0; r < x.rows(); ++r) std::fill_n(x.row(r), x.cols(), 0.0f);
     const host::Buffer y = Cpu::MatMul(cpu, x, matrix);
     for (const float value : Cpu::Read(cpu, y)) EXPECT_EQ(value, 0.0f);
   }

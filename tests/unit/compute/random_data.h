@@ -1,6 +1,7 @@
 // Seeded inputs for the compute tests: activations, and weight matrices in any block format.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -19,7 +20,7 @@ namespace inferflux::compute::testing {
 inline host::Buffer RandomBuffer(host::Arena& arena, std::mt19937& random, int64_t rows, int64_t cols) {
   std::normal_distribution<float> normal;
   host::Buffer out = arena.Allocate(rows, cols);
-  for (float& value : out.values()) value = normal(random);
+  for (int64_t r = 0; r < rows; ++r) std::generate_n(out.row(r), cols, [&] { return normal(random); });
   return out;
 }
 
