@@ -91,4 +91,14 @@ concept QuantWeights = Backend<B> && B::SupportsWeights(kType);
 template <class B>
 concept BatchInvariant = Backend<B> && B::kBatchInvariant;
 
+// Tokens of a step that B computes at its best rate.
+template <Backend B>
+constexpr int32_t StepTokens() {
+  if constexpr (requires { B::kStepTokens; }) {
+    return B::kStepTokens;
+  } else {
+    return 512;
+  }
+}
+
 }  // namespace inferflux::compute

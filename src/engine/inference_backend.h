@@ -29,6 +29,7 @@ struct EngineInfo {
   int32_t block_size = 0;       // tokens a KV block holds
   int64_t kv_tokens = 0;        // tokens that the whole KV budget holds
   int32_t max_sequences = 0;    // live at once
+  int32_t step_tokens = 512;    // tokens of a step, of many sequences' prompts too, that are computed at the best rate
   bool batch_invariant = false;
   bool saves_kv = false;  // Save and Restore work
   // Truncate works at any length. Where not, it refuses most of them, and what was taken for granted is computed again: nothing

@@ -72,7 +72,7 @@ std::shared_ptr<scheduler::StepLoop> StartLoop(const EngineMaker& make, EngineRe
   if (draft) {
     options.draft = FactoryOf(make, {.source = draft, .config = DraftConfig(engine_request.config)});
   }
-  if (request.max_batch_tokens > 0) options.policy.max_batch_tokens = request.max_batch_tokens;
+  options.policy.max_batch_tokens = request.max_batch_tokens;
   if (request.max_queued > 0) options.max_queued = request.max_queued;
   scheduler::MetricsFactory metrics;
   if (request.metrics != nullptr) {

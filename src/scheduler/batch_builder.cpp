@@ -43,7 +43,8 @@ BatchBuilder::BatchBuilder(engine::InferenceBackend& engine, Sessions& sessions,
       max_running_(policy.max_running > 0 ? std::min(policy.max_running, engine.info().max_sequences)
                                           : engine.info().max_sequences),
       end_tokens_(std::move(end_tokens)) {
-  max_batch_tokens_ = std::max(policy.max_batch_tokens, max_running_);
+  const int32_t most = policy.max_batch_tokens > 0 ? policy.max_batch_tokens : engine.info().step_tokens;
+  max_batch_tokens_ = std::max(most, max_running_);
 }
 
 StepBatch BatchBuilder::Build(Workload& load, TimePoint now) {

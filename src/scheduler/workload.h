@@ -20,7 +20,7 @@ enum class StepGoal {
 struct StepPolicy {
   StepGoal goal = StepGoal::kThroughput;
   Speculation speculation;         // of requests that do not say
-  int32_t max_batch_tokens = 512;  // rows of one step; decodes always fit
+  int32_t max_batch_tokens = 0;    // rows of one step, decodes always fit; 0: what the engine does best
   int32_t max_running = 0;         // sequences that hold KV at once; 0: as many as the engine may have
   std::chrono::seconds priority_aging{10};  // so long a wait counts as one class of priority
 };

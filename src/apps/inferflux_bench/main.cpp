@@ -104,7 +104,7 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
     if (!seconds) return tl::make_unexpected(seconds.error());
     const Ceilings after = meter->Measure(1.0);
     const Ceilings ceilings = Mean(before, after);
-    const Bound bound = LeastTime(work, test, ceilings);
+    const Bound bound = LeastTime(work, test, (*engine)->info().step_tokens, ceilings);
     before = after;
     Row row = MakeRow(test, *seconds, bound.seconds);
     row.bound = bound.name;

@@ -10,8 +10,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kChunk = 512;  // tokens of a prompt in one step, as a scheduler would cut it
-
 // Token ids that every model has, without a pattern that a kernel could profit from.
 std::vector<TokenId> Prompt(int first, int count, int vocab) {
   std::vector<TokenId> out;
@@ -56,8 +54,9 @@ class Sequences {
   }
 
   Status Prefill(int position, int tokens) {
-    for (int done = 0; done < tokens; done += kChunk) {
-      if (auto step = Step(position + done, std::min(kChunk, tokens - done)); !step) return step;
+    const int chunk = engine_.info().step_tokens;  // as a scheduler would cut it
+    for (int done = 0; done < tokens; done += chunk) {
+      if (auto step = Step(position + done, std::min(chunk, tokens - done)); !step) return step;
     }
     return {};
   }
@@ -107,8 +106,8 @@ Result<std::vector<double>> Time(engine::InferenceBackend& engine, const Workloa
   return seconds;
 }
 
-Bound LeastTime(const WorkModel& work, const Workload& test, const Ceilings& ceilings) {
-  const int step = test.prompt > 0 ? kChunk : 1;
+Bound LeastTime(const WorkModel& work, const Workload& test, int step_tokens, const Ceilings& ceilings) {
+  const int step = test.prompt > 0 ? step_tokens : 1;
   const int tokens = test.prompt > 0 ? test.prompt : test.decode;
   Bound out;
   for (int done = 0; done < tokens; done += step) {

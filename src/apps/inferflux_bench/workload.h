@@ -26,7 +26,7 @@ struct Workload {
 Result<std::vector<double>> Time(engine::InferenceBackend& engine, const Workload& test, int repetitions,
                                  Profile& profile);
 
-// What the whole test takes at least.
-Bound LeastTime(const WorkModel& work, const Workload& test, const Ceilings& ceilings);
+// What the whole test takes at least, its prompt cut into steps of `step_tokens`.
+Bound LeastTime(const WorkModel& work, const Workload& test, int step_tokens, const Ceilings& ceilings);
 
 }  // namespace inferflux::apps

@@ -25,6 +25,8 @@ namespace inferflux::compute {
 struct Cpu {
   static constexpr const char* kName = "cpu";
   static constexpr bool kBatchInvariant = true;
+  // Of a step: what lies between two products then stays in the last cache.
+  static constexpr int32_t kStepTokens = 256;
 
   // Belongs to one thread. The pool is lent, and may be shared with other contexts.
   struct Context {

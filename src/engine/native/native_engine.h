@@ -146,6 +146,7 @@ class NativeEngine final : public InferenceBackend {
              .block_size = options.block_size,
              .kv_tokens = int64_t{budget.blocks} * options.block_size,
              .max_sequences = options.max_sequences,
+             .step_tokens = compute::StepTokens<B>(),
              .batch_invariant = compute::BatchInvariant<B>,
              .saves_kv = compute::AddressableKv<B, Kv> && runner_.config().causal,
              .token_masks = true,
