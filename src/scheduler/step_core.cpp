@@ -18,6 +18,14 @@ Error DeadlineError(const Request& request) {
           .message = fmt::format("the request's deadline passed after {} of its tokens", request.generated)};
 }
 
+// What the engine gave for item `index`: one result for each output that was asked for.
+using Outputs = std::vector<engine::OutputResult>;
+Result<const Outputs*> OutputsOf(const engine::StepResult& result, size_t index, const engine::BatchItem& item) {
+  const size_t given = index < result.items.size() ? result.items[index].size() : 0;
+  if (given == item.outputs.size() && index < result.items.size()) return &result.items[index];
+  return Fail(ErrorCode::kInternal, "the engine gave {} results where {} were asked for", given, item.outputs.size());
+}
+
 }  // namespace
 
 StepCore::StepCore(engine::InferenceBackend& engine, std::shared_ptr<const text::Tokenizer> tokenizer,
@@ -83,7 +91,7 @@ void StepCore::Execute(StepBatch& step) {
     const double seconds = Seconds(clock_() - began);
     cost_.Observe(rows, seconds);
     builder_.Observe(step, seconds);
-    for (size_t i = 0; i < items.size(); ++i) Apply(*step.requests[i], items[i], result->items[i]);
+    for (size_t i = 0; i < items.size(); ++i) Apply(*step.requests[i], items[i], OutputsOf(*result, i, items[i]));
     return;
   }
   log::Warning("scheduler: a step of {} sequences failed: {}", items.size(), result.error().message);
@@ -95,11 +103,13 @@ void StepCore::Execute(StepBatch& step) {
 void StepCore::ExecuteAlone(const engine::BatchItem& item, Request& request) {
   auto result = engine_.ExecuteUnifiedBatch({.items = {item}});
   if (!result) return End(request, FinishReason::kError, std::move(result.error()));
-  Apply(request, item, result->items[0]);
+  Apply(request, item, OutputsOf(*result, 0, item));
 }
 
 void StepCore::Apply(Request& request, const engine::BatchItem& item,
-                     const std::vector<engine::OutputResult>& outputs) {
+                     Result<const std::vector<engine::OutputResult>*> given) {
+  if (!given) return End(request, FinishReason::kError, std::move(given.error()));
+  const std::vector<engine::OutputResult>& outputs = **given;
   if (request.pooler) return ApplyHidden(request, item, outputs);
   const auto sampled = std::span(outputs).subspan(TakePromptLogprobs(request, outputs, item));
   const auto guessed = std::max(0, static_cast<int32_t>(sampled.size()) - 1);  // the item's last tokens

@@ -52,7 +52,7 @@ class StepCore {
   void Sweep(TimePoint now);
   void Execute(StepBatch& step);
   void ExecuteAlone(const engine::BatchItem& item, Request& request);
-  void Apply(Request& request, const engine::BatchItem& item, const std::vector<engine::OutputResult>& outputs);
+  void Apply(Request& request, const engine::BatchItem& item, Result<const std::vector<engine::OutputResult>*> given);
   void ApplyHidden(Request& request, const engine::BatchItem& item, const std::vector<engine::OutputResult>& outputs);
   size_t TakePromptLogprobs(Request& request, const std::vector<engine::OutputResult>& outputs,
                             const engine::BatchItem& item);

@@ -103,6 +103,7 @@ class FakeEngine final : public engine::InferenceBackend {
         if (spec.top_logprobs) outputs.back().chosen = {.id = outputs.back().token, .logprob = -0.5f};
       }
     }
+    if (on_result) on_result(result);
     return result;
   }
 
@@ -110,6 +111,7 @@ class FakeEngine final : public engine::InferenceBackend {
 
   std::function<void(const engine::UnifiedBatch&)> on_step;  // sees every step before it runs
   std::function<Status(const engine::UnifiedBatch&)> fault;  // an error fails the step
+  std::function<void(engine::StepResult&)> on_result;        // may damage it
   int64_t steps = 0;
   int64_t restores = 0;
 

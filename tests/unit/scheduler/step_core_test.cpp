@@ -161,6 +161,35 @@ TEST(StepCore, ALongPromptIsPrefilledInChunksWhileOthersDecode) {
   EXPECT_EQ(read.text.size(), 1u);
 }
 
+TEST(StepCore, ResultsThatWereNotAskedForEndTheirRequestsAlone) {
+  CoreDriver driver(Babble, {.context = 128}, {});
+  const auto first = driver.Submit({.prompt = Bytes("a"), .max_tokens = 3});
+  const auto too_many = driver.Submit({.prompt = Bytes("b"), .max_tokens = 3});
+  const auto too_few = driver.Submit({.prompt = Bytes("c"), .max_tokens = 3});
+  const auto missing = driver.Submit({.prompt = Bytes("d"), .max_tokens = 3});
+  driver.engine.on_result = [](engine::StepResult& result) {
+    if (result.items.size() != 4) return;
+    result.items[1].push_back(result.items[1].front());
+    result.items[2].clear();
+    result.items.pop_back();
+  };
+  while (driver.core.Step()) {
+  }
+  Received received;
+  Read(*first, received);
+  ASSERT_TRUE(received.done());
+  EXPECT_EQ(received.finish->reason, FinishReason::kLength);
+  EXPECT_EQ(received.text.size(), 3u);
+  for (const auto& stream : {too_many, too_few, missing}) {
+    Received failed;
+    Read(*stream, failed);
+    ASSERT_TRUE(failed.done());
+    EXPECT_EQ(failed.finish->reason, FinishReason::kError);
+    EXPECT_NE(failed.finish->error.message.find("results where 1 were asked for"), std::string::npos)
+        << failed.finish->error.message;
+  }
+}
+
 TEST(StepCore, FirstTokensComeInOrderOfArrival) {
   CoreDriver driver(Babble, {.blocks = 200, .context = 64}, {.max_batch_tokens = 32});
   std::vector<std::shared_ptr<TokenStream>> streams;
