@@ -1,0 +1,66 @@
+// Any text as an answer in every form of calls: how it is cut into pieces decides nothing, what holds no call comes out
+// as it went in, and the arguments of every call are a JSON object.
+//
+// The first byte chooses the form and whether several calls may come, the second how long a piece is.
+#include <boost/json.hpp>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/tokenizer/utf8.h"
+#include "text/tool_calls/tool_call_form.h"
+#include "text/tool_calls/tool_call_parser.h"
+
+namespace {
+
+using inferflux::text::OfferedTool;
+using inferflux::text::ToolCallForm;
+using inferflux::text::ToolCallParser;
+
+void Require(bool condition) {
+  if (!condition) std::abort();
+}
+
+struct Answer {
+  std::string content;
+  std::vector<std::string> calls;  // name and arguments
+  friend bool operator==(const Answer&, const Answer&) = default;
+};
+
+void Take(ToolCallParser::Output from, Answer& into) {
+  into.content += from.content;
+  for (const auto& call : from.calls) {
+    boost::json::error_code error;
+    Require(boost::json::parse(call.arguments, error, {}, {.max_depth = 64}).is_object() && !error);
+    into.calls.push_back(call.name + ' ' + call.arguments);
+  }
+}
+
+Answer Read(const ToolCallForm& form, bool several, std::string_view text, size_t piece) {
+  static const auto tools = std::make_shared<const std::vector<OfferedTool>>(std::vector<OfferedTool>{
+      {"f", R"({"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}}})"}, {"g", ""}});
+  ToolCallParser parser(form, tools, several);
+  Answer out;
+  for (size_t at = 0; at < text.size(); at += piece) Take(parser.Feed(text.substr(at, piece)), out);
+  Take(parser.Finish(), out);
+  Require(out.calls.size() == parser.found());
+  return out;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 2) return 0;
+  const auto forms = inferflux::text::ToolCallForms();
+  const ToolCallForm& form = forms[data[0] % 128 % forms.size()];
+  const bool several = data[0] < 128;
+  const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
+  if (!inferflux::text::IsValidUtf8(text)) return 0;  // a detokeniser gives no other
+  const Answer whole = Read(form, several, text, text.size() + 1);
+  if (whole.calls.empty()) Require(whole.content == text);
+  Require(Read(form, several, text, 1 + data[1] % 16) == whole);
+  return 0;
+}
