@@ -36,12 +36,14 @@ void AdaptPastCalls(const TemplateCalls& calls, json::array& messages) {
     if (calls.short_ids) Shorten(message, "tool_call_id");
     json::value* list = message.if_contains("tool_calls");
     if (list == nullptr) continue;
-    if (calls.null_content && message["content"] == "") message["content"] = nullptr;
+    json::value* content = message.if_contains("content");
+    if (calls.null_content && content != nullptr && *content == "") *content = nullptr;
     for (json::value& call : list->as_array()) {
       if (calls.short_ids) Shorten(call.as_object(), "id");
       if (!calls.text_arguments) continue;
-      json::value& arguments = call.as_object()["function"].as_object()["arguments"];
-      arguments = json::serialize(arguments);
+      json::value* function = call.as_object().if_contains("function");
+      json::value* arguments = function == nullptr ? nullptr : function->as_object().if_contains("arguments");
+      if (arguments != nullptr) *arguments = json::serialize(*arguments);
     }
   }
 }
