@@ -1,6 +1,7 @@
 """The embedded model with the chat templates of other families: calls are forced and found in their forms, through the real client."""
 
 import json
+from functools import partial
 
 import gguf
 import jsonschema
@@ -8,6 +9,7 @@ import openai
 import pytest
 from hf_directory import write_directory
 from server_process import MODEL, ServerProcess
+from streamed_calls import check_stream
 
 SCHEMA = {"type": "object", "properties": {"city": {"enum": ["Paris", "Oslo"]}, "days": {"type": "integer", "minimum": 1, "maximum": 9}},
           "required": ["city", "days"], "additionalProperties": False}
@@ -68,13 +70,7 @@ def test_forced_calls_are_calls(family):
 
 def test_a_stream_has_the_same_calls(family):
     _, client = family
-    forced = {"temperature": 0, "parallel_tool_calls": False}
-    whole = ask(client, **forced).choices[0].message.tool_calls[0].function
-    chunks = [chunk.choices[0] for chunk in ask(client, stream=True, **forced)]
-    calls = [call for chunk in chunks for call in chunk.delta.tool_calls or []]
-    assert [(c.index, c.function.name, c.function.arguments) for c in calls] == [(0, whole.name, whole.arguments)]
-    assert not "".join(chunk.delta.content or "" for chunk in chunks)
-    assert [chunk.finish_reason for chunk in chunks if chunk.finish_reason] == ["tool_calls"]
+    check_stream(partial(ask, client), temperature=0, parallel_tool_calls=False)
 
 
 def test_calls_go_back_to_the_model(family):

@@ -1,10 +1,12 @@
 """The real client forces calls of tools, and holds their arguments to a schema; the model is small and would often do otherwise."""
 
 import json
+from functools import partial
 
 import jsonschema
 import openai
 import pytest
+from streamed_calls import check_stream
 
 CITY = {"type": "object", "properties": {"city": {"enum": ["Paris", "Oslo", "Rome"]}, "days": {"type": "integer", "minimum": 1, "maximum": 9}},
         "required": ["city", "days"], "additionalProperties": False}
@@ -58,13 +60,8 @@ def test_required_calls_something_and_parallel_false_only_one(client):
 
 
 def test_a_stream_has_the_same_call(client):
-    forced = {"tool_choice": {"type": "function", "function": {"name": "get_forecast"}}, "temperature": 0}
-    whole = ask(client, **forced).choices[0].message.tool_calls[0].function
-    chunks = [chunk.choices[0] for chunk in ask(client, stream=True, **forced)]
-    calls = [call for chunk in chunks for call in chunk.delta.tool_calls or []]
-    assert [(c.index, c.function.name, c.function.arguments) for c in calls] == [(0, whole.name, whole.arguments)]
-    assert not "".join(chunk.delta.content or "" for chunk in chunks)
-    assert [chunk.finish_reason for chunk in chunks if chunk.finish_reason] == ["tool_calls"]
+    choice = {"type": "function", "function": {"name": "get_forecast"}}
+    check_stream(partial(ask, client), tool_choice=choice, temperature=0)
 
 
 def test_strict_tools_are_held_to_their_schema_and_text_stays_free(client):

@@ -25,7 +25,7 @@ namespace inferflux::compute {
 struct Cpu {
   static constexpr const char* kName = "cpu";
   static constexpr bool kBatchInvariant = true;
-  // Of a step: what lies between two products then stays in the last cache.
+  // As fast as longer steps, and those who decode beside a prompt wait half as long (docs/benchmarks.md).
   static constexpr int32_t kStepTokens = 256;
 
   // Belongs to one thread. The pool is lent, and may be shared with other contexts.
