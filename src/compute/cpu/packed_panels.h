@@ -113,15 +113,23 @@ struct alignas(64) ChunkQ7K {  // value = d * scale * (q - 64); a scale for each
 // by block, one scale for 32 inputs (Q8_0, Q4_0 and the like); by chunk, one scale for all 256 (the K types).
 struct alignas(64) ActivationChunk {
   int8_t q[kChunk];
-  // What a sum starts from where weights are stored as value + offset: -offset * (sum of the block's q). By block: [8];
-  // by chunk: of each 16 inputs, for Q6_K's offset of 32.
-  int32_t offsets[kSubs16];
+  union {
+    // What a sum starts from where weights are stored as value + offset: -offset * (sum of the block's q). By block:
+    // [8]; by chunk: of each 16 inputs, for Q6_K's offset of 32.
+    int32_t offsets[kSubs16];
+    // By chunk where sums are int16, and so can't start from them: of the q of each 16 inputs.
+    int16_t sums16[kSubs16];
+  };
   float scales[kBlocks];  // by chunk: only [0]
   int16_t sums[kBlocks];  // of each block's q, for the minimums
   // By chunk: the highest magnitude that q can add up to, times a weight of 0 or 1 each over a block of 32, and times
   // one of -1 to 1 over 16. What does not pass int16 may be multiplied as such.
   int32_t highest32;
-  int32_t highest16;
+  union {
+    int32_t highest16;
+    // Where sums are int16: times a weight of 0 or 1 each over the half of 16 inputs that is added up in one of them.
+    int32_t highest8;
+  };
 };
 
 }  // namespace inferflux::compute::cpu

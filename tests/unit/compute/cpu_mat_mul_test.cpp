@@ -73,10 +73,11 @@ TEST_P(CpuMatMulTest, TheLargestSumsAreExact) {
       const auto expected = *Reference::LoadMatrix(reference, {&weights.matrix, 1});
       const auto actual = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
       for (const float most : {30, 31, 32, 33, 34, 59, 60, 63, 64, 66, 67, 68, 69, 127}) {
-        auto x = reference.arena.Allocate(2, 512);
-        std::fill_n(x.row(0), 512, most);
-        x.row(0)[0] = x.row(0)[256] = 127.0f;  // what int8 steps are chosen by
-        std::transform(x.row(0), x.row(0) + 512, x.row(1), std::negate<>());
+        auto x = reference.arena.Allocate(9, 512);  // more than one tile of rows
+        for (int64_t row = 0; row < x.rows(); ++row) {
+          std::fill_n(x.row(row), 512, row % 2 == 0 ? most : -most);
+          x.row(row)[0] = x.row(row)[256] = row % 2 == 0 ? 127.0f : -127.0f;  // what int8 steps are chosen by
+        }
         EXPECT_LT(RelativeError(Cpu::MatMul(cpu, x, actual), Reference::MatMul(reference, x, expected)), 2e-6)
             << formats::TensorTypeName(at.type) << " of " << weight << " with " << most;
       }

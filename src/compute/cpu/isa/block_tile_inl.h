@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compute/cpu/isa/ahead.h"
+#include "compute/cpu/isa/opened_inl.h"
 #include "compute/cpu/isa/weight_sources_inl.h"
 #include "compute/cpu/packed_panels.h"
 
@@ -53,6 +54,61 @@ inline void BlocksTile(const Source& w, const ActivationChunk* x, int blocks, Ah
       }
     }
   }
+  for (int m = 0; m < M; ++m) StoreFloats(sums + m * stride, total[m]);
+}
+
+// The same of an opened chunk.
+template <int M, class Source>
+inline void BlocksTile(const Opened<Source>& w, const ActivationChunk* x, int blocks, Ahead ahead, float* sums,
+                       int64_t stride) {
+  constexpr int kRun = SumGroups(Source::kMost);
+  Floats total[M];
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) total[m] = LoadFloats(sums + m * stride);
+  const int64_t step = ahead.StepOf(kBlocks);
+  OpenedBlocks<M, Source> at(w, x);
+#pragma GCC unroll 1
+  for (int b = 0; b < blocks; ++b) {
+    ahead.Fetch(step);
+    Ints dot[M];
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m) dot[m] = SetInts(Source::kMinimums || Source::kSigned ? 0 : x[m].offsets[b]);
+#pragma GCC unroll 8
+    for (int run = 0; run < 8; run += kRun) {
+      Sums sum[M];
+#pragma GCC unroll 8
+      for (int g = run; g < run + kRun; ++g) {
+        const Bytes weights = at.Weights(g);
+#pragma GCC unroll 8
+        for (int m = 0; m < M; ++m) {
+          const Quad inputs = at.Inputs(m, g);
+          if constexpr (Source::kSigned && kRun == 1) {
+            dot[m] = DotSigned(dot[m], weights, inputs);
+          } else if constexpr (Source::kSigned) {
+            sum[m] = AddSignedGroup(g == run ? StartSums(0) : sum[m], weights, inputs);
+          } else {
+            sum[m] = g == run ? FirstGroup(weights, inputs) : AddGroup(sum[m], weights, inputs);
+          }
+        }
+      }
+      if constexpr (!Source::kSigned || kRun > 1) {
+#pragma GCC unroll 8
+        for (int m = 0; m < M; ++m) dot[m] = AddSums(dot[m], sum[m]);
+      }
+    }
+    const Floats d = at.Scale(0);
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m) total[m] = Fma(ToFloats(dot[m]), Mul(d, SetFloats(x[m].scales[b])), total[m]);
+    if constexpr (Source::kMinimums) {
+      const Floats minimum = w.Minimum(b);
+#pragma GCC unroll 8
+      for (int m = 0; m < M; ++m) {
+        total[m] = Fma(minimum, SetFloats(x[m].scales[b] * static_cast<float>(x[m].sums[b])), total[m]);
+      }
+    }
+    at.Next();
+  }
+#pragma GCC unroll 8
   for (int m = 0; m < M; ++m) StoreFloats(sums + m * stride, total[m]);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "compute/cpu/isa/ahead.h"
+#include "compute/cpu/isa/opened_inl.h"
 #include "compute/cpu/isa/weight_sources_inl.h"
 #include "compute/cpu/packed_panels.h"
 
@@ -15,20 +16,29 @@ namespace {
 // What a sub-block's sum starts from: activations keep it for an offset of 32.
 template <class Source>
 inline int32_t OffsetOf(const ActivationChunk& x, int sub) {
-  if constexpr (Source::kMinimums) {
+  if constexpr (Source::kMinimums || !kSumsHoldOffsets) {
     return 0;
   } else {
     return Source::kOffset / 32 * x.offsets[sub];
   }
 }
 
-// total[m] += the scaled sums of the sub-blocks of a chunk, one by one.
-template <int M, class Source>
+// low[m] += the sums of 16 activations each, times the factors of their sub-blocks. Where sums are int16.
+template <int M, class FactorOf>
+inline void AddSumsOf16(const ActivationChunk* x, const FactorOf& factor, Ints* low) {
+  for (int two = 0; two < kSubs16 / 2; ++two) {
+    const Pairs factors = PairOf(factor(2 * two), factor(2 * two + 1));
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m) low[m] = DotPairs(low[m], factors, x[m].sums16 + 2 * two);
+  }
+}
+
+// total[m] += the scaled sums of the sub-blocks of a chunk, one by one. kRun groups of four are added up before a scale
+// comes in.
+template <int M, int kRun, class Source>
 inline void AddSubs(const Source& w, const ActivationChunk* x, Ahead ahead, Ints* total) {
   constexpr int kSubsInBlock = Source::kSubs / kBlocks;
   constexpr int kGroups = 8 / kSubsInBlock;
-  constexpr int kRun =
-      std::min(kGroups, SumGroups(Source::kMost));  // groups that are summed up before a scale comes in
   const int64_t step = ahead.StepOf(kBlocks);
   for (int b = 0; b < kBlocks; ++b) {
     ahead.Fetch(step);
@@ -48,10 +58,53 @@ inline void AddSubs(const Source& w, const ActivationChunk* x, Ahead ahead, Ints
         }
         for (int m = 0; m < M; ++m) total[m] = AddScaled(total[m], sum[m], scale);
       }
-      if constexpr (!Source::kMinimums && !kSumsHoldOffsets) {
-        for (int m = 0; m < M; ++m) total[m] = AddScaledOffset(total[m], OffsetOf<Source>(x[m], sub), scale);
-      }
     }
+  }
+}
+
+// The same of an opened chunk.
+template <int M, int kRun, class Source>
+inline void AddSubs(const Opened<Source>& w, const ActivationChunk* x, Ahead ahead, Ints* total) {
+  constexpr int kSubsInBlock = Source::kSubs / kBlocks;
+  constexpr int kGroups = 8 / kSubsInBlock;
+  const int64_t step = ahead.StepOf(kBlocks);
+  OpenedBlocks<M, Source> at(w, x);
+#pragma GCC unroll 1
+  for (int b = 0; b < kBlocks; ++b) {
+    ahead.Fetch(step);
+#pragma GCC unroll 8
+    for (int run = 0; run < 8; run += kRun) {
+      Sums sum[M];
+#pragma GCC unroll 8
+      for (int g = run; g < run + kRun; ++g) {
+        const Bytes weights = at.Weights(g);
+#pragma GCC unroll 8
+        for (int m = 0; m < M; ++m) {
+          const Quad inputs = at.Inputs(m, g);
+          sum[m] = g == run ? FirstGroup(weights, inputs) : AddGroup(sum[m], weights, inputs);
+        }
+      }
+#pragma GCC unroll 8
+      for (int m = 0; m < M; ++m) total[m] = AddScaled(total[m], sum[m], at.Scale(run / kGroups));
+    }
+    at.Next();
+  }
+}
+
+// The same where sums are int16: each takes a whole sub-block where the activations leave room for it, and else as much
+// as always fits.
+template <int M, class Source>
+inline void AddNarrowSubs(const Source& w, const ActivationChunk* x, Ahead ahead, Ints* total) {
+  constexpr int kGroups = kChunk / kGroup / Source::kSubs;
+  constexpr int kRun = std::min(kGroups, SumGroups(Source::kMost));
+  bool fit = kRun < kGroups;
+  for (int m = 0; m < M && fit; ++m) {
+    fit = (Source::kSubs == kSubs16 ? x[m].highest8 : x[m].highest32) * Source::kMost <= INT16_MAX;
+  }
+  if constexpr (M == 1) {
+    AddSubs<M, kRun>(w, x, ahead, total);
+  } else {
+    fit ? AddSubs<M, kGroups>(w, x, ahead, total) : AddSubs<M, kRun>(w, x, ahead, total);
   }
 }
 
@@ -97,28 +150,63 @@ inline void AddPairsOfSubs(const Source& w, const ActivationChunk* x, Ahead ahea
   }
 }
 
+// The minimums times the sums of activations, in whole numbers, and what those are scaled by.
+template <int M, class Source>
+inline void AddMinimums(const Source& w, const ActivationChunk* x, Ints* low) {
+  if constexpr (Source::kSubs == kBlocks) {
+#pragma GCC unroll 4
+    for (int two = 0; two < kBlocks / 2; ++two) {
+      const Pairs minimums = w.Minimums(two);
+#pragma GCC unroll 8
+      for (int m = 0; m < M; ++m) low[m] = DotPairs(low[m], minimums, x[m].sums + 2 * two);
+    }
+  } else if constexpr (kSumsHoldOffsets) {
+    for (int sub = 0; sub < kSubs16; ++sub) {
+      for (int m = 0; m < M; ++m) low[m] = AddScaledOffset(low[m], x[m].offsets[sub], w.Minimum(sub));
+    }
+  } else {
+    AddSumsOf16<M>(
+        x, [&](int sub) { return w.Minimum(sub); }, low);
+  }
+}
+template <class Source>
+inline Floats MinimumsScale(const Source& w) {
+  if constexpr (Source::kSubs == kBlocks) {
+    return w.NegativeMinimumsScale();
+  } else {
+    return Mul(w.MinimumsScale(), SetFloats(kSumsHoldOffsets ? 1.0f / 32 : -1.0f));  // offsets are -32 times the sums
+  }
+}
+
 // The same as BlocksTile with integer scales a sub-block, one float scale a chunk, and perhaps minimums.
 template <int M, class Source>
 inline void ChunkTile(const Source& w, const ActivationChunk* x, Ahead ahead, float* sums, int64_t stride) {
+  constexpr int kGroups = kChunk / kGroup / Source::kSubs;
   Ints total[M];
   for (int m = 0; m < M; ++m) total[m] = ZeroInts();
-  if constexpr (kPairedSums) {
-    FitPairs<M, Source>(x) ? AddPairsOfSubs<M>(w, x, ahead, total) : AddSubs<M>(w, x, ahead, total);
+  if constexpr (!kSumsHoldOffsets) {
+    AddNarrowSubs<M>(w, x, ahead, total);
+  } else if constexpr (kPairedSums) {
+    FitPairs<M, Source>(x) ? AddPairsOfSubs<M>(w, x, ahead, total) : AddSubs<M, kGroups>(w, x, ahead, total);
   } else {
-    AddSubs<M>(w, x, ahead, total);
+    AddSubs<M, kGroups>(w, x, ahead, total);
+  }
+  Ints low[M];
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) low[m] = ZeroInts();
+  if constexpr (Source::kMinimums) {
+    AddMinimums<M>(w, x, low);
+  } else if constexpr (!kSumsHoldOffsets) {
+    AddSumsOf16<M>(
+        x, [&](int sub) { return w.Scale(sub); }, low);
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m) total[m] = MulAdd(low[m], SetInts(-Source::kOffset), total[m]);
   }
   const Floats d = w.D();
+#pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
     Floats sum = Mul(ToFloats(total[m]), d);
-    if constexpr (Source::kMinimums) {
-      Ints low = ZeroInts();
-      if constexpr (Source::kSubs == kSubs16) {
-        for (int sub = 0; sub < kSubs16; ++sub) low = AddScaledOffset(low, x[m].offsets[sub], w.Minimum(sub));
-      } else {
-        for (int two = 0; two < kBlocks / 2; ++two) low = DotPairs(low, w.Minimums(two), x[m].sums + 2 * two);
-      }
-      sum = Fma(ToFloats(low), w.MinimumsScale(), sum);
-    }
+    if constexpr (Source::kMinimums) sum = Fma(ToFloats(low[m]), MinimumsScale(w), sum);
     StoreFloats(sums + m * stride, Fma(sum, SetFloats(x[m].scales[0]), LoadFloats(sums + m * stride)));
   }
 }

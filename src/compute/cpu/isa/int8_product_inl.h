@@ -23,7 +23,7 @@ struct Format {
   static constexpr int kRows = kRowsOfTile;
   static constexpr bool kFetchesForOne = kFetchesForOneRow;
   template <int M>
-  static void Tile(const Source& w, const ActivationChunk* x, int blocks, Ahead ahead, float* sums, int64_t stride) {
+  static void Tile(const auto& w, const ActivationChunk* x, int blocks, Ahead ahead, float* sums, int64_t stride) {
     if constexpr (requires { Source::kSubs; }) {
       ChunkTile<M>(w, x, ahead, sums, stride);
     } else {
@@ -82,7 +82,6 @@ void Int8Product(const ProductTask& task) {
       float* sums = all_sums + (p - task.first_panel) * task.rows * kPanel;
       float* y = task.y + p * kPanel;
       for (int64_t c = first; c < last; ++c) {
-        const typename F::Source source{panel[c]};
         const ActivationChunk* x = task.activations + c * task.activation_rows;
         if (last == chunks) {
           const int64_t lines_end = task.rows * (c + 1 - first) / (last - first);
@@ -93,9 +92,16 @@ void Int8Product(const ProductTask& task) {
         const int blocks = BlocksInChunk(task.inputs, c);
         const bool fetches = F::kFetchesForOne || task.rows > 1;
         const Ahead ahead(reinterpret_cast<const char*>(panel + c) + kAhead, fetches ? sizeof(typename F::Chunk) : 0);
-        ForTiles<F::kRows>(task.rows, [&]<int M>(int64_t row, int64_t tile) {
-          F::template Tile<M>(source, x + row, blocks, ahead.Part(tile, tiles), sums + row * kPanel, kPanel);
-        });
+        const auto multiply = [&](const auto& w) {
+          ForTiles<F::kRows>(task.rows, [&]<int M>(int64_t row, int64_t tile) {
+            F::template Tile<M>(w, x + row, blocks, ahead.Part(tile, tiles), sums + row * kPanel, kPanel);
+          });
+        };
+        if constexpr (kUnpacksOnce) {
+          tiles > 1 ? multiply(Opened<typename F::Source>(panel[c])) : multiply(typename F::Source{panel[c]});
+        } else {
+          multiply(typename F::Source{panel[c]});
+        }
       }
       if (last == chunks) {
         StorePanel(sums, task.rows, std::min<int64_t>(kPanel, task.outputs - p * kPanel), y, task.y_stride);

@@ -23,8 +23,8 @@ using Quad = __m256i;  // the same 4 signed bytes in each lane
 using Pairs = Ints;    // 16 x 2 int16
 using Two = __m256i;   // the same 2 bfloat16 in each lane
 
-constexpr int kChunkRows = 3;
-constexpr int kBlockRows = 3;
+constexpr int kChunkRows = 4;
+constexpr int kBlockRows = 4;
 constexpr int kDenseRows = 6;
 constexpr int kDensePanels = 1;
 constexpr int kFloatRows = 4;
@@ -32,6 +32,7 @@ constexpr int kFloatSums = 4;
 constexpr int kScoreGroups = 2;
 constexpr int kMeterSums = 6;
 constexpr bool kPairedSums = false;
+constexpr bool kUnpacksOnce = true;
 constexpr int32_t kSignedOffset = 0;  // DotSigned takes signed weights as they are
 
 inline __m256i Load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
@@ -44,6 +45,9 @@ inline void Store512(void* p, Ints v) {
 
 inline Ints ZeroInts() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
 inline Ints SetInts(int32_t value) { return {_mm256_set1_epi32(value), _mm256_set1_epi32(value)}; }
+inline Ints MulAdd(Ints x, Ints y, Ints sum) {
+  return {_mm256_add_epi32(sum.a, _mm256_mullo_epi32(x.a, y.a)), _mm256_add_epi32(sum.b, _mm256_mullo_epi32(x.b, y.b))};
+}
 inline Ints WidenUnsigned(const uint8_t* p) {
   return {_mm256_cvtepu8_epi32(Load64(p)), _mm256_cvtepu8_epi32(Load64(p + 8))};
 }
@@ -97,9 +101,21 @@ constexpr bool kSumsHoldOffsets = false;
 // Groups of products with weights up to `most` that a Sums may take: a group adds two products to each int16.
 constexpr int SumGroups(int most) { return std::min(8, INT16_MAX / (2 * 127 * most)); }
 inline Sums StartSums(int32_t /*offset*/) { return ZeroInts(); }
+// sum += the products of bytes, in this order: GCC would make those of many groups before it adds up the first, and 16
+// registers don't hold them.
+inline void AddProducts(__m256i& sum, __m256i weights, __m256i four) {
+  __m256i products;
+  asm volatile("vpmaddubsw %[four], %[weights], %[products]\n\tvpaddw %[products], %[sum], %[sum]"
+               : [sum] "+x"(sum), [products] "=&x"(products)
+               : [weights] "x"(weights), [four] "x"(four));
+}
 inline Sums AddGroup(Sums sum, Bytes weights, Quad four) {
-  return {_mm256_add_epi16(sum.a, _mm256_maddubs_epi16(weights.a, four)),
-          _mm256_add_epi16(sum.b, _mm256_maddubs_epi16(weights.b, four))};
+  AddProducts(sum.a, weights.a, four);
+  AddProducts(sum.b, weights.b, four);
+  return sum;
+}
+inline Sums FirstGroup(Bytes weights, Quad four) {
+  return {_mm256_maddubs_epi16(weights.a, four), _mm256_maddubs_epi16(weights.b, four)};
 }
 inline Ints Widen(Sums sum, int32_t offset) { return AddPairs(SetInts(offset), sum, Ones()); }
 inline Ints AddSums(Ints total, Sums sum) { return AddPairs(total, sum, Ones()); }
@@ -111,21 +127,31 @@ inline Factors Twice(Ints scales) {
 inline Factors UnsignedFactors(const uint8_t* p) { return Twice(WidenUnsigned(p)); }
 inline Factors SignedFactors(const int8_t* p) { return Twice(WidenSigned(p)); }
 inline Ints AddScaled(Ints total, Sums sum, Factors scale) { return AddPairs(total, sum, scale); }
-// In two parts that fit int16: an offset is up to 64 times the sum of 16 activations.
-inline Ints AddScaledOffset(Ints total, int32_t offset, Factors scale) {
-  const int32_t quarter = offset / 4;
-  const auto low = static_cast<uint32_t>(quarter) & 0xffff;
-  const __m256i twice = _mm256_set1_epi32(static_cast<int32_t>(low | low << 16));
-  const auto rest = static_cast<uint32_t>(offset - 3 * quarter) & 0xffff;
-  const __m256i others = _mm256_set1_epi32(static_cast<int32_t>(low | rest << 16));
-  return AddPairs(AddPairs(total, {twice, twice}, scale), {others, others}, scale);
+// The first factor in the low half of each lane, the second in the high one.
+inline Pairs PairOf(Factors first, Factors second) {
+  return {_mm256_blend_epi16(first.a, second.a, 0xaa), _mm256_blend_epi16(first.b, second.b, 0xaa)};
 }
-
-// sum + four products a lane with signed weights: |w| * (a with w's sign). Exact, since 2 * 128 * 127 fits an int16.
+// With signed weights: |w| * (a with w's sign). Exact, since 2 * 128 * 127 fits an int16.
+inline Sums AddSignedGroup(Sums sum, Bytes weights, Quad four) {
+  AddProducts(sum.a, _mm256_abs_epi8(weights.a), _mm256_sign_epi8(four, weights.a));
+  AddProducts(sum.b, _mm256_abs_epi8(weights.b), _mm256_sign_epi8(four, weights.b));
+  return sum;
+}
+// sum += four products a lane with signed weights, in this order.
+inline void AddSignedProducts(__m256i& sum, __m256i weights, __m256i magnitudes, __m256i four) {
+  __m256i products;
+  asm volatile(
+      "vpsignb %[weights], %[four], %[products]\n\t"
+      "vpmaddubsw %[products], %[magnitudes], %[products]\n\t"
+      "vpmaddwd %[ones], %[products], %[products]\n\t"
+      "vpaddd %[products], %[sum], %[sum]"
+      : [sum] "+x"(sum), [products] "=&x"(products)
+      : [weights] "x"(weights), [magnitudes] "x"(magnitudes), [four] "x"(four), [ones] "x"(_mm256_set1_epi16(1)));
+}
 inline Ints DotSigned(Ints sum, Bytes weights, Quad four) {
-  const Pairs products = {_mm256_maddubs_epi16(_mm256_abs_epi8(weights.a), _mm256_sign_epi8(four, weights.a)),
-                          _mm256_maddubs_epi16(_mm256_abs_epi8(weights.b), _mm256_sign_epi8(four, weights.b))};
-  return AddPairs(sum, products, Ones());
+  AddSignedProducts(sum.a, weights.a, _mm256_abs_epi8(weights.a), four);
+  AddSignedProducts(sum.b, weights.b, _mm256_abs_epi8(weights.b), four);
+  return sum;
 }
 
 inline Pairs WidenPairs(const uint8_t* p) {

@@ -27,6 +27,7 @@ constexpr int kFloatSums = 16;  // sums that a tile of floats may hold in regist
 constexpr int kScoreGroups = 2;  // groups of keys that a tile of scores takes
 constexpr int kMeterSums = 12;
 constexpr bool kPairedSums = true;  // there are PairOf and DotPairs of two
+constexpr bool kUnpacksOnce = false;
 constexpr int32_t kSignedOffset = 128;
 
 inline Ints ZeroInts() { return _mm512_setzero_si512(); }

@@ -33,6 +33,7 @@ constexpr int kFloatSums = 4;
 constexpr int kScoreGroups = 1;
 constexpr int kMeterSums = 6;
 constexpr bool kPairedSums = false;
+constexpr bool kUnpacksOnce = false;
 constexpr int32_t kSignedOffset = 0;  // SDOT takes signed weights as they are
 
 // { f(x.a, y.a, ...), f(x.b, y.b, ...), ... }

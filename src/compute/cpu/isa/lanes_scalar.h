@@ -31,6 +31,7 @@ constexpr int kFloatSums = 4;
 constexpr int kScoreGroups = 2;
 constexpr int kMeterSums = 12;
 constexpr bool kPairedSums = false;
+constexpr bool kUnpacksOnce = false;
 constexpr int32_t kSignedOffset = 0;
 
 // { f(0), f(1), ... }

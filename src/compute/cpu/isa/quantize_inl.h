@@ -85,14 +85,53 @@ inline void SumsOf16(const int8_t* q, int32_t* sums, int32_t* magnitudes) {
   }
 }
 
+// The highest sum of positive values, or of negative ones without their sign, that comes together in an int16 which
+// takes two of each four values over 16.
+template <class D>
+inline int32_t HighestOf8(D d, const int8_t* q) {
+  const hn::RebindToUnsigned<D> du;
+  const hn::Repartition<uint32_t, D> d32;
+  const hn::Repartition<uint64_t, D> d64;
+  alignas(64) uint64_t sums[4][kChunk / 8];  // of the two values in eight
+  for (int64_t i = 0; i < kChunk; i += static_cast<int64_t>(hn::Lanes(d))) {
+    const auto values = hn::LoadU(d, q + i);
+    const auto positive = hn::BitCast(d32, hn::Max(values, hn::Zero(d)));
+    const auto negative = hn::BitCast(d32, hn::Max(hn::Neg(values), hn::Zero(d)));
+    const auto low = hn::Set(d32, 0xffff);
+    const auto keep = [&](int kind, auto some) {
+      hn::StoreU(hn::SumsOf8(hn::BitCast(du, some)), d64, sums[kind] + i / 8);
+    };
+    keep(0, hn::And(positive, low));
+    keep(1, hn::AndNot(low, positive));
+    keep(2, hn::And(negative, low));
+    keep(3, hn::AndNot(low, negative));
+  }
+  uint64_t highest = 0;
+  for (const auto& kind : sums) {
+    for (int i = 0; i < kSubs16; ++i) highest = std::max(highest, kind[2 * i] + kind[2 * i + 1]);
+  }
+  return static_cast<int32_t>(highest);
+}
+
+// Of 16 values each: their sums, and those of their magnitudes.
+template <class D>
+inline void KeepSumsOf16(D d, const int32_t* sums, const int32_t* magnitudes, ActivationChunk* out) {
+  if constexpr (kSumsHoldOffsets) {
+    for (int i = 0; i < kSubs16; ++i) out->offsets[i] = -32 * sums[i];
+    out->highest16 = *std::max_element(magnitudes, magnitudes + kSubs16);
+  } else {
+    for (int i = 0; i < kSubs16; ++i) out->sums16[i] = static_cast<int16_t>(sums[i]);
+    out->highest8 = HighestOf8(d, out->q);
+  }
+}
+
 void QuantizeChunk(const float* x, ActivationChunk* out) {
   out->scales[0] = QuantizeRun(x, kChunk, out->q);
   int32_t sums[kSubs16];
   int32_t magnitudes[kSubs16];
   SumsOf16(out->q, sums, magnitudes);
-  out->highest16 = *std::max_element(magnitudes, magnitudes + kSubs16);
+  KeepSumsOf16(hn::ScalableTag<int8_t>(), sums, magnitudes, out);
   out->highest32 = 0;
-  for (int i = 0; i < kSubs16; ++i) out->offsets[i] = -32 * sums[i];
   for (int b = 0; b < kBlocks; ++b) {
     const int32_t sum = sums[2 * b] + sums[2 * b + 1];
     out->sums[b] = static_cast<int16_t>(sum);

@@ -4,18 +4,20 @@
 // Included once an instruction set, after its lanes header.
 #pragma once
 
+#include <algorithm>
+
 #include "compute/cpu/packed_panels.h"
 #include "formats/quant/blocks.h"
 
 namespace inferflux::compute::cpu {
 namespace {
 
-inline Bytes NibbleGroup(const Nibbles& q, int g) {
+[[gnu::always_inline]] inline Bytes NibbleGroup(const Nibbles& q, int g) {
   return g < 4 ? Bits<0>(LoadBytes(q[g]), 15) : Bits<4>(LoadBytes(q[g - 4]), 15);
 }
 
 // Bits [shift, shift + width) of each byte; shift is a constant once the caller's loop is unrolled.
-inline Bytes BitsFrom(Bytes v, int shift, int mask) {
+[[gnu::always_inline]] inline Bytes BitsFrom(Bytes v, int shift, int mask) {
   switch (shift) {
     case 0:
       return Bits<0>(v, mask);
@@ -40,9 +42,10 @@ inline Bytes BitsFrom(Bytes v, int shift, int mask) {
 
 struct PackedQ8_0 {
   static constexpr bool kSigned = true;
+  static constexpr int kMost = 128;
   static constexpr bool kMinimums = false;
   const ChunkQ8_0& chunk;
-  Bytes Group(int block, int g) const { return FromSigned(LoadBytes(chunk.q[8 * block + g])); }
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return FromSigned(LoadBytes(chunk.q[8 * block + g])); }
   Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
 };
 
@@ -51,7 +54,7 @@ struct PackedQ4_0 {
   static constexpr bool kMinimums = false;
   static constexpr int kMost = 15;  // of the numbers that Group gives
   const ChunkQ4_0& chunk;
-  Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
   Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
 };
 
@@ -68,29 +71,36 @@ struct PackedWithMinimum {
 struct PackedQ4_1 : PackedWithMinimum<ChunkQ4_1> {
   using PackedWithMinimum::PackedWithMinimum;
   static constexpr int kMost = 15;
-  Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
 };
 
 // Four bits from below, and a fifth.
 template <class Block>
-inline Bytes FiveBitGroup(const Block& block, int g) {
+[[gnu::always_inline]] inline Bytes FiveBitGroup(const Block& block, int g) {
   return Or(NibbleGroup(block.q, g), Up<4>(BitsFrom(LoadBytes(block.high), g, 1)));
 }
 
 struct PackedQ5_1 : PackedWithMinimum<ChunkQ5_1> {
   using PackedWithMinimum::PackedWithMinimum;
   static constexpr int kMost = 31;
-  Bytes Group(int block, int g) const { return FiveBitGroup(chunk.blocks[block], g); }
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return FiveBitGroup(chunk.blocks[block], g); }
 };
+
+constexpr int HighestMagnitude(const int8_t (&table)[16]) {
+  int highest = 0;
+  for (const int value : table) highest = std::max(highest, value < 0 ? -value : value);
+  return highest;
+}
 
 template <const int8_t (&kTable)[16]>
 struct PackedTable4 {
   static constexpr bool kSigned = true;
+  static constexpr int kMost = HighestMagnitude(kTable);
   static constexpr bool kMinimums = false;
   const ChunkTable4& chunk;
   Bytes table;
   explicit PackedTable4(const ChunkTable4& from) : chunk(from), table(FromSigned(LoadTable(kTable))) {}
-  Bytes Group(int block, int g) const { return LookUp(table, NibbleGroup(chunk.q[block], g)); }
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return LookUp(table, NibbleGroup(chunk.q[block], g)); }
   Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
 };
 
@@ -121,19 +131,19 @@ struct PackedWithScales {
   Factors Scale(int sub) const { return UnsignedFactors(open.scales + kPanel * sub); }
   Pairs Minimums(int two) const { return WidenPairs(open.minimums + 2 * kPanel * two); }
   Floats D() const { return LoadFloats(chunk.d); }
-  Floats MinimumsScale() const { return LoadFloats(chunk.negative_dmin); }
+  Floats NegativeMinimumsScale() const { return LoadFloats(chunk.negative_dmin); }
 };
 
 struct PackedQ4K : PackedWithScales<ChunkQ4K> {
   static constexpr int kMost = 15;
   using PackedWithScales::PackedWithScales;
-  Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
 };
 
 struct PackedQ5K : PackedWithScales<ChunkQ5K> {
   static constexpr int kMost = 31;
   using PackedWithScales::PackedWithScales;
-  Bytes Group(int block, int g) const { return FiveBitGroup(chunk.blocks[block], g); }
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return FiveBitGroup(chunk.blocks[block], g); }
 };
 
 struct PackedQ2K {
@@ -142,12 +152,11 @@ struct PackedQ2K {
   static constexpr int kMost = 15;
   const ChunkQ2K& chunk;
   explicit PackedQ2K(const ChunkQ2K& from) : chunk(from) {}
-  Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
   Factors Scale(int sub) const { return UnsignedFactors(chunk.scales[sub]); }
   Factors Minimum(int sub) const { return UnsignedFactors(chunk.minimums[sub]); }
   Floats D() const { return LoadFloats(chunk.d); }
-  // Of sums that are -32 times those of the activations.
-  Floats MinimumsScale() const { return Mul(LoadFloats(chunk.dmin), SetFloats(1.0f / 32)); }
+  Floats MinimumsScale() const { return LoadFloats(chunk.dmin); }
 };
 
 struct PackedQ7K {
@@ -157,7 +166,7 @@ struct PackedQ7K {
   static constexpr int kOffset = ChunkQ7K::kOffset;
   const ChunkQ7K& chunk;
   explicit PackedQ7K(const ChunkQ7K& from) : chunk(from) {}
-  Bytes Group(int block, int g) const { return LoadBytes(chunk.q[8 * block + g]); }
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return LoadBytes(chunk.q[8 * block + g]); }
   Factors Scale(int sub) const { return SignedFactors(chunk.scales[sub]); }
   Floats D() const { return LoadFloats(chunk.d); }
 };
@@ -169,7 +178,7 @@ struct PackedQ6K {
   static constexpr int kOffset = 32;
   const ChunkQ6K& chunk;
   explicit PackedQ6K(const ChunkQ6K& from) : chunk(from) {}
-  Bytes Group(int block, int g) const {
+  [[gnu::always_inline]] Bytes Group(int block, int g) const {
     return Or(NibbleGroup(chunk.blocks[block].q, g),
               Up<4>(BitsFrom(LoadBytes(chunk.blocks[block].high[g / 4]), 2 * (g % 4), 3)));
   }

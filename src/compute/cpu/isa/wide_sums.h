@@ -15,6 +15,8 @@ constexpr bool kSumsHoldOffsets = true;
 constexpr int SumGroups(int /*most*/) { return 8; }
 inline Sums StartSums(int32_t offset) { return SetInts(offset); }
 inline Sums AddGroup(const Sums& sum, const Bytes& weights, Quad four) { return Dot(sum, weights, four); }
+inline Sums AddSignedGroup(const Sums& sum, const Bytes& weights, Quad four) { return DotSigned(sum, weights, four); }
+inline Sums FirstGroup(const Bytes& weights, Quad four) { return Dot(ZeroInts(), weights, four); }
 inline Ints Widen(const Sums& sum, int32_t /*offset*/) { return sum; }
 inline Ints AddSums(const Ints& total, const Sums& sum) { return MulAdd(sum, SetInts(1), total); }
 
