@@ -22,6 +22,13 @@ struct StepInputs {
   std::vector<compute::Buffer<B>> rope_angles;  // one for each of ModelConfig::ropes
 };
 
+// Those rows of a step that go on from here.
+template <compute::Backend B>
+struct KeptInputs {
+  std::vector<int32_t> rows;
+  std::optional<StepInputs<B>> step;  // of them; none where there are no rows
+};
+
 template <compute::Backend B>
 struct AttentionWeights {
   Linear<B> qkv;  // outputs: q [heads * head_dim], k and v [kv_heads * head_dim] each
@@ -73,12 +80,14 @@ Value<B> WithPositions(typename B::Context& context, const ModelConfig& config, 
   return y;
 }
 
-// x: [rows, hidden] to [rows, hidden]. The rows' keys and values are appended to the cache first and read from there.
+// x: [rows, hidden] to [rows, hidden], or to [kept rows, hidden]. The rows' keys and values are appended to the cache
+// first and read from there.
 template <compute::Backend B, class Kv>
-  requires compute::PagedKv<B, Kv>
-compute::Buffer<B> Attention(typename B::Context& context, const ModelConfig& config,
-                             const AttentionWeights<B>& weights, compute::View<B> x, const StepInputs<B>& step,
-                             typename B::template KvCache<Kv>& cache, int32_t layer) {
+requires compute::PagedKv<B, Kv> compute::Buffer<B> Attention(typename B::Context& context, const ModelConfig& config,
+                                                              const AttentionWeights<B>& weights, compute::View<B> x,
+                                                              const StepInputs<B>& step,
+                                                              typename B::template KvCache<Kv>& cache, int32_t layer,
+                                                              const KeptInputs<B>* kept) {
   const int64_t q_width = int64_t{config.heads} * config.head_dim;
   const int64_t kv_width = int64_t{config.kv_heads} * config.head_dim;
   const LayerKind& kind = config.layer_kinds[layer];
@@ -92,18 +101,22 @@ compute::Buffer<B> Attention(typename B::Context& context, const ModelConfig& co
   const int32_t slot = config.causal ? layer : 0;
 
   const auto qkv = weights.qkv(context, x);
-  const auto q = WithPositions<B>(context, config, B::Columns(qkv, 0, q_width), weights.q_norm, step, kind.rope,
-                                  config.heads);
   const auto k = WithPositions<B>(context, config, B::Columns(qkv, q_width, kv_width), weights.k_norm, step, kind.rope,
                                   config.kv_heads);
   B::template Append<Kv>(context, cache, slot, k, B::Columns(qkv, q_width + kv_width, kv_width), step.batch);
+  if (kept != nullptr && kept->rows.empty()) return B::GatherRows(context, x, {});
+
+  const StepInputs<B>& asking = kept == nullptr ? step : *kept->step;
+  const auto columns = B::Columns(qkv, 0, q_width);
+  const Value<B> q_rows = kept == nullptr ? Value<B>(columns) : Value<B>(B::GatherRows(context, columns, kept->rows));
+  const auto q = WithPositions<B>(context, config, q_rows, weights.q_norm, asking, kind.rope, config.heads);
   if constexpr (compute::AttentionSinks<B, Kv>) {
     if (weights.sinks) {
-      return weights.output(context, B::template AttendWithSinks<Kv>(context, q, cache, slot, step.batch, params,
-                                                                     *weights.sinks));
+      return weights.output(
+          context, B::template AttendWithSinks<Kv>(context, q, cache, slot, asking.batch, params, *weights.sinks));
     }
   }
-  return weights.output(context, B::template Attend<Kv>(context, q, cache, slot, step.batch, params));
+  return weights.output(context, B::template Attend<Kv>(context, q, cache, slot, asking.batch, params));
 }
 
 }  // namespace inferflux::model

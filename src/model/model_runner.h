@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "compute/backend.h"
+#include "model/kept_rows.h"
 #include "model/layer_forward.h"
 #include "model/model_config.h"
 #include "model/model_source.h"
@@ -60,6 +61,7 @@ class ModelRunner {
   std::vector<std::string> Plan() const;
 
  private:
+  StepInputs<B> Inputs(const compute::StepGeometry& geometry);
   compute::Buffer<B> Embed(const compute::StepGeometry& geometry, const StepInputs<B>& step);
 
   ModelRunner(typename B::Context& context, ModelConfig config, std::shared_ptr<const ModelSource> source,
@@ -81,16 +83,30 @@ template <compute::Backend B, class Kv>
   requires compute::PagedKv<B, Kv>
 compute::Buffer<B> ModelRunner<B, Kv>::Step(const compute::StepGeometry& geometry,
                                                std::span<const int32_t> output_rows) {
+    const StepInputs<B> step = Inputs(geometry);
+    const KeptRows kept = KeepRows(geometry, output_rows);
+    // An encoder's rows see one another: all of them go on to the end.
+    const bool narrows = config_.causal && kept.rows.size() < geometry.tokens.size();
+    KeptInputs<B> kept_inputs{.rows = kept.rows, .step = {}};
+    if (narrows && !kept.rows.empty()) kept_inputs.step = Inputs(kept.geometry);
+
+    auto x = Embed(geometry, step);
+    for (int32_t i = 0; i < config_.layers; ++i) {
+      const bool last = i + 1 == config_.layers;
+      x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], x, step, cache_, i,
+                              last && narrows ? &kept_inputs : nullptr);
+  }
+  x = B::GatherRows(*context_, x, narrows ? std::span<const int32_t>(kept.output_row) : output_rows);
+  return weights_.output_norm ? (*weights_.output_norm)(*context_, x) : std::move(x);
+}
+
+template <compute::Backend B, class Kv>
+requires compute::PagedKv<B, Kv> StepInputs<B> ModelRunner<B, Kv>::Inputs(const compute::StepGeometry& geometry) {
   StepInputs<B> step{B::LoadBatch(*context_, geometry), {}};
   for (const compute::RopeSpec& rope : config_.ropes) {
     step.rope_angles.push_back(B::RopeAngles(*context_, step.batch, rope));
   }
-  auto x = Embed(geometry, step);
-  for (int32_t i = 0; i < config_.layers; ++i) {
-    x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], x, step, cache_, i);
-  }
-  x = B::GatherRows(*context_, x, output_rows);
-  return weights_.output_norm ? (*weights_.output_norm)(*context_, x) : std::move(x);
+  return step;
 }
 
 template <compute::Backend B, class Kv>

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+#include <string_view>
 
 namespace inferflux::apps {
 namespace {
@@ -23,11 +25,17 @@ double RateOf(ProductUnit unit, const Ceilings& ceilings) {
   return ceilings.float_operations;
 }
 
+bool MakesKeysOrValues(std::string_view name) {
+  return name.find(".attn_k.") != name.npos || name.find(".attn_v.") != name.npos ||
+         name.find(".attn_qkv.") != name.npos;
+}
+
 }  // namespace
 
 WorkModel DescribeWork(const formats::GgufFile& file, const model::ModelConfig& config, int64_t kv_head_bytes) {
   WorkModel out;
   const bool tied = file.FindTensor("output.weight") == nullptr;
+  const std::string last_layer = "blk." + std::to_string(config.layers - 1) + ".";
   double by_unit[3] = {};
   for (const formats::GgufTensor& tensor : file.tensors()) {
     if (tensor.rank < 2) continue;
@@ -43,12 +51,16 @@ WorkModel DescribeWork(const formats::GgufFile& file, const model::ModelConfig& 
     } else if (tensor.name.starts_with("blk.")) {
       out.layer_bytes += bytes;
       out.layer_operations += operations;
+      if (config.causal && tensor.name.starts_with(last_layer) && !MakesKeysOrValues(tensor.name)) {
+        out.last_operations += operations;
+      }
       by_unit[static_cast<int>(UnitOf(tensor.type))] += operations;
     }
   }
   out.unit = static_cast<ProductUnit>(std::max_element(std::begin(by_unit), std::end(by_unit)) - std::begin(by_unit));
   out.kv_bytes = 2.0 * config.layers * config.kv_heads * static_cast<double>(kv_head_bytes);
   out.attention_operations = 4.0 * config.layers * config.heads * config.head_dim;
+  if (config.causal) out.last_attention_operations = out.attention_operations / config.layers;
   return out;
 }
 
@@ -57,9 +69,11 @@ Bound LeastTime(const WorkModel& work, const StepShape& step, const Ceilings& ce
   const double seen = step.position + (step.tokens + 1) / 2.0;  // positions, by a row on average
   const double bytes = work.layer_bytes + work.output_bytes +
                        work.kv_bytes * step.sequences * (step.position + static_cast<double>(step.tokens));
-  const double products = rows * work.layer_operations + step.sequences * work.output_operations;
-  const double compute =
-      products / RateOf(work.unit, ceilings) + rows * seen * work.attention_operations / ceilings.float_operations;
+  const double silent = rows - step.sequences;  // rows that nobody asks for: only each sequence's last one counts
+  const double products =
+      rows * work.layer_operations - silent * work.last_operations + step.sequences * work.output_operations;
+  const double scores = rows * work.attention_operations - silent * work.last_attention_operations;
+  const double compute = products / RateOf(work.unit, ceilings) + seen * scores / ceilings.float_operations;
   const double reading = bytes / ceilings.read_bytes;
   if (reading >= compute) return {reading, "bandwidth"};
   return {compute, "compute"};

@@ -21,6 +21,9 @@ struct WorkModel {
   double output_operations = 0.0;     // of one row of logits
   double kv_bytes = 0.0;              // of one position, keys and values
   double attention_operations = 0.0;  // of one token for one position that it sees
+  // Of those, what only rows that are asked for need: in the last layer all but keys and values.
+  double last_operations = 0.0;
+  double last_attention_operations = 0.0;
   ProductUnit unit = ProductUnit::kFloat;
 };
 

@@ -39,6 +39,19 @@ TEST(InferfluxBenchTest, HoldsDecodeAgainstBandwidthAndPrefillAgainstCompute) {
   EXPECT_NEAR(prefill.seconds, 512 * 8e9 / 1e12 + 0.002 + 512 * 256.5 * 1e5 / 1e11, 1e-6);
 }
 
+// In the last layer only the prompt's last row goes on beyond its keys and values.
+TEST(InferfluxBenchTest, CountsTheLastLayerForRowsThatAreAskedFor) {
+  const WorkModel work{.layer_operations = 8e9,
+                       .attention_operations = 1e5,
+                       .last_operations = 1e9,
+                       .last_attention_operations = 5e4,
+                       .unit = ProductUnit::kInt8};
+  const Ceilings ceilings{.read_bytes = 5e9, .int8_operations = 1e12, .float_operations = 1e11};
+  EXPECT_NEAR(LeastTime(work, StepShape{.tokens = 512}, ceilings).seconds,
+              (512 * 7e9 + 1e9) / 1e12 + 256.5 * (512 * 5e4 + 5e4) / 1e11, 1e-9);
+  EXPECT_NEAR(LeastTime(work, StepShape{.sequences = 4}, ceilings).seconds, 4 * 8e9 / 1e12 + 4e5 / 1e11, 1e-9);
+}
+
 TEST(InferfluxBenchTest, MakesModelsThatLoadAndRun) {
   for (const char* type : {"Q4_K_M", "F16"}) {
     const auto synthetic = SyntheticModel::Make("tiny", type);
