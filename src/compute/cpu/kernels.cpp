@@ -15,6 +15,16 @@ const Kernels& Avx512Kernels(bool bf16) {
   }();
   return bf16 ? with : without;
 }
+
+const Kernels& AmxKernels() {
+  static const Kernels kernels = [] {
+    Kernels out = Avx512Kernels(/*bf16=*/false);
+    out.isa = CpuIsa::kAmx;
+    amx::AddTileProducts(out);
+    return out;
+  }();
+  return kernels;
+}
 #endif
 
 }  // namespace
@@ -27,8 +37,9 @@ const Kernels& KernelsFor(CpuIsa isa, [[maybe_unused]] const CpuFeatures& featur
       return kernels;
     }
     case CpuIsa::kAvx512Vnni:
-    case CpuIsa::kAmx:  // until the tiles have kernels of their own
       return Avx512Kernels(features.avx512_bf16);
+    case CpuIsa::kAmx:
+      return AmxKernels();
 #elif defined(__aarch64__)
     case CpuIsa::kNeon: {
       static const Kernels kernels = neon::AllKernels(isa);

@@ -41,8 +41,10 @@ using ProductKernel = void (*)(const ProductTask&);
 inline constexpr int64_t kTaskRows = 64;
 // Panels that one task may have.
 inline constexpr int64_t kTaskPanels = 4;
-// The sums of every row.
-inline constexpr int64_t kProductScratchBytes = kTaskRows * kTaskPanels * kPanel * 4;
+// The sums of every row, and behind them what tiles multiply: a chunk of unpacked weights, and their own sums.
+inline constexpr int64_t kSumBytes = kTaskRows * kTaskPanels * kPanel * 4;
+inline constexpr int64_t kTileScratchBytes = int64_t{24} << 10;
+inline constexpr int64_t kProductScratchBytes = kSumBytes + kTileScratchBytes;
 
 // The positions [span * kSpan, (span + 1) * kSpan) of a sequence are attended to as one; spans are merged in order. So
 // the arithmetic of a row depends on its positions only.
@@ -113,7 +115,7 @@ struct Kernels {
   void (*merge)(int queries, int64_t padded_head, const AttentionSums& from, const AttentionSums& into) = nullptr;
 
   // --- ceilings: multiply-adds of the best unit, and a sequential read ---
-  // Operations done, two a multiply-add; rounds a multiple of 16.
+  // Operations done, two a multiply-add; rounds a multiple of 16. Of int8 those that are left to block formats.
   double (*int8_rounds)(int64_t rounds) = nullptr;
   double (*bf16_rounds)(int64_t rounds) = nullptr;
   double (*float_rounds)(int64_t rounds) = nullptr;

@@ -10,6 +10,21 @@
 namespace inferflux::compute::cpu {
 namespace {
 
+// total[m] += what block b's sums of products count for, and perhaps its minimum.
+template <int M, class Source>
+inline void AddBlock(const Source& w, const ActivationChunk* x, int b, const Ints* dot, Floats* total) {
+  const Floats d = w.Scale(b);
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) total[m] = Fma(ToFloats(dot[m]), Mul(d, SetFloats(x[m].scales[b])), total[m]);
+  if constexpr (Source::kMinimums) {
+    const Floats minimum = w.Minimum(b);
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m) {
+      total[m] = Fma(minimum, SetFloats(x[m].scales[b] * static_cast<float>(x[m].sums[b])), total[m]);
+    }
+  }
+}
+
 // sums[m] += M rows times a chunk of one panel, one scale a block, and perhaps a minimum. `x` is the first row's chunk,
 // rows follow one another. `ahead` has the share of a later chunk that is to be fetched meanwhile.
 template <int M, class Source>
@@ -45,14 +60,7 @@ inline void BlocksTile(const Source& w, const ActivationChunk* x, int blocks, Ah
         for (int m = 0; m < M; ++m) dot[m] = run == 0 ? Widen(sum[m], offset(m)) : AddSums(dot[m], sum[m]);
       }
     }
-    const Floats d = w.Scale(b);
-    for (int m = 0; m < M; ++m) total[m] = Fma(ToFloats(dot[m]), Mul(d, SetFloats(x[m].scales[b])), total[m]);
-    if constexpr (Source::kMinimums) {
-      const Floats minimum = w.Minimum(b);
-      for (int m = 0; m < M; ++m) {
-        total[m] = Fma(minimum, SetFloats(x[m].scales[b] * static_cast<float>(x[m].sums[b])), total[m]);
-      }
-    }
+    AddBlock<M>(w, x, b, dot, total);
   }
   for (int m = 0; m < M; ++m) StoreFloats(sums + m * stride, total[m]);
 }
@@ -96,16 +104,7 @@ inline void BlocksTile(const Opened<Source>& w, const ActivationChunk* x, int bl
         for (int m = 0; m < M; ++m) dot[m] = AddSums(dot[m], sum[m]);
       }
     }
-    const Floats d = at.Scale(0);
-#pragma GCC unroll 8
-    for (int m = 0; m < M; ++m) total[m] = Fma(ToFloats(dot[m]), Mul(d, SetFloats(x[m].scales[b])), total[m]);
-    if constexpr (Source::kMinimums) {
-      const Floats minimum = w.Minimum(b);
-#pragma GCC unroll 8
-      for (int m = 0; m < M; ++m) {
-        total[m] = Fma(minimum, SetFloats(x[m].scales[b] * static_cast<float>(x[m].sums[b])), total[m]);
-      }
-    }
+    AddBlock<M>(w, x, b, dot, total);
     at.Next();
   }
 #pragma GCC unroll 8

@@ -106,6 +106,15 @@ inline void AddNarrowSubs(const Source& w, const ActivationChunk* x, Ahead ahead
   } else {
     fit ? AddSubs<M, kGroups>(w, x, ahead, total) : AddSubs<M, kRun>(w, x, ahead, total);
   }
+  if constexpr (!Source::kMinimums) {
+    Ints low[M];
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m) low[m] = ZeroInts();
+    AddSumsOf16<M>(
+        x, [&](int sub) { return w.Scale(sub); }, low);
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m) total[m] = MulAdd(low[m], SetInts(-Source::kOffset), total[m]);
+  }
 }
 
 // Whether the sum of each sub-block is an int16.
@@ -178,6 +187,24 @@ inline Floats MinimumsScale(const Source& w) {
   }
 }
 
+// sums[m] += what the chunk's scaled integer sums count for, less its minimums.
+template <int M, class Source>
+inline void AddChunk(const Source& w, const ActivationChunk* x, const Ints* total, float* sums, int64_t stride) {
+  Ints low[M];
+  if constexpr (Source::kMinimums) {
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m) low[m] = ZeroInts();
+    AddMinimums<M>(w, x, low);
+  }
+  const Floats d = w.D();
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) {
+    Floats sum = Mul(ToFloats(total[m]), d);
+    if constexpr (Source::kMinimums) sum = Fma(ToFloats(low[m]), MinimumsScale(w), sum);
+    StoreFloats(sums + m * stride, Fma(sum, SetFloats(x[m].scales[0]), LoadFloats(sums + m * stride)));
+  }
+}
+
 // The same as BlocksTile with integer scales a sub-block, one float scale a chunk, and perhaps minimums.
 template <int M, class Source>
 inline void ChunkTile(const Source& w, const ActivationChunk* x, Ahead ahead, float* sums, int64_t stride) {
@@ -191,24 +218,7 @@ inline void ChunkTile(const Source& w, const ActivationChunk* x, Ahead ahead, fl
   } else {
     AddSubs<M, kGroups>(w, x, ahead, total);
   }
-  Ints low[M];
-#pragma GCC unroll 8
-  for (int m = 0; m < M; ++m) low[m] = ZeroInts();
-  if constexpr (Source::kMinimums) {
-    AddMinimums<M>(w, x, low);
-  } else if constexpr (!kSumsHoldOffsets) {
-    AddSumsOf16<M>(
-        x, [&](int sub) { return w.Scale(sub); }, low);
-#pragma GCC unroll 8
-    for (int m = 0; m < M; ++m) total[m] = MulAdd(low[m], SetInts(-Source::kOffset), total[m]);
-  }
-  const Floats d = w.D();
-#pragma GCC unroll 8
-  for (int m = 0; m < M; ++m) {
-    Floats sum = Mul(ToFloats(total[m]), d);
-    if constexpr (Source::kMinimums) sum = Fma(ToFloats(low[m]), MinimumsScale(w), sum);
-    StoreFloats(sums + m * stride, Fma(sum, SetFloats(x[m].scales[0]), LoadFloats(sums + m * stride)));
-  }
+  AddChunk<M>(w, x, total, sums, stride);
 }
 
 }  // namespace

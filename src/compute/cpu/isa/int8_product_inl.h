@@ -64,15 +64,15 @@ inline void StorePanel(const float* sums, int64_t rows, int64_t outputs, float* 
   }
 }
 
-// Each panel is read forwards, and unpacked in registers for one tile of rows after the other: that costs less than to
-// store what is unpacked and read it again. While a chunk is multiplied, one some way ahead is fetched, evenly, and so
-// are the lines that the results go to: one a row, far apart, they would cost up to a tenth of the time later.
-template <class F>
-void Int8Product(const ProductTask& task) {
+// Calls multiply(chunk, x, blocks, ahead, sums) for each chunk of each panel, panels forwards: x is the first row's
+// chunk, rows follow one another; `ahead` is what is to be fetched meanwhile, evenly; and sums[row][16] is what the
+// chunk's share is added to. The lines that the results go to are fetched too: one a row, far apart, they would cost up
+// to a tenth of the time later.
+template <class F, class Multiply>
+inline void ForChunks(const ProductTask& task, const Multiply& multiply) {
   constexpr int64_t kAhead = 6144;  // bytes; 4,096 to 8,192 did equally well on Zen 4
   const int64_t chunks = (task.inputs + kChunk - 1) / kChunk;
   const int64_t slab = ChunksAtOnce(chunks, task.rows);
-  const int64_t tiles = (task.rows + F::kRows - 1) / F::kRows;
   auto* all_sums = reinterpret_cast<float*>(task.scratch);  // [panel][row][16]
   std::fill_n(all_sums, (task.last_panel - task.first_panel) * task.rows * kPanel, 0.0f);
   for (int64_t first = 0; first < chunks; first += slab) {
@@ -82,32 +82,40 @@ void Int8Product(const ProductTask& task) {
       float* sums = all_sums + (p - task.first_panel) * task.rows * kPanel;
       float* y = task.y + p * kPanel;
       for (int64_t c = first; c < last; ++c) {
-        const ActivationChunk* x = task.activations + c * task.activation_rows;
         if (last == chunks) {
           const int64_t lines_end = task.rows * (c + 1 - first) / (last - first);
           for (int64_t r = task.rows * (c - first) / (last - first); r < lines_end; ++r) {
             __builtin_prefetch(y + r * task.y_stride, 1, 3);
           }
         }
-        const int blocks = BlocksInChunk(task.inputs, c);
         const bool fetches = F::kFetchesForOne || task.rows > 1;
         const Ahead ahead(reinterpret_cast<const char*>(panel + c) + kAhead, fetches ? sizeof(typename F::Chunk) : 0);
-        const auto multiply = [&](const auto& w) {
-          ForTiles<F::kRows>(task.rows, [&]<int M>(int64_t row, int64_t tile) {
-            F::template Tile<M>(w, x + row, blocks, ahead.Part(tile, tiles), sums + row * kPanel, kPanel);
-          });
-        };
-        if constexpr (kUnpacksOnce) {
-          tiles > 1 ? multiply(Opened<typename F::Source>(panel[c])) : multiply(typename F::Source{panel[c]});
-        } else {
-          multiply(typename F::Source{panel[c]});
-        }
+        multiply(panel[c], task.activations + c * task.activation_rows, BlocksInChunk(task.inputs, c), ahead, sums);
       }
       if (last == chunks) {
         StorePanel(sums, task.rows, std::min<int64_t>(kPanel, task.outputs - p * kPanel), y, task.y_stride);
       }
     }
   }
+}
+
+// Weights are unpacked once for all rows, or in registers for one tile of rows after the other: whichever costs less.
+template <class F>
+void Int8Product(const ProductTask& task) {
+  const int64_t tiles = (task.rows + F::kRows - 1) / F::kRows;
+  ForChunks<F>(
+      task, [&](const typename F::Chunk& chunk, const ActivationChunk* x, int blocks, const Ahead& ahead, float* sums) {
+        const auto multiply = [&](const auto& w) {
+          ForTiles<F::kRows>(task.rows, [&]<int M>(int64_t row, int64_t tile) {
+            F::template Tile<M>(w, x + row, blocks, ahead.Part(tile, tiles), sums + row * kPanel, kPanel);
+          });
+        };
+        if constexpr (kUnpacksOnce) {
+          tiles > 1 ? multiply(Opened<typename F::Source>(chunk)) : multiply(typename F::Source{chunk});
+        } else {
+          multiply(typename F::Source{chunk});
+        }
+      });
 }
 
 }  // namespace

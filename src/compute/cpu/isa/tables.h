@@ -18,6 +18,9 @@ Kernels AllKernels(CpuIsa isa);
 namespace avx512_bf16 {  // what it has beside avx512_vnni
 void AddBf16Products(Kernels& kernels);
 }
+namespace amx {  // the same
+void AddTileProducts(Kernels& kernels);
+}
 #elif defined(__aarch64__)
 namespace neon {
 Kernels AllKernels(CpuIsa isa);

@@ -53,6 +53,7 @@ struct PackedQ4_0 {
   static constexpr bool kSigned = false;
   static constexpr bool kMinimums = false;
   static constexpr int kMost = 15;  // of the numbers that Group gives
+  static constexpr int kOffset = 8;
   const ChunkQ4_0& chunk;
   [[gnu::always_inline]] Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
   Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
@@ -125,6 +126,7 @@ template <class Chunk>
 struct PackedWithScales {
   static constexpr int kSubs = 8;
   static constexpr bool kMinimums = true;
+  static constexpr int kMostScale = 63;
   const Chunk& chunk;
   OpenScales open;
   explicit PackedWithScales(const Chunk& from) : chunk(from), open(from.scales) {}
@@ -150,6 +152,7 @@ struct PackedQ2K {
   static constexpr int kSubs = 16;
   static constexpr bool kMinimums = true;
   static constexpr int kMost = 15;
+  static constexpr int kMostScale = 15;
   const ChunkQ2K& chunk;
   explicit PackedQ2K(const ChunkQ2K& from) : chunk(from) {}
   [[gnu::always_inline]] Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
@@ -163,6 +166,7 @@ struct PackedQ7K {
   static constexpr int kSubs = 16;
   static constexpr bool kMinimums = false;
   static constexpr int kMost = 127;
+  static constexpr int kMostScale = 128;
   static constexpr int kOffset = ChunkQ7K::kOffset;
   const ChunkQ7K& chunk;
   explicit PackedQ7K(const ChunkQ7K& from) : chunk(from) {}
@@ -174,6 +178,7 @@ struct PackedQ7K {
 struct PackedQ6K {
   static constexpr int kSubs = 16;
   static constexpr int kMost = 63;
+  static constexpr int kMostScale = 128;
   static constexpr bool kMinimums = false;
   static constexpr int kOffset = 32;
   const ChunkQ6K& chunk;
