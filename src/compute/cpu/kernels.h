@@ -43,7 +43,7 @@ inline constexpr int64_t kTaskRows = 64;
 inline constexpr int64_t kTaskPanels = 4;
 // The sums of every row, and behind them what tiles multiply: a chunk of unpacked weights, and their own sums.
 inline constexpr int64_t kSumBytes = kTaskRows * kTaskPanels * kPanel * 4;
-inline constexpr int64_t kTileScratchBytes = int64_t{24} << 10;
+inline constexpr int64_t kTileScratchBytes = int64_t{32} << 10;
 inline constexpr int64_t kProductScratchBytes = kSumBytes + kTileScratchBytes;
 
 // The positions [span * kSpan, (span + 1) * kSpan) of a sequence are attended to as one; spans are merged in order. So

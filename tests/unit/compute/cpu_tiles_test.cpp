@@ -22,12 +22,16 @@ constexpr TensorType kChunkTypes[] = {TensorType::kQ2_K, TensorType::kQ3_K, Tens
 // Row counts that fill tiles, and that do not; more than one task has too.
 constexpr int kRowCounts[] = {1, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 47, 48, 49, 63, 64, 70};
 
+// Inputs that many rows take in more than one go.
+constexpr int kSlabs = 5376;
+
 TEST_P(CpuTilesTest, BlocksGiveTheBitsOfVectors) {
   for (const TensorType type : kBlockTypes) {
-    for (const auto& [outputs, inputs] : {std::pair{1, 32}, {16, 96}, {37, 288}, {70, 576}}) {
+    for (const auto& [outputs, inputs] : {std::pair{1, 32}, {16, 96}, {37, 288}, {70, 576}, {100, kSlabs}}) {
       const OwnedMatrix weights = RandomMatrix(type, random, outputs, inputs);
       const auto matrix = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
       for (const int rows : kRowCounts) {
+        if (inputs == kSlabs && rows != 63) continue;
         const auto x = Random(rows, inputs);
         EXPECT_TRUE(SameBits(Cpu::MatMul(cpu, x, matrix), Cpu::MatMul(vectors, x, matrix)))
             << formats::TensorTypeName(type) << " [" << outputs << ", " << inputs << "] x " << rows;
@@ -38,10 +42,11 @@ TEST_P(CpuTilesTest, BlocksGiveTheBitsOfVectors) {
 
 TEST_P(CpuTilesTest, ChunksGiveTheBitsOfVectors) {
   for (const TensorType type : kChunkTypes) {
-    for (const auto& [outputs, inputs] : {std::pair{1, 256}, {37, 512}, {70, 768}}) {
+    for (const auto& [outputs, inputs] : {std::pair{1, 256}, {37, 512}, {70, 768}, {100, kSlabs}}) {
       const OwnedMatrix weights = RandomMatrix(type, random, outputs, inputs);
       const auto matrix = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
       for (const int rows : kRowCounts) {
+        if (inputs == kSlabs && rows != 63) continue;
         const auto x = Random(rows, inputs);
         EXPECT_TRUE(SameBits(Cpu::MatMul(cpu, x, matrix), Cpu::MatMul(vectors, x, matrix)))
             << formats::TensorTypeName(type) << " [" << outputs << ", " << inputs << "] x " << rows;

@@ -2,15 +2,15 @@
 // A chunk of a panel is unpacked once for all rows, as tiles take it; what follows is exact in int32, and from there on
 // the steps are the vectors' own. Included after the lanes header.
 //
-// Where scales are whole numbers the weights are multiplied with them while they are unpacked. Such a product takes two
-// bytes, a signed high and an unsigned low one, each with sums of its own over all of a chunk: two tile products for 64
-// inputs. Float scales leave one of 32 inputs. Both are half of what the unit can do.
+// Weights that were multiplied with their scales take two tile products for 64 inputs, whose sums run over all of a
+// chunk; float scales leave one of 32 inputs. Both are half of what the unit can do.
 #pragma once
 
 #include <algorithm>
-#include <concepts>
+#include <cstdint>
 
 #include "compute/cpu/isa/amx_tiles.h"
+#include "compute/cpu/isa/amx_weights_inl.h"
 #include "compute/cpu/isa/int8_product_inl.h"
 #include "compute/cpu/kernels.h"
 
@@ -21,58 +21,32 @@ namespace {
 constexpr int64_t kFewestTiledRows = 8;
 
 // Behind the sums of every row.
-struct alignas(64) TileScratch {
-  uint8_t low[kChunk * kPanel];  // signed where there is no high byte
-  int8_t high[kChunk * kPanel];
+struct TileScratch {
+  TileWeights weights[2];  // what is multiplied, and what comes next
   int32_t sums[2 * kBlocks * kTileInts];
 };
 static_assert(sizeof(TileScratch) <= kTileScratchBytes);
 
-inline TileScratch& ScratchOf(const ProductTask& task) {
-  return *reinterpret_cast<TileScratch*>(task.scratch + kSumBytes);
+// The chunk that ForChunks comes to after `chunk`, or null.
+template <class F>
+inline const typename F::Chunk* NextChunk(const ProductTask& task, const typename F::Chunk* chunk) {
+  const auto* panels = reinterpret_cast<const typename F::Chunk*>(task.panels);
+  const int64_t chunks = (task.inputs + kChunk - 1) / kChunk;
+  const int64_t slab = ChunksAtOnce(chunks, task.rows);
+  const int64_t panel = (chunk - panels) / chunks;
+  const int64_t c = (chunk - panels) % chunks;
+  const int64_t first = c / slab * slab;
+  const int64_t last = std::min(first + slab, chunks);
+  if (c + 1 < last) return chunk + 1;
+  if (panel + 1 < task.last_panel) return panels + (panel + 1) * chunks + first;
+  return last < chunks ? panels + task.first_panel * chunks + last : nullptr;
 }
 
-template <class Source>
-constexpr int OffsetOfWeights() {
-  if constexpr (requires { Source::kOffset; }) return Source::kOffset;
-  return 0;
-}
-
-template <class Source>
-constexpr bool kOneByte = Source::kMinimums&& Source::kMost* Source::kMostScale <= UINT8_MAX;
-
-// --- a float scale for each block ---
-
-inline void UnpackBlocks(const PackedQ8_0&, int, Ahead ahead, TileScratch&) { ahead.Fetch(sizeof(ChunkQ8_0)); }
-
-template <class Source>
-inline void UnpackBlocks(const Source& w, int blocks, Ahead ahead, TileScratch& out) {
-  const int64_t step = ahead.StepOf(kBlocks);
-  const Bytes offset = _mm512_set1_epi8(static_cast<char>(OffsetOfWeights<Source>()));
-  for (int b = 0; b < blocks; ++b) {
-    ahead.Fetch(step);
-#pragma GCC unroll 8
-    for (int g = 0; g < 8; ++g) {
-      Bytes weights = w.Group(b, g);
-      if constexpr (Source::kSigned) {
-        weights = FromSigned(weights);  // back
-      } else {
-        weights = _mm512_sub_epi8(weights, offset);
-      }
-      StoreBytes(out.low + kGroupBytes * (8 * b + g), weights);
-    }
-  }
-}
-
-inline const void* TilesOf(const PackedQ8_0& w, const TileScratch&) { return w.chunk.q; }
-template <class Source>
-inline const void* TilesOf(const Source&, const TileScratch& scratch) {
-  return scratch.low;
-}
-
-// out[block][row tile] = sums of products of each block; x has the first row of each row tile.
-template <int kRowTiles>
-inline void MultiplyBlocks(const void* weights, const ActivationChunk* const* x, int blocks, int32_t* out) {
+// Tiles have float scales for each block: out[block][row tile] = sums of a block's products. x has the first row of
+// each row tile; beside(n) is called when n of the blocks are done.
+template <int kRowTiles, class Beside>
+inline void MultiplyBlocks(const void* weights, const ActivationChunk* const* x, int blocks, int32_t* out,
+                           const Beside& beside) {
   const auto multiply = [&]<int kHalf>(int b) {  // two blocks take turns, so that neither waits for the other's sums
     LoadTile<kWeightTile + kHalf>(static_cast<const uint8_t*>(weights) + 8 * kGroupBytes * b, kGroupBytes);
     ForEach<kRowTiles>([&]<int kRow>() {
@@ -82,6 +56,7 @@ inline void MultiplyBlocks(const void* weights, const ActivationChunk* const* x,
       DotSignedTiles<kSums, kActivationTile + kRow, kWeightTile + kHalf>();
       StoreTile<kSums>(out + (2 * b + kRow) * kTileInts, kTileRowBytes);
     });
+    beside(b + 1);
   };
   for (int b = 0; b < blocks; b += 2) {
     multiply.template operator()<0>(b);
@@ -102,59 +77,30 @@ inline void AddBlocks(const Source& w, const ActivationChunk* x, int blocks, con
   for (int m = 0; m < M; ++m) StoreFloats(sums + m * kPanel, total[m]);
 }
 
-// --- whole scales ---
+constexpr int kChunkSteps = kChunk / kTileRowBytes;
 
-// 16-bit products of two of a group's inputs with an output's scale: `weights` less the offset.
-template <class Source>
-inline Pairs Scaled(Pairs weights, Pairs scale) {
-  constexpr int kOffset = OffsetOfWeights<Source>();
-  if constexpr (kOffset != 0) weights = _mm512_sub_epi16(weights, _mm512_set1_epi16(kOffset));
-  return _mm512_mullo_epi16(weights, scale);
-}
-
-// Scales are at most 8 bits and weights 6, or 7 with a sign: their product is an int16.
-template <class Source>
-inline void UnpackChunk(const Source& w, Ahead ahead, TileScratch& out) {
-  constexpr int kGroups = kChunk / kGroup / Source::kSubs;
-  const Bytes low_bytes = _mm512_set1_epi16(0x00ff);
-  const int64_t step = ahead.StepOf(Source::kSubs);
-  for (int sub = 0; sub < Source::kSubs; ++sub) {
-    ahead.Fetch(step);
-    const Pairs scale = PairOf(w.Scale(sub), w.Scale(sub));
-#pragma GCC unroll 8
-    for (int i = 0; i < kGroups; ++i) {
-      const int group = kGroups * sub + i;
-      const Bytes weights = w.Group(group / 8, group % 8);
-      const Pairs even = Scaled<Source>(_mm512_and_si512(weights, low_bytes), scale);
-      const Pairs odd = Scaled<Source>(_mm512_srli_epi16(weights, 8), scale);
-      const Bytes low = _mm512_or_si512(_mm512_and_si512(even, low_bytes), _mm512_slli_epi16(odd, 8));
-      StoreBytes(out.low + kGroupBytes * group, low);
-      if constexpr (!kOneByte<Source>) {
-        const Bytes high = _mm512_or_si512(_mm512_srli_epi16(even, 8), _mm512_andnot_si512(low_bytes, odd));
-        StoreBytes(out.high + kGroupBytes * group, high);
-      }
-    }
-  }
-}
-
-// scratch.sums[row tile][low, high] = sums of products over a chunk; x has the first row of each row tile.
-template <int kRowTiles, bool kHigh>
-inline void MultiplyChunk(const ActivationChunk* const* x, TileScratch& scratch) {
+// Tiles have been multiplied with whole scales: out[row tile][low, high] = sums of a chunk's products; beside(n) is
+// called when n of kChunkSteps are done.
+template <int kRowTiles, bool kHigh, class Beside>
+inline void MultiplyChunk(const TileWeights& weights, const ActivationChunk* const* x, int32_t* out,
+                          const Beside& beside) {
   ForEach<kRowTiles>([&]<int kRow>() {
     ZeroTile<2 * kRow>();
     if constexpr (kHigh) ZeroTile<2 * kRow + 1>();
   });
-  for (int64_t at = 0; at < kChunk; at += kTileRowBytes) {
-    LoadTile<kWeightTile>(scratch.low + kPanel * at, kGroupBytes);
-    if constexpr (kHigh) LoadTile<kWeightTile + 1>(scratch.high + kPanel * at, kGroupBytes);
+  for (int step = 0; step < kChunkSteps; ++step) {
+    const int64_t at = step * kTileRowBytes;
+    LoadTile<kWeightTile>(weights.low + kPanel * at, kGroupBytes);
+    if constexpr (kHigh) LoadTile<kWeightTile + 1>(weights.high + kPanel * at, kGroupBytes);
     ForEach<kRowTiles>([&]<int kRow>() {
       LoadTile<kActivationTile + kRow>(x[kRow]->q + at, sizeof(ActivationChunk));
       DotUnsignedTiles<2 * kRow, kActivationTile + kRow, kWeightTile>();
       if constexpr (kHigh) DotSignedTiles<2 * kRow + 1, kActivationTile + kRow, kWeightTile + 1>();
     });
+    beside(step + 1);
   }
   ForEach<kRowTiles>([&]<int kRow>() {
-    int32_t* to = scratch.sums + 2 * kRow * kTileInts;
+    int32_t* to = out + 2 * kRow * kTileInts;
     StoreTile<2 * kRow>(to, kTileRowBytes);
     if constexpr (kHigh) StoreTile<2 * kRow + 1>(to + kTileInts, kTileRowBytes);
   });
@@ -174,49 +120,87 @@ inline void AddTotals(const Source& w, const ActivationChunk* x, const int32_t* 
   AddChunk<M>(w, x, total, sums, kPanel);
 }
 
-// --- both ---
+// The work of one task; unpacking goes ahead of multiplying by one chunk.
+template <class F>
+class TiledProduct {
+ public:
+  using Chunk = typename F::Chunk;
+  using Source = typename F::Source;
+
+  explicit TiledProduct(const ProductTask& task)
+      : task_(task),
+        rows_(task.rows),
+        scratch_(*reinterpret_cast<TileScratch*>(task.scratch + kSumBytes)),
+        unit_(TileShapes(rows_.height, kWholeScales<Source> ? kTileRowBytes : kBlock)) {}
+
+  void Run() {
+    ForChunks<F>(task_, [&](const Chunk& chunk, const ActivationChunk* x, int blocks, const Ahead& ahead, float* sums) {
+      Multiply(chunk, x, blocks, ahead, sums);
+    });
+  }
+
+ private:
+  void Multiply(const Chunk& chunk, const ActivationChunk* x, int blocks, const Ahead& ahead, float* sums) {
+    if (unpacked_ != &chunk) Unpacking<Source>(chunk, Ahead(), scratch_.weights[now_]).Finish();
+    const Chunk* next = NextChunk<F>(task_, &chunk);
+    Unpacking<Source> unpacking(next == nullptr ? chunk : *next, ahead, scratch_.weights[1 - now_]);
+    if (next == nullptr) unpacking.Skip();
+    const Source w{chunk};
+    for (int64_t tile = 0; tile < rows_.tiles; tile += 2) {
+      WithRows<2>(std::min<int64_t>(2, rows_.tiles - tile), [&]<int kRowTiles>() {
+        const int64_t steps = kWholeScales<Source> ? kChunkSteps : blocks;
+        MultiplyTiles<kRowTiles>(w, x, tile, blocks, [&](int64_t done) {
+          unpacking.Until(tile / 2 * steps + done, (rows_.tiles + 1) / 2 * steps);
+        });
+        for (int t = 0; t < kRowTiles; ++t) AddToRows(w, x, tile + t, blocks, SumsOf(t), sums);
+      });
+    }
+    unpacked_ = next;
+    now_ = 1 - now_;
+  }
+
+  // Where the products put the sums of a pass's row tile t.
+  int32_t* SumsOf(int t) { return scratch_.sums + (kWholeScales<Source> ? 2 * t : t) * kTileInts; }
+
+  template <int kRowTiles, class Beside>
+  void MultiplyTiles(const Source& w, const ActivationChunk* x, int64_t tile, [[maybe_unused]] int blocks,
+                     const Beside& beside) {
+    const ActivationChunk* first[kRowTiles];
+    for (int t = 0; t < kRowTiles; ++t) first[t] = x + rows_.First(tile + t);
+    const TileWeights& weights = scratch_.weights[now_];
+    if constexpr (kWholeScales<Source>) {
+      MultiplyChunk<kRowTiles, !kOneByte<Source>>(weights, first, scratch_.sums, beside);
+    } else {
+      MultiplyBlocks<kRowTiles>(LowTiles(w, weights), first, blocks, scratch_.sums, beside);
+    }
+  }
+
+  void AddToRows(const Source& w, const ActivationChunk* x, int64_t tile, [[maybe_unused]] int blocks,
+                 const int32_t* tile_sums, float* sums) {
+    const int64_t begin = rows_.Begin(tile);
+    ForTiles<F::kRows>(rows_.End(tile) - begin, [&]<int M>(int64_t from, int64_t) {
+      const int64_t row = begin + from;
+      const int32_t* row_sums = tile_sums + (row - rows_.First(tile)) * kPanel;
+      if constexpr (kWholeScales<Source>) {
+        AddTotals<M>(w, x + row, row_sums, sums + row * kPanel);
+      } else {
+        AddBlocks<M>(w, x + row, blocks, row_sums, sums + row * kPanel);
+      }
+    });
+  }
+
+  const ProductTask& task_;
+  const RowTiles rows_;
+  TileScratch& scratch_;
+  const TileUnit unit_;
+  const Chunk* unpacked_ = nullptr;  // what scratch_.weights[now_] holds
+  int now_ = 0;
+};
 
 template <class F>
 void TiledInt8Product(const ProductTask& task) {
   if (task.rows < kFewestTiledRows) return Int8Product<F>(task);
-  using Source = typename F::Source;
-  constexpr bool kWholeScales = requires { Source::kSubs; };
-  const RowTiles rows(task.rows);
-  TileScratch& scratch = ScratchOf(task);
-  const TileUnit unit(TileShapes(rows.height, kWholeScales ? kTileRowBytes : kBlock));
-  ForChunks<F>(
-      task, [&](const typename F::Chunk& chunk, const ActivationChunk* x, int blocks, const Ahead& ahead, float* sums) {
-        const Source w{chunk};
-        if constexpr (kWholeScales) {
-          UnpackChunk(w, ahead, scratch);
-        } else {
-          UnpackBlocks(w, blocks, ahead, scratch);
-        }
-        for (int64_t tile = 0; tile < rows.tiles; tile += 2) {
-          WithRows<2>(std::min<int64_t>(2, rows.tiles - tile), [&]<int kRowTiles>() {
-            const ActivationChunk* first[kRowTiles];
-            for (int t = 0; t < kRowTiles; ++t) first[t] = x + rows.First(tile + t);
-            if constexpr (kWholeScales) {
-              MultiplyChunk<kRowTiles, !kOneByte<Source>>(first, scratch);
-            } else {
-              MultiplyBlocks<kRowTiles>(TilesOf(w, scratch), first, blocks, scratch.sums);
-            }
-            for (int t = 0; t < kRowTiles; ++t) {
-              const int32_t* dots = scratch.sums + (kWholeScales ? 2 * t : t) * kTileInts;
-              const int64_t begin = rows.Begin(tile + t);
-              ForTiles<F::kRows>(rows.End(tile + t) - begin, [&]<int M>(int64_t from, int64_t) {
-                const int64_t row = begin + from;
-                const int32_t* of_row = dots + (row - rows.First(tile + t)) * kPanel;
-                if constexpr (kWholeScales) {
-                  AddTotals<M>(w, x + row, of_row, sums + row * kPanel);
-                } else {
-                  AddBlocks<M>(w, x + row, blocks, of_row, sums + row * kPanel);
-                }
-              });
-            }
-          });
-        }
-      });
+  TiledProduct<F>(task).Run();
 }
 
 }  // namespace
