@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 
 namespace inferflux::apps {
 namespace {
@@ -11,7 +12,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kReadBytes = size_t{512} << 20;
-constexpr int64_t kReadChunk = int64_t{1} << 20;
+constexpr int64_t kReadChunk = int64_t{16} << 20;  // long runs: each begins with lines that nobody has fetched
+// How far ahead lines are fetched: what suits one machine best costs another a sixth (Zen 4 and Zen 3).
+constexpr int64_t kReadAheads[] = {4096, 16384};
 constexpr int64_t kRounds = 16 * 1024;  // tens of microseconds
 
 double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -53,12 +56,15 @@ Ceilings CeilingMeter::Measure(double seconds) {
     return total;
   };
   Ceilings out;
-  out.read_bytes = Rate(seconds / 2, [&] {
-    pool_.ParallelFor(static_cast<int64_t>(kReadBytes) / kReadChunk, 1, [&](int64_t chunk, int64_t, int) {
-      kernels_.read_bytes(pages_.data() + chunk * kReadChunk, kReadChunk);
+  for (const int64_t ahead : kReadAheads) {
+    const double rate = Rate(seconds / 2 / std::size(kReadAheads), [&] {
+      pool_.ParallelFor(static_cast<int64_t>(kReadBytes) / kReadChunk, 1, [&](int64_t chunk, int64_t, int) {
+        kernels_.read_bytes(pages_.data() + chunk * kReadChunk, kReadChunk, ahead);
+      });
+      return static_cast<double>(kReadBytes);
     });
-    return static_cast<double>(kReadBytes);
-  });
+    out.read_bytes = std::max(out.read_bytes, rate);
+  }
   out.int8_operations = Rate(seconds / 6, [&] { return rounds(kernels_.int8_rounds); });
   out.bf16_operations = Rate(seconds / 6, [&] { return rounds(kernels_.bf16_rounds); });
   out.float_operations = Rate(seconds / 6, [&] { return rounds(kernels_.float_rounds); });

@@ -119,7 +119,8 @@ struct Kernels {
   double (*int8_rounds)(int64_t rounds) = nullptr;
   double (*bf16_rounds)(int64_t rounds) = nullptr;
   double (*float_rounds)(int64_t rounds) = nullptr;
-  void (*read_bytes)(const std::byte* data, int64_t bytes) = nullptr;
+  // Fetches what lies `ahead` bytes ahead; past the end too.
+  void (*read_bytes)(const std::byte* data, int64_t bytes, int64_t ahead) = nullptr;
 
   // --- rows of floats ---
   void (*add)(const float* a, const float* b, float* out, int64_t n) = nullptr;

@@ -64,11 +64,11 @@ inline double Bf16Rounds(int64_t rounds) {
   return static_cast<double>(rounds) * kMeterSums * kPanel * 2 * 2;
 }
 
-inline void ReadBytes(const std::byte* data, int64_t bytes) {
+inline void ReadBytes(const std::byte* data, int64_t bytes, int64_t ahead) {
   Bytes all[4] = {LoadBytes(data), LoadBytes(data), LoadBytes(data), LoadBytes(data)};
   for (int64_t at = 0; at + 256 <= bytes; at += 256) {
     for (int line = 0; line < 4; ++line) {
-      __builtin_prefetch(data + at + 4096 + 64 * line, 0, 3);
+      __builtin_prefetch(data + at + ahead + 64 * line, 0, 3);
       all[line] = Or(all[line], LoadBytes(data + at + 64 * line));
     }
   }
