@@ -83,11 +83,10 @@ Value<B> WithPositions(typename B::Context& context, const ModelConfig& config, 
 // x: [rows, hidden] to [rows, hidden], or to [kept rows, hidden]. The rows' keys and values are appended to the cache
 // first and read from there.
 template <compute::Backend B, class Kv>
-requires compute::PagedKv<B, Kv> compute::Buffer<B> Attention(typename B::Context& context, const ModelConfig& config,
-                                                              const AttentionWeights<B>& weights, compute::View<B> x,
-                                                              const StepInputs<B>& step,
-                                                              typename B::template KvCache<Kv>& cache, int32_t layer,
-                                                              const KeptInputs<B>* kept) {
+  requires compute::PagedKv<B, Kv>
+compute::Buffer<B> Attention(typename B::Context& context, const ModelConfig& config,
+                             const AttentionWeights<B>& weights, compute::View<B> x, const StepInputs<B>& step,
+                             typename B::template KvCache<Kv>& cache, int32_t layer, const KeptInputs<B>* kept) {
   const int64_t q_width = int64_t{config.heads} * config.head_dim;
   const int64_t kv_width = int64_t{config.kv_heads} * config.head_dim;
   const LayerKind& kind = config.layer_kinds[layer];

@@ -36,9 +36,10 @@ compute::Buffer<B> Residual(typename B::Context& context, const ModelConfig& con
 // x: [rows, hidden] to [rows, hidden], or to [kept rows, hidden]. The rows' keys and values are appended to the cache:
 // an encoder's has one layer, since nobody reads them afterwards.
 template <compute::Backend B, class Kv>
-requires compute::PagedKv<B, Kv> compute::Buffer<B> LayerForward(
-    typename B::Context& context, const ModelConfig& config, const LayerWeights<B>& weights, compute::View<B> x,
-    const StepInputs<B>& step, typename B::template KvCache<Kv>& cache, int32_t layer, const KeptInputs<B>* kept) {
+  requires compute::PagedKv<B, Kv>
+compute::Buffer<B> LayerForward(typename B::Context& context, const ModelConfig& config, const LayerWeights<B>& weights,
+                                compute::View<B> x, const StepInputs<B>& step, typename B::template KvCache<Kv>& cache,
+                                int32_t layer, const KeptInputs<B>* kept) {
   const Value<B> rows = kept == nullptr ? Value<B>(x) : Value<B>(B::GatherRows(context, x, kept->rows));
   auto attended = Residual<B>(context, config, weights.attention_norms, x, rows, [&](compute::View<B> y) {
     return Attention<B, Kv>(context, config, weights.attention, y, step, cache, layer, kept);

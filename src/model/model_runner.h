@@ -83,25 +83,26 @@ template <compute::Backend B, class Kv>
   requires compute::PagedKv<B, Kv>
 compute::Buffer<B> ModelRunner<B, Kv>::Step(const compute::StepGeometry& geometry,
                                                std::span<const int32_t> output_rows) {
-    const StepInputs<B> step = Inputs(geometry);
-    const KeptRows kept = KeepRows(geometry, output_rows);
-    // An encoder's rows see one another: all of them go on to the end.
-    const bool narrows = config_.causal && kept.rows.size() < geometry.tokens.size();
-    KeptInputs<B> kept_inputs{.rows = kept.rows, .step = {}};
-    if (narrows && !kept.rows.empty()) kept_inputs.step = Inputs(kept.geometry);
+  const StepInputs<B> step = Inputs(geometry);
+  const KeptRows kept = KeepRows(geometry, output_rows);
+  // An encoder's rows see one another: all of them go on to the end.
+  const bool narrows = config_.causal && kept.rows.size() < geometry.tokens.size();
+  KeptInputs<B> kept_inputs{.rows = kept.rows, .step = {}};
+  if (narrows && !kept.rows.empty()) kept_inputs.step = Inputs(kept.geometry);
 
-    auto x = Embed(geometry, step);
-    for (int32_t i = 0; i < config_.layers; ++i) {
-      const bool last = i + 1 == config_.layers;
-      x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], x, step, cache_, i,
-                              last && narrows ? &kept_inputs : nullptr);
+  auto x = Embed(geometry, step);
+  for (int32_t i = 0; i < config_.layers; ++i) {
+    const bool last = i + 1 == config_.layers;
+    x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], x, step, cache_, i,
+                            last && narrows ? &kept_inputs : nullptr);
   }
   x = B::GatherRows(*context_, x, narrows ? std::span<const int32_t>(kept.output_row) : output_rows);
   return weights_.output_norm ? (*weights_.output_norm)(*context_, x) : std::move(x);
 }
 
 template <compute::Backend B, class Kv>
-requires compute::PagedKv<B, Kv> StepInputs<B> ModelRunner<B, Kv>::Inputs(const compute::StepGeometry& geometry) {
+  requires compute::PagedKv<B, Kv>
+StepInputs<B> ModelRunner<B, Kv>::Inputs(const compute::StepGeometry& geometry) {
   StepInputs<B> step{B::LoadBatch(*context_, geometry), {}};
   for (const compute::RopeSpec& rope : config_.ropes) {
     step.rope_angles.push_back(B::RopeAngles(*context_, step.batch, rope));

@@ -68,7 +68,8 @@ inline void UnpackBlock(const Source& w, int block, TileWeights& out) {
 }
 
 template <class Source>
-requires(!kWholeScales<Source>) inline void UnpackBlock(const Source& w, int block, TileWeights& out) {
+requires(!kWholeScales<Source>)
+inline void UnpackBlock(const Source& w, int block, TileWeights& out) {
   const Bytes offset = _mm512_set1_epi8(static_cast<char>(OffsetOfWeights<Source>()));
 #pragma GCC unroll 8
   for (int g = 0; g < 8; ++g) {

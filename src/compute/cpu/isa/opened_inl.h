@@ -12,7 +12,8 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-// Scales and minimums are kept as bytes: a struct of lanes would be copied 16 bytes at a time, which stalls a load of 32.
+// Scales and minimums are kept as bytes: a struct of lanes would be copied 16 bytes at a time, which stalls a load of
+// 32.
 inline void StoreLanes(void* p, Bytes v) { StoreBytes(p, v); }
 inline void StoreLanes(void* p, Floats v) { StoreFloats(static_cast<float*>(p), v); }
 template <class T>
@@ -75,7 +76,8 @@ class OpenedBlocks {
 
   Bytes Weights(int group) const { return LoadBytes(halves_[group / 4] + kGroupBytes * (group % 4 - 2)); }
   Quad Inputs(int row, int group) const { return LoadQuad(rows_[row] + kGroup * group); }
-  auto Scale(int sub) const { return LoadLanes<typename Opened<Source>::ScaleLanes>(scales_ + 64 * sub); }  // in the block
+  // `sub`: in the block.
+  auto Scale(int sub) const { return LoadLanes<typename Opened<Source>::ScaleLanes>(scales_ + 64 * sub); }
 
  private:
   template <class T>
