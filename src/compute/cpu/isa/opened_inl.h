@@ -59,7 +59,8 @@ inline void KeepApart(T*& pointer) {
   asm("" : "+r"(pointer));
 }
 
-// Goes through the blocks of an opened chunk and of M rows of activations at once.
+// Goes through the blocks of an opened chunk and of M rows of activations at once. The loops that use it are written out
+// in both kinds of tiles: as one function here they cost Q6_K 7% (GCC 12, Zen 3).
 template <int M, class Source>
 class OpenedBlocks {
  public:
