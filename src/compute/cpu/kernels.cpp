@@ -33,7 +33,11 @@ const Kernels& KernelsFor(CpuIsa isa, [[maybe_unused]] const CpuFeatures& featur
   switch (isa) {
 #if defined(__x86_64__)
     case CpuIsa::kAvx2: {
-      static const Kernels kernels = avx2::AllKernels(isa);
+      static const Kernels kernels = [&] {
+        Kernels out = avx2::AllKernels(isa);
+        avx2::AddLaneProducts(out);
+        return out;
+      }();
       return kernels;
     }
     case CpuIsa::kAvx512Vnni:

@@ -29,16 +29,21 @@ struct ProductTask {
   int64_t rows = 0;
   const ActivationChunk* activations = nullptr;  // chunk c of row r: activations[c * activation_rows + r]
   int64_t activation_rows = 0;
+  // Where the kernels take rows in lanes, and there are enough of them: chunk c of the task's rows is the
+  // LaneChunk<LaneVectorsOf(rows)> at lanes + c * lanes_stride.
+  const std::byte* lanes = nullptr;
+  int64_t lanes_stride = 0;
   Rows<float> x;       // for F32 and F16, instead of activations
   Rows<Bf16> x_bf16;   // for BF16: inputs rounded, and a zero behind an odd number of them
   float* y = nullptr;  // output 0 of row 0
   int64_t y_stride = 0;
-  std::byte* scratch = nullptr;  // ProductScratchBytes(), 64-byte aligned, this worker's own
+  std::byte* scratch = nullptr;  // kProductScratchBytes, 64-byte aligned, this worker's own
 };
 using ProductKernel = void (*)(const ProductTask&);
 
 // Rows that one task may have.
 inline constexpr int64_t kTaskRows = 64;
+static_assert(kTaskRows == kLaneVectors * kLaneRows);
 // Panels that one task may have.
 inline constexpr int64_t kTaskPanels = 4;
 // The sums of every row, and behind them what tiles multiply: a chunk of unpacked weights, and their own sums.
@@ -97,6 +102,8 @@ struct Kernels {
 
   // --- products, by PanelFormat ---
   ProductKernel product[kPanelFormats] = {};
+  // Whether those of K types take many rows as LaneChunks.
+  bool rows_in_lanes = false;
   // Q8_0 weights count as value + this.
   int32_t signed_offset = 0;
   // Up to 256 floats; what is missing counts as zero.

@@ -132,4 +132,24 @@ struct alignas(64) ActivationChunk {
   };
 };
 
+inline constexpr int kLaneRows = 8;
+inline constexpr int kLaneVectors = 8;  // at most, as one LaneChunk
+
+// The same activations by chunk of V times eight rows, with the rows in lanes: what a vector multiplies with four
+// inputs of one output.
+template <int V>
+struct alignas(64) LaneChunk {
+  static constexpr int kRows = V * kLaneRows;
+
+  int8_t q[kChunk / kGroup][kRows][kGroup];
+  int16_t sums[kBlocks / 2][kRows][2];  // of the q of each 32, two side by side
+  int16_t sums16[kSubs16 / 2][kRows][2];
+  float scales[kRows];
+  // Of all rows, as ActivationChunk has them of one.
+  alignas(64) int32_t highest32;
+  int32_t highest8;
+};
+// Bytes of each vector; those of V take no more than V of them.
+inline constexpr int64_t kLaneVectorBytes = sizeof(LaneChunk<1>);
+
 }  // namespace inferflux::compute::cpu

@@ -73,7 +73,7 @@ TEST_P(CpuMatMulTest, TheLargestSumsAreExact) {
       const auto expected = *Reference::LoadMatrix(reference, {&weights.matrix, 1});
       const auto actual = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
       for (const float most : {30, 31, 32, 33, 34, 59, 60, 63, 64, 66, 67, 68, 69, 127}) {
-        auto x = reference.arena.Allocate(9, 512);  // more than one tile of rows
+        auto x = reference.arena.Allocate(27, 512);  // more than one tile of rows, and of what fills no tile
         for (int64_t row = 0; row < x.rows(); ++row) {
           std::fill_n(x.row(row), 512, row % 2 == 0 ? most : -most);
           x.row(row)[0] = x.row(row)[256] = row % 2 == 0 ? 127.0f : -127.0f;  // what int8 steps are chosen by
@@ -177,6 +177,26 @@ TEST_P(CpuMatMulTest, ARowDoesNotDependOnItsBatchOrOnThreads) {
       EXPECT_TRUE(SameBits(Cpu::MatMul(r % 2 == 0 ? alone : many, Rows(x, r, rows), matrix), Rows(all, r, rows)))
           << formats::TensorTypeName(type) << " rows " << r << " to " << r + rows;
       r += rows;
+    }
+  }
+}
+
+// However rows fill the tiles and tasks that they are multiplied in.
+TEST_P(CpuMatMulTest, ManyRowsGiveTheBitsOfOne) {
+  for (const TensorType type : {TensorType::kQ8_0, TensorType::kQ2_K, TensorType::kQ3_K, TensorType::kQ4_K,
+                                TensorType::kQ5_K, TensorType::kQ6_K, TensorType::kIq3S}) {
+    const OwnedMatrix weights = RandomMatrix(type, random, 42, 768);
+    const auto matrix = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+    const auto x = Random(260, 768);
+    host::Buffer alone = cpu.arena.Allocate(x.rows(), 42);
+    for (int64_t r = 0; r < x.rows(); ++r) {
+      const auto y = Cpu::MatMul(cpu, Rows(x, r, 1), matrix);
+      std::copy_n(host::View(y).row(0), 42, alone.row(r));
+    }
+    for (const int rows :
+         {2, 5, 8, 15, 16, 23, 24, 27, 28, 32, 35, 40, 47, 52, 56, 59, 60, 64, 65, 112, 113, 125, 260}) {
+      EXPECT_TRUE(SameBits(Cpu::MatMul(cpu, Rows(x, 260 - rows, rows), matrix), Rows(alone, 260 - rows, rows)))
+          << formats::TensorTypeName(type) << " x " << rows;
     }
   }
 }

@@ -11,6 +11,7 @@ Kernels AllKernels(CpuIsa isa);
 #if defined(__x86_64__)
 namespace avx2 {
 Kernels AllKernels(CpuIsa isa);
+void AddLaneProducts(Kernels& kernels);  // of bytes, for many rows
 }
 namespace avx512_vnni {
 Kernels AllKernels(CpuIsa isa);
