@@ -43,12 +43,12 @@ BatchBuilder::BatchBuilder(engine::InferenceBackend& engine, Sessions& sessions,
       max_running_(policy.max_running > 0 ? std::min(policy.max_running, engine.info().max_sequences)
                                           : engine.info().max_sequences),
       end_tokens_(std::move(end_tokens)) {
-  const int32_t most = policy.max_batch_tokens > 0 ? policy.max_batch_tokens : engine.info().step_tokens;
-  max_batch_tokens_ = std::max(most, max_running_);
+  step_tokens_are_set_ = policy.max_batch_tokens > 0;
+  step_tokens_ = step_tokens_are_set_ ? policy.max_batch_tokens : engine.info().step_tokens;
 }
 
 StepBatch BatchBuilder::Build(Workload& load, TimePoint now) {
-  Draft draft{.load = load, .step = {}, .budget = max_batch_tokens_};
+  Draft draft{.load = load, .step = {}};
   AddDecodes(draft);
   draft.step.decoding = static_cast<int32_t>(draft.step.requests.size());
   draft.budget = PrefillBudget(draft.step.decoding, draft.budget);
@@ -62,7 +62,8 @@ void BatchBuilder::AddDecodes(Draft& draft) {
   for (const auto& request : draft.load.running) {
     if (request->decoding() && !request->stream->full()) decoding.push_back(request.get());
   }
-  int32_t spare = draft.budget - static_cast<int32_t>(decoding.size());
+  draft.budget = StepTokens(static_cast<int32_t>(decoding.size()));
+  const int32_t spare = draft.budget - static_cast<int32_t>(decoding.size());
   const auto guesses = Guess(decoding, spare);
   for (size_t i = 0; i < decoding.size(); ++i) {
     Request& request = *decoding[i];
@@ -109,6 +110,12 @@ std::vector<DraftTask> BatchBuilder::Guess(const std::vector<Request*>& decoding
   if (!by_model.empty()) drafts_->Draft(by_model);
   for (size_t i = 0; i < places.size(); ++i) tasks[places[i]].guess = std::move(by_model[i].guess);
   return tasks;
+}
+
+// Decodes always fit, those too that go on after their readers paused. Where nobody set a limit they leave as much to
+// prompts as they take, or newcomers would wait for all of them.
+int32_t BatchBuilder::StepTokens(int32_t decoding) const {
+  return std::max(step_tokens_, step_tokens_are_set_ ? decoding : 2 * decoding);
 }
 
 int32_t BatchBuilder::PrefillBudget(int32_t decoding, int32_t left) const {

@@ -39,11 +39,12 @@ class BatchBuilder {
   struct Draft {
     Workload& load;
     StepBatch step;
-    int32_t budget;
+    int32_t budget = 0;    // rows that are left
     bool crowded = false;  // somebody had to give way to a decode: no time for newcomers
   };
 
   void AddDecodes(Draft& draft);
+  int32_t StepTokens(int32_t decoding) const;
   int32_t PrefillBudget(int32_t decoding, int32_t left) const;
   int32_t DraftLength(Request& request, const Speculation& speculation, int32_t decoding, int32_t spare) const;
   std::vector<DraftTask> Guess(const std::vector<Request*>& decoding, int32_t spare);
@@ -67,7 +68,8 @@ class BatchBuilder {
   StepGoal goal_;
   LatencyBudget latency_budget_;
   Speculation speculation_;
-  int32_t max_batch_tokens_;
+  int32_t step_tokens_;
+  bool step_tokens_are_set_;  // by the policy; otherwise they are what the engine does best
   int32_t max_running_;
   std::vector<TokenId> end_tokens_;
 };

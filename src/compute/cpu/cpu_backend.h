@@ -26,7 +26,7 @@ struct Cpu {
   static constexpr const char* kName = "cpu";
   static constexpr bool kBatchInvariant = true;
   // As fast as longer steps, and those who decode beside a prompt wait half as long (docs/benchmarks.md).
-  static constexpr int32_t kStepTokens = 256;
+  static constexpr int32_t kStepTokens = 112;
 
   // Belongs to one thread. The pool is lent, and may be shared with other contexts.
   struct Context {

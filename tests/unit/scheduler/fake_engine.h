@@ -24,6 +24,7 @@ struct FakeEngineOptions {
   int32_t max_sequences = 16;
   int32_t context = 128;
   int32_t vocab_size = 300;
+  int32_t step_tokens = 512;
 };
 
 class FakeEngine final : public engine::InferenceBackend {
@@ -44,6 +45,7 @@ class FakeEngine final : public engine::InferenceBackend {
              .max_sequences = options.max_sequences,
              .batch_invariant = true,
              .token_masks = true};
+    info_.step_tokens = options.step_tokens;
   }
 
   const engine::EngineInfo& info() const override { return info_; }

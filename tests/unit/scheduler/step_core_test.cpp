@@ -161,6 +161,33 @@ TEST(StepCore, ALongPromptIsPrefilledInChunksWhileOthersDecode) {
   EXPECT_EQ(read.text.size(), 1u);
 }
 
+// A newcomer's prompt of 60 tokens beside `talkers` that decode: the rows of its first step.
+size_t RowsBeside(int talkers, const FakeEngineOptions& options, const StepPolicy& policy) {
+  CoreDriver driver(Babble, options, policy);
+  std::vector<std::shared_ptr<TokenStream>> streams;
+  for (int i = 0; i < talkers; ++i) streams.push_back(driver.Submit({.prompt = Bytes("x"), .max_tokens = 100}));
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(driver.core.Step());
+  size_t rows = 0;
+  driver.engine.on_step = [&](const engine::UnifiedBatch& batch) {
+    for (const auto& item : batch.items) rows += item.tokens.size();
+  };
+  const auto newcomer = driver.Submit({.prompt = Bytes(std::string(60, 'p')), .max_tokens = 4});
+  EXPECT_TRUE(driver.core.Step());
+  return rows;
+}
+
+TEST(StepCore, AStepComputesNoMoreThanThePolicySays) {
+  const FakeEngineOptions engine{.blocks = 1000, .context = 128};
+  EXPECT_EQ(RowsBeside(3, engine, {.max_batch_tokens = 8}), 8u);
+  EXPECT_EQ(RowsBeside(12, engine, {.max_batch_tokens = 8}), 8u) << "though more sequences may run";
+}
+
+TEST(StepCore, ManyDecodesLeaveHalfOfAStepToNewcomers) {
+  const FakeEngineOptions engine{.blocks = 1000, .context = 128, .step_tokens = 8};
+  EXPECT_EQ(RowsBeside(3, engine, {}), 8u);
+  EXPECT_EQ(RowsBeside(12, engine, {}), 24u);
+}
+
 TEST(StepCore, ResultsThatWereNotAskedForEndTheirRequestsAlone) {
   CoreDriver driver(Babble, {.context = 128}, {});
   const auto first = driver.Submit({.prompt = Bytes("a"), .max_tokens = 3});
