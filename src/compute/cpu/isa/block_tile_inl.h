@@ -74,7 +74,6 @@ inline void BlocksTile(const Opened<Source>& w, const ActivationChunk* x, int bl
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) total[m] = LoadFloats(sums + m * stride);
   const int64_t step = ahead.StepOf(kBlocks);
-  OpenedBlocks<M, Source> at(w, x);
 #pragma GCC unroll 1
   for (int b = 0; b < blocks; ++b) {
     ahead.Fetch(step);
@@ -86,10 +85,10 @@ inline void BlocksTile(const Opened<Source>& w, const ActivationChunk* x, int bl
       Sums sum[M];
 #pragma GCC unroll 8
       for (int g = run; g < run + kRun; ++g) {
-        const Bytes weights = at.Weights(g);
+        const Bytes weights = LoadBytes(w.groups[8 * b + g]);
 #pragma GCC unroll 8
         for (int m = 0; m < M; ++m) {
-          const Quad inputs = at.Inputs(m, g);
+          const Quad inputs = LoadQuad(x[m].q + kBlock * b + kGroup * g);
           if constexpr (Source::kSigned && kRun == 1) {
             dot[m] = DotSigned(dot[m], weights, inputs);
           } else if constexpr (Source::kSigned) {
@@ -105,7 +104,6 @@ inline void BlocksTile(const Opened<Source>& w, const ActivationChunk* x, int bl
       }
     }
     AddBlock<M>(w, x, b, dot, total);
-    at.Next();
   }
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) StoreFloats(sums + m * stride, total[m]);

@@ -68,7 +68,6 @@ inline void AddSubs(const Opened<Source>& w, const ActivationChunk* x, Ahead ahe
   constexpr int kSubsInBlock = Source::kSubs / kBlocks;
   constexpr int kGroups = 8 / kSubsInBlock;
   const int64_t step = ahead.StepOf(kBlocks);
-  OpenedBlocks<M, Source> at(w, x);
 #pragma GCC unroll 1
   for (int b = 0; b < kBlocks; ++b) {
     ahead.Fetch(step);
@@ -77,17 +76,16 @@ inline void AddSubs(const Opened<Source>& w, const ActivationChunk* x, Ahead ahe
       Sums sum[M];
 #pragma GCC unroll 8
       for (int g = run; g < run + kRun; ++g) {
-        const Bytes weights = at.Weights(g);
+        const Bytes weights = LoadBytes(w.groups[8 * b + g]);
 #pragma GCC unroll 8
         for (int m = 0; m < M; ++m) {
-          const Quad inputs = at.Inputs(m, g);
+          const Quad inputs = LoadQuad(x[m].q + kBlock * b + kGroup * g);
           sum[m] = g == run ? FirstGroup(weights, inputs) : AddGroup(sum[m], weights, inputs);
         }
       }
 #pragma GCC unroll 8
-      for (int m = 0; m < M; ++m) total[m] = AddScaled(total[m], sum[m], at.Scale(run / kGroups));
+      for (int m = 0; m < M; ++m) total[m] = AddScaled(total[m], sum[m], w.Scale(kSubsInBlock * b + run / kGroups));
     }
-    at.Next();
   }
 }
 

@@ -42,67 +42,51 @@ class LaneTile {
  private:
   using Vectors = __m256i[O][V];
 
-  // Where the products have come to.
-  struct Place {
-    const uint8_t* weights;  // the middle of four groups, so that displacements are a byte
-    const int8_t* inputs;    // the middle of a group
-  };
-  template <class T>
-  static void Advance(T*& pointer, int64_t by) {
-    pointer += by;
-    KeepApart(pointer);
-  }
-
   LaneTile(const Weights& w, int output, const Inputs& x) : w_(w), output_(output), x_(x) {}
 
-  // sums = the products of groups [first, first + kRun) of a block.
+  // sums = the products of groups [first, first + kRun) of block b.
   template <int kRun>
-  [[gnu::always_inline]] static void MultiplyGroups(int first, Place& at, Vectors& sums) {
+  [[gnu::always_inline]] void MultiplyGroups(int b, int first, Vectors& sums) const {
 #pragma GCC unroll 8
     for (int g = first; g < first + kRun; ++g) {
 #pragma GCC unroll 8
       for (int o = 0; o < O; ++o) {
-        const __m256i weights = Repeat4(at.weights + (g % 4 - 2) * kGroupBytes + kGroup * o);
+        const __m256i weights = Repeat4(w_.groups[8 * b + g] + kGroup * (output_ + o));
 #pragma GCC unroll 8
         for (int v = 0; v < V; ++v) {
-          const int8_t* inputs = at.inputs + (v * kLaneRows - Inputs::kRows / 2) * kGroup;
+          const int8_t* inputs = x_.q[8 * b + g][v * kLaneRows];
           sums[o][v] =
               g == first ? _mm256_maddubs_epi16(weights, Load256(inputs)) : AddProductsOf(sums[o][v], weights, inputs);
         }
       }
-      Advance(at.inputs, Inputs::kRows * kGroup);
-      if (g % 4 == 3) Advance(at.weights, 4 * kGroupBytes);
     }
   }
 
   // total += the sums of all sub-blocks times their scales; kRun groups are added up before a scale comes in.
   template <int kRun>
-  [[gnu::always_inline]] void AddSubs(Vectors& total) {
+  [[gnu::always_inline]] void AddSubs(Vectors& total) const {
     constexpr int kSubsInBlock = Weights::kSubs / kBlocks;
     constexpr int kGroups = 8 / kSubsInBlock;
-    Place at{w_.groups[2] + kGroup * output_, x_.q[0][Inputs::kRows / 2]};
-    const int32_t* scales = w_.scales[0] + output_;
 #pragma GCC unroll 1
     for (int b = 0; b < kBlocks; ++b) {
 #pragma GCC unroll 8
       for (int run = 0; run < 8; run += kRun) {
         Vectors sums;
-        MultiplyGroups<kRun>(run, at, sums);
+        MultiplyGroups<kRun>(b, run, sums);
 #pragma GCC unroll 8
         for (int o = 0; o < O; ++o) {
-          const __m256i scale = Repeat4(scales + run / kGroups * kPanel + o);
+          const __m256i scale = Repeat4(&w_.scales[kSubsInBlock * b + run / kGroups][output_ + o]);
 #pragma GCC unroll 8
           for (int v = 0; v < V; ++v) {
             total[o][v] = _mm256_add_epi32(total[o][v], _mm256_madd_epi16(sums[o][v], scale));
           }
         }
       }
-      scales += kSubsInBlock * kPanel;
     }
   }
 
   // Each sum takes a whole sub-block where the activations leave room for it, and else as much as always fits.
-  [[gnu::always_inline]] void AddAllSubs(Vectors& total) {
+  [[gnu::always_inline]] void AddAllSubs(Vectors& total) const {
     constexpr int kGroups = kChunk / kGroup / Weights::kSubs;
     constexpr int kRun = std::min(kGroups, SumGroups(Source::kMost));
     if constexpr (kRun == kGroups) {
@@ -131,7 +115,7 @@ class LaneTile {
     }
   }
 
-  void Multiply(float* sums) {
+  void Multiply(float* sums) const {
     Vectors total;
 #pragma GCC unroll 8
     for (int o = 0; o < O; ++o) {

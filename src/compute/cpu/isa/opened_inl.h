@@ -52,45 +52,5 @@ struct Opened : Source {
   Pairs Minimums(int two) const { return LoadLanes<Pairs>(minimums[two]); }
 };
 
-// Keeps the compiler from deriving one pointer from another: where they lie far apart it would use one with long
-// displacements, and instructions that long come too slowly (on Zen 3, three quarters of the rate of short ones).
-template <class T>
-inline void KeepApart(T*& pointer) {
-  asm("" : "+r"(pointer));
-}
-
-// Goes through the blocks of an opened chunk and of M rows of activations at once. The loops that use it are written out
-// in both kinds of tiles: as one function here they cost Q6_K 7% (GCC 12, Zen 3).
-template <int M, class Source>
-class OpenedBlocks {
- public:
-  OpenedBlocks(const Opened<Source>& w, const ActivationChunk* x) : scales_(w.scales[0]) {
-    for (int half = 0; half < 2; ++half) KeepApart(halves_[half] = w.groups[4 * half + 2]);
-    for (int m = 0; m < M; ++m) KeepApart(rows_[m] = x[m].q);
-    KeepApart(scales_);
-  }
-  void Next() {
-    for (auto& half : halves_) Advance(half, 8 * kGroupBytes);
-    for (auto& row : rows_) Advance(row, kBlock);
-    Advance(scales_, 64 * Opened<Source>::kScales / kBlocks);
-  }
-
-  Bytes Weights(int group) const { return LoadBytes(halves_[group / 4] + kGroupBytes * (group % 4 - 2)); }
-  Quad Inputs(int row, int group) const { return LoadQuad(rows_[row] + kGroup * group); }
-  // `sub`: in the block.
-  auto Scale(int sub) const { return LoadLanes<typename Opened<Source>::ScaleLanes>(scales_ + 64 * sub); }
-
- private:
-  template <class T>
-  static void Advance(T*& pointer, int64_t by) {
-    pointer += by;
-    KeepApart(pointer);
-  }
-
-  const uint8_t* halves_[2];  // the middle of four groups, so that displacements are a byte
-  const int8_t* rows_[M];
-  const uint8_t* scales_;
-};
-
 }  // namespace
 }  // namespace inferflux::compute::cpu
