@@ -1,7 +1,6 @@
 // Rows in lanes times a chunk of weights: bit for bit what a tile of rows with outputs in lanes makes of them. The
 // bytes that are multiplied come from memory as operands, where outputs in lanes take an instruction to repeat four of
-// them; and the instructions that can be begun in a cycle are what bounds this. Included for AVX2, after its lanes
-// header.
+// them. Included for AVX2, after its lanes header.
 #pragma once
 
 #include <algorithm>
@@ -128,7 +127,8 @@ class LaneTile {
 #pragma GCC unroll 8
     for (int o = 0; o < O; ++o) {
       const __m256 d = RepeatFloat(w_.d + output_ + o);
-      const __m256 minimums_scale = RepeatFloat(w_.minimums_scale + output_ + o);
+      const __m256 minimums_scale =
+          Source::kMinimums ? RepeatFloat(w_.minimums_scale + output_ + o) : _mm256_setzero_ps();
 #pragma GCC unroll 8
       for (int v = 0; v < V; ++v) {
         __m256i whole = total[o][v];

@@ -23,7 +23,7 @@ struct LaneWeights {
   // offset.
   alignas(64) int32_t pairs[kPairs][kPanel];
   alignas(64) float d[kPanel];
-  alignas(64) float minimums_scale[kPanel];
+  alignas(64) float minimums_scale[kPanel];  // only where there are minimums
 
   explicit LaneWeights(const auto& chunk) {
     const Source packed{chunk};
