@@ -22,20 +22,41 @@ Activations::Flavour Activations::FlavourOf(PanelFormat format) {
       return Flavour::kBf16;
     case PanelFormat::kQ4_0:
       return Flavour::kBlocksOffset8;
+    case PanelFormat::kFp4:
+      return Flavour::kBlocksOffset12;
+    case PanelFormat::kQ5_0:
+      return Flavour::kBlocksOffset16;
     case PanelFormat::kQ8_0:
     case PanelFormat::kQ4_1:
     case PanelFormat::kQ5_1:
-    case PanelFormat::kIq4:
-    case PanelFormat::kFp4:
+    case PanelFormat::kIq4Nl:
+    case PanelFormat::kIq4Xs:
       return Flavour::kBlocksSigned;
     case PanelFormat::kQ2K:
+    case PanelFormat::kQ3K:
     case PanelFormat::kQ4K:
     case PanelFormat::kQ5K:
     case PanelFormat::kQ6K:
-    case PanelFormat::kQ7K:
+    case PanelFormat::kLattice:
       return Flavour::kChunks;
   }
   return Flavour::kFloat;
+}
+
+// What weights by block are stored with on top of their values.
+int32_t Activations::OffsetOf(Flavour flavour) const {
+  switch (flavour) {
+    case Flavour::kBlocksOffset8:
+      return 8;
+    case Flavour::kBlocksOffset12:
+      return 12;
+    case Flavour::kBlocksOffset16:
+      return 16;
+    case Flavour::kBlocksSigned:
+      return kernels_.signed_offset;
+    default:
+      return 0;
+  }
 }
 
 void Activations::Give(PanelFormat format, ProductTask& task) {
@@ -81,7 +102,7 @@ void Activations::Round(host::Buffer& made) {
 void Activations::Quantize(Flavour flavour, host::Buffer& made) {
   made = arena_.Allocate(Chunks() * x_.rows, sizeof(ActivationChunk) / sizeof(float));
   auto* out = reinterpret_cast<ActivationChunk*>(made.row(0));
-  const int32_t offset = flavour == Flavour::kBlocksOffset8 ? 8 : kernels_.signed_offset;
+  const int32_t offset = OffsetOf(flavour);
   ForRows([&](int64_t r) {
     for (int64_t c = 0; c < Chunks(); ++c) {
       const float* from = x_.row(r) + c * kChunk;

@@ -39,9 +39,10 @@ class Activations {
   void Give(PanelFormat format, ProductTask& task);
 
  private:
-  enum class Flavour { kFloat, kBf16, kBlocksOffset8, kBlocksSigned, kChunks };
-  static constexpr int kFlavours = 5;
+  enum class Flavour { kFloat, kBf16, kBlocksOffset8, kBlocksOffset12, kBlocksOffset16, kBlocksSigned, kChunks };
+  static constexpr int kFlavours = 7;
   static Flavour FlavourOf(PanelFormat format);
+  int32_t OffsetOf(Flavour flavour) const;
 
   template <class F>
   void ForRows(const F& f);

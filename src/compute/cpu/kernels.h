@@ -22,6 +22,7 @@ struct Rows {
 // y = x * W^T for the panels [first_panel, last_panel) of one packed matrix and rows [0, rows) of x.
 struct ProductTask {
   const std::byte* panels = nullptr;  // of the whole matrix
+  int64_t panel_bytes = 0;            // of each
   int64_t inputs = 0;
   int64_t outputs = 0;  // valid ones; the last panel may hold fewer than 16
   int64_t first_panel = 0;

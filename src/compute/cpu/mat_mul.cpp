@@ -45,11 +45,10 @@ int64_t PanelFloats(const cpu::PackedMatrix& matrix) {
 }
 
 // Packs the task's panels into `panels` and has it count from there.
-void PackFor(cpu::ProductTask& task, PanelFormat format, const HostMatrix& from, std::byte* panels) {
+void PackFor(cpu::ProductTask& task, const HostMatrix& from, std::byte* panels) {
   const int64_t count = task.last_panel - task.first_panel;
-  const int64_t bytes = cpu::PanelBytes(format, task.inputs);
-  std::fill_n(panels, count * bytes, std::byte{0});
-  for (int64_t n = 0; n < count; ++n) cpu::PackPanel(from, task.first_panel + n, panels + n * bytes);
+  std::fill_n(panels, count * task.panel_bytes, std::byte{0});
+  for (int64_t n = 0; n < count; ++n) cpu::PackPanel(from, task.first_panel + n, panels + n * task.panel_bytes);
   task.panels = panels;
   task.outputs -= task.first_panel * cpu::kPanel;
   task.y += task.first_panel * cpu::kPanel;
@@ -65,7 +64,11 @@ host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
   cpu::Activations activations(context.arena, context.pool, context.kernels, x, runs);
   std::vector<cpu::ProductTask> tasks;  // one a part, to be narrowed to panels and rows
   for (const cpu::PackedPart& part : matrix.parts) {
-    tasks.push_back({.panels = part.panels, .inputs = matrix.cols, .outputs = part.outputs, .y_stride = out.stride()});
+    tasks.push_back({.panels = part.panels,
+                     .panel_bytes = cpu::PanelBytes(part.format, matrix.cols),
+                     .inputs = matrix.cols,
+                     .outputs = part.outputs,
+                     .y_stride = out.stride()});
     activations.Give(part.format, tasks.back());
   }
   Buffer scratch = context.arena.Allocate(context.pool.workers(), cpu::kProductScratchBytes / 4);
@@ -85,7 +88,7 @@ host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
       task.last_panel = std::min(task.first_panel + cpu::kTaskPanels, (part.outputs + cpu::kPanel - 1) / cpu::kPanel);
       task.y = out.row(0) + part.first_output;
       task.scratch = reinterpret_cast<std::byte*>(scratch.row(worker));
-      if (!packed) PackFor(task, part.format, matrix.unpacked[p], reinterpret_cast<std::byte*>(panels.row(worker)));
+      if (!packed) PackFor(task, matrix.unpacked[p], reinterpret_cast<std::byte*>(panels.row(worker)));
       const int64_t first_run = packed ? unit / matrix.tasks : 0;
       const int64_t last_run = packed ? first_run + 1 : runs.count;
       for (int64_t r = first_run; r < last_run; ++r) {

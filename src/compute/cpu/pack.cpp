@@ -64,23 +64,27 @@ void PackDecoded(const HostMatrix& matrix, int64_t panel, std::byte* out) {
 struct Facts {
   PanelFormat format;
   const char* name;
-  size_t chunk_bytes;  // 0: a dense panel
+  int64_t chunk_bytes = 0;  // 0: a dense panel
+  int64_t block_bytes = 0;  // of those, each block's values
 };
 constexpr Facts kFacts[] = {
-    {PanelFormat::kF32, "f32", 0},
-    {PanelFormat::kF16, "f16", 0},
-    {PanelFormat::kBf16, "bf16", 0},
-    {PanelFormat::kQ8_0, "q8_0", sizeof(ChunkQ8_0)},
-    {PanelFormat::kQ4_0, "q4_0", sizeof(ChunkQ4_0)},
-    {PanelFormat::kQ4_1, "q4_1", sizeof(ChunkQ4_1)},
-    {PanelFormat::kQ5_1, "q5_1", sizeof(ChunkQ5_1)},
-    {PanelFormat::kIq4, "iq4", sizeof(ChunkTable4)},
-    {PanelFormat::kFp4, "fp4", sizeof(ChunkTable4)},
+    {PanelFormat::kF32, "f32"},
+    {PanelFormat::kF16, "f16"},
+    {PanelFormat::kBf16, "bf16"},
+    {PanelFormat::kQ8_0, "q8_0", sizeof(ChunkQ8_0), 8 * kGroupBytes},
+    {PanelFormat::kQ4_0, "q4_0", sizeof(ChunkQ4_0), sizeof(Nibbles)},
+    {PanelFormat::kQ4_1, "q4_1", sizeof(ChunkQ4_1), sizeof(Nibbles)},
+    {PanelFormat::kQ5_0, "q5_0", sizeof(ChunkQ5_0), sizeof(FiveBits)},
+    {PanelFormat::kQ5_1, "q5_1", sizeof(ChunkQ5_1), sizeof(FiveBits)},
+    {PanelFormat::kIq4Nl, "iq4_nl", sizeof(ChunkIq4Nl), sizeof(Nibbles)},
+    {PanelFormat::kIq4Xs, "iq4_xs", sizeof(ChunkIq4Xs)},
+    {PanelFormat::kFp4, "fp4", sizeof(ChunkFp4), sizeof(Nibbles)},
     {PanelFormat::kQ2K, "q2_k", sizeof(ChunkQ2K)},
+    {PanelFormat::kQ3K, "q3_k", sizeof(ChunkQ3K)},
     {PanelFormat::kQ4K, "q4_k", sizeof(ChunkQ4K)},
     {PanelFormat::kQ5K, "q5_k", sizeof(ChunkQ5K)},
     {PanelFormat::kQ6K, "q6_k", sizeof(ChunkQ6K)},
-    {PanelFormat::kQ7K, "q7_k", sizeof(ChunkQ7K)},
+    {PanelFormat::kLattice, "lattice", sizeof(ChunkLattice)},
 };
 static_assert(std::size(kFacts) == kPanelFormats);
 
@@ -98,8 +102,12 @@ int64_t PanelBytes(PanelFormat format, int64_t inputs) {
       return inputs * kPanel * 2;
     case PanelFormat::kBf16:
       return (inputs + 1) / 2 * kPanel * 4;
-    default:
-      return (inputs + kChunk - 1) / kChunk * static_cast<int64_t>(FactsOf(format).chunk_bytes);
+    default: {
+      const Facts& facts = FactsOf(format);
+      const int64_t chunks = (inputs + kChunk - 1) / kChunk;
+      const int64_t missing = (chunks * kChunk - inputs) / kBlock;  // none of types whose blocks are chunks
+      return chunks * facts.chunk_bytes - missing * facts.block_bytes;
+    }
   }
 }
 
@@ -114,7 +122,7 @@ void PackPanel(const HostMatrix& matrix, int64_t panel, std::byte* out) {
     case TensorType::kQ8_0:
       return PackBlocks<ChunkQ8_0, BlockQ8_0>(matrix, panel, out, kSmallBlock);
     case TensorType::kQ5_0:
-      return PackBlocks<ChunkQ8_0, BlockQ5_0>(matrix, panel, out, kSmallBlock);
+      return PackBlocks<ChunkQ5_0, BlockQ5_0>(matrix, panel, out, kSmallBlock);
     case TensorType::kQ4_0:
       return PackBlocks<ChunkQ4_0, BlockQ4_0>(matrix, panel, out, kSmallBlock);
     case TensorType::kQ4_1:
@@ -122,15 +130,15 @@ void PackPanel(const HostMatrix& matrix, int64_t panel, std::byte* out) {
     case TensorType::kQ5_1:
       return PackBlocks<ChunkQ5_1, BlockQ5_1>(matrix, panel, out, kSmallBlock);
     case TensorType::kIq4Nl:
-      return PackBlocks<ChunkTable4, BlockIq4Nl>(matrix, panel, out, kSmallBlock);
+      return PackBlocks<ChunkIq4Nl, BlockIq4Nl>(matrix, panel, out, kSmallBlock);
     case TensorType::kIq4Xs:
-      return PackBlocks<ChunkTable4, BlockIq4Xs>(matrix, panel, out, kSuperBlock);
+      return PackBlocks<ChunkIq4Xs, BlockIq4Xs>(matrix, panel, out, kSuperBlock);
     case TensorType::kMxfp4:
-      return PackBlocks<ChunkTable4, BlockMxfp4>(matrix, panel, out, kSmallBlock);
+      return PackBlocks<ChunkFp4, BlockMxfp4>(matrix, panel, out, kSmallBlock);
     case TensorType::kQ2_K:
       return PackBlocks<ChunkQ2K, BlockQ2_K>(matrix, panel, out, kSuperBlock);
     case TensorType::kQ3_K:
-      return PackBlocks<ChunkQ6K, BlockQ3_K>(matrix, panel, out, kSuperBlock);
+      return PackBlocks<ChunkQ3K, BlockQ3_K>(matrix, panel, out, kSuperBlock);
     case TensorType::kQ4_K:
       return PackBlocks<ChunkQ4K, BlockQ4_K>(matrix, panel, out, kSuperBlock);
     case TensorType::kQ5_K:
@@ -138,23 +146,23 @@ void PackPanel(const HostMatrix& matrix, int64_t panel, std::byte* out) {
     case TensorType::kQ6_K:
       return PackBlocks<ChunkQ6K, BlockQ6_K>(matrix, panel, out, kSuperBlock);
     case TensorType::kIq1S:
-      return PackBlocks<ChunkQ7K, BlockIq1S>(matrix, panel, out, kSuperBlock);
+      return PackBlocks<ChunkLattice, BlockIq1S>(matrix, panel, out, kSuperBlock);
     case TensorType::kIq1M:
-      return PackBlocks<ChunkQ7K, BlockIq1M>(matrix, panel, out, kSuperBlock);
+      return PackBlocks<ChunkLattice, BlockIq1M>(matrix, panel, out, kSuperBlock);
     case TensorType::kIq2Xxs:
-      return PackBlocks<ChunkQ7K, BlockIq2Xxs>(matrix, panel, out, kSuperBlock);
+      return PackBlocks<ChunkLattice, BlockIq2Xxs>(matrix, panel, out, kSuperBlock);
     case TensorType::kIq2Xs:
-      return PackBlocks<ChunkQ7K, BlockIq2Xs>(matrix, panel, out, kSuperBlock);
+      return PackBlocks<ChunkLattice, BlockIq2Xs>(matrix, panel, out, kSuperBlock);
     case TensorType::kIq2S:
-      return PackBlocks<ChunkQ7K, BlockIq2S>(matrix, panel, out, kSuperBlock);
+      return PackBlocks<ChunkLattice, BlockIq2S>(matrix, panel, out, kSuperBlock);
     case TensorType::kIq3Xxs:
-      return PackBlocks<ChunkQ7K, BlockIq3Xxs>(matrix, panel, out, kSuperBlock);
+      return PackBlocks<ChunkLattice, BlockIq3Xxs>(matrix, panel, out, kSuperBlock);
     case TensorType::kIq3S:
-      return PackBlocks<ChunkQ7K, BlockIq3S>(matrix, panel, out, kSuperBlock);
+      return PackBlocks<ChunkLattice, BlockIq3S>(matrix, panel, out, kSuperBlock);
     case TensorType::kTq1_0:
-      return PackBlocks<ChunkQ7K, BlockTq1_0>(matrix, panel, out, kSuperBlock);
+      return PackBlocks<ChunkQ2K, BlockTq1_0>(matrix, panel, out, kSuperBlock);
     case TensorType::kTq2_0:
-      return PackBlocks<ChunkQ7K, BlockTq2_0>(matrix, panel, out, kSuperBlock);
+      return PackBlocks<ChunkQ2K, BlockTq2_0>(matrix, panel, out, kSuperBlock);
     default:
       return PackDecoded(matrix, panel, out);
   }

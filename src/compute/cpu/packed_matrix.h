@@ -41,26 +41,31 @@ constexpr PanelFormat FormatOf(formats::TensorType type) {
     case TensorType::kBf16:
       return PanelFormat::kBf16;
     case TensorType::kQ8_0:
-    case TensorType::kQ5_0:  // what models take instead of K types whose inputs are no multiple of 256
       return PanelFormat::kQ8_0;
     case TensorType::kQ4_0:
       return PanelFormat::kQ4_0;
     case TensorType::kQ4_1:
       return PanelFormat::kQ4_1;
+    case TensorType::kQ5_0:
+      return PanelFormat::kQ5_0;
     case TensorType::kQ5_1:
       return PanelFormat::kQ5_1;
     case TensorType::kIq4Nl:
+      return PanelFormat::kIq4Nl;
     case TensorType::kIq4Xs:
-      return PanelFormat::kIq4;
+      return PanelFormat::kIq4Xs;
     case TensorType::kMxfp4:
       return PanelFormat::kFp4;
     case TensorType::kQ2_K:
+    case TensorType::kTq1_0:
+    case TensorType::kTq2_0:
       return PanelFormat::kQ2K;
+    case TensorType::kQ3_K:
+      return PanelFormat::kQ3K;
     case TensorType::kQ4_K:
       return PanelFormat::kQ4K;
     case TensorType::kQ5_K:
       return PanelFormat::kQ5K;
-    case TensorType::kQ3_K:
     case TensorType::kQ6_K:
       return PanelFormat::kQ6K;
     case TensorType::kIq1S:
@@ -70,9 +75,7 @@ constexpr PanelFormat FormatOf(formats::TensorType type) {
     case TensorType::kIq2S:
     case TensorType::kIq3Xxs:
     case TensorType::kIq3S:
-    case TensorType::kTq1_0:
-    case TensorType::kTq2_0:
-      return PanelFormat::kQ7K;
+      return PanelFormat::kLattice;
     default:
       return PanelFormat::kF32;
   }

@@ -6,8 +6,9 @@
 // prefetches a stream that it sees go forwards line by line, and nothing else. Outputs live in lanes: the order in
 // which a sum over the inputs is formed depends on nothing but the number of inputs.
 //
-// Chunks are whole even where the inputs end within one; the rest is zero. Dense panels have no chunks: F32 and F16 lie
-// as [inputs][16 outputs], BF16 as [inputs / 2][16 outputs][2 inputs], which is what the bfloat16 dot products take.
+// Where the inputs end within a chunk, it ends behind the last block of 32 that it has. Dense panels have no chunks:
+// F32 and F16 lie as [inputs][16 outputs], BF16 as [inputs / 2][16 outputs][2 inputs], which is what the bfloat16 dot
+// products take.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +26,35 @@ inline constexpr int kGroupBytes = kPanel * kGroup;
 
 inline constexpr int kSubs16 = kChunk / 16;  // sub-blocks of 16 inputs
 
-enum class PanelFormat { kF32, kF16, kBf16, kQ8_0, kQ4_0, kQ4_1, kQ5_1, kIq4, kFp4, kQ2K, kQ4K, kQ5K, kQ6K, kQ7K };
-inline constexpr int kPanelFormats = 14;
+enum class PanelFormat {
+  kF32,
+  kF16,
+  kBf16,
+  kQ8_0,
+  kQ4_0,
+  kQ4_1,
+  kQ5_0,
+  kQ5_1,
+  kIq4Nl,
+  kIq4Xs,
+  kFp4,
+  kQ2K,
+  kQ3K,
+  kQ4K,
+  kQ5K,
+  kQ6K,
+  kLattice
+};
+inline constexpr int kPanelFormats = 17;
 
 // Four bits of a block: groups 0 to 3 in the low nibbles, 4 to 7 in the high ones.
 using Nibbles = uint8_t[4][kGroupBytes];
+// Two bits of a block: groups 4h to 4h + 3 in [h], from below.
+using TwoBits = uint8_t[2][kGroupBytes];
+struct FiveBits {
+  uint8_t high[kGroupBytes];  // bit g: the fifth bit of group g
+  Nibbles q;
+};
 
 struct alignas(64) ChunkQ8_0 {
   Fp16 d[kBlocks][kPanel];
@@ -47,26 +72,47 @@ struct alignas(64) ChunkQ4_1 {  // value = d * q + m
   Nibbles q[kBlocks];
 };
 
+struct alignas(64) ChunkQ5_0 {  // value = d * (q - 16)
+  Fp16 d[kBlocks][kPanel];
+  FiveBits q[kBlocks];
+};
+
 struct alignas(64) ChunkQ5_1 {  // value = d * q + m
   Fp16 d[kBlocks][kPanel];
   Fp16 m[kBlocks][kPanel];
-  struct {
-    uint8_t high[kGroupBytes];  // bit g: the fifth bit of group g
-    Nibbles q;
-  } blocks[kBlocks];
+  FiveBits q[kBlocks];
 };
 
-struct alignas(64) ChunkTable4 {  // value = d * table[q], of 16 signed bytes: IQ4's, or four-bit floats doubled
-  float d[kBlocks][kPanel];
+struct alignas(64) ChunkIq4Nl {  // value = d * table[q], of 16 signed bytes
+  Fp16 d[kBlocks][kPanel];
   Nibbles q[kBlocks];
+};
+
+struct alignas(64) ChunkFp4 {  // value = d * (table[q] - 12), of 16 doubled four-bit floats
+  Bf16 d[kBlocks][kPanel];     // powers of two, of which Fp16 has too few
+  Nibbles q[kBlocks];
+};
+
+struct alignas(64) ChunkIq4Xs {  // value = d * scale * table[q]
+  int8_t scales[kBlocks][kPanel];
+  Fp16 d[kPanel];
+  alignas(64) Nibbles q[kBlocks];
 };
 
 struct alignas(64) ChunkQ2K {  // value = d * scale * q - dmin * minimum; a scale and a minimum for each 16 inputs
-  uint8_t scales[kSubs16][kPanel];
-  uint8_t minimums[kSubs16][kPanel];
+  uint8_t scales[kSubs16][kPanel];  // four bits; the minimums in the four above them
   Fp16 d[kPanel];
   Fp16 dmin[kPanel];
-  Nibbles q[kBlocks];
+  TwoBits q[kBlocks];
+};
+
+struct alignas(64) ChunkQ3K {  // value = d * scale * (q - 4); a scale for each 16 inputs
+  int8_t scales[kSubs16][kPanel];
+  alignas(64) Fp16 d[kPanel];
+  struct alignas(64) {
+    uint8_t high[kGroupBytes];  // bit g: the third bit of group g
+    TwoBits q;
+  } blocks[kBlocks];
 };
 
 // The 6-bit scales and minimums of the eight blocks. Scale i = 16 * block + output; minimum
@@ -87,26 +133,27 @@ struct alignas(64) ChunkQ5K {
   ScalesK scales;
   Fp16 d[kPanel];
   Fp16 negative_dmin[kPanel];
-  struct {
-    uint8_t high[kGroupBytes];  // bit g: the fifth bit of group g
-    Nibbles q;
-  } blocks[kBlocks];
+  FiveBits q[kBlocks];
 };
 
 struct alignas(64) ChunkQ6K {  // value = d * scale * (q - 32); a scale for each 16 inputs
   int8_t scales[kSubs16][kPanel];
   alignas(64) Fp16 d[kPanel];
   struct alignas(64) {
-    uint8_t high[2][kGroupBytes];  // high[h]: bits 5 and 6 of groups 4h to 4h + 3, from below
+    TwoBits high;  // bits 5 and 6
     Nibbles q;
   } blocks[kBlocks];
 };
 
-struct alignas(64) ChunkQ7K {  // value = d * scale * (q - 64); a scale for each 16 inputs
+// What lattices are made of: at most 16 different numbers. value = d * scale * (table[q] - 64); a scale for each 16
+// inputs.
+struct alignas(64) ChunkLattice {
   static constexpr int kOffset = 64;
+  static constexpr int kNumbers = 16;
   int8_t scales[kSubs16][kPanel];
   alignas(64) float d[kPanel];
-  uint8_t q[kChunk / kGroup][kGroupBytes];
+  int8_t table[kNumbers];  // from 1 to 127
+  alignas(64) Nibbles q[kBlocks];
 };
 
 // 256 activations of one row as int8. Two flavours use the same record:

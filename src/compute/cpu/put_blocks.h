@@ -2,6 +2,7 @@
 // blocks within the chunk. Private to packing.
 #pragma once
 
+#include <cstdlib>
 #include <cstring>
 
 #include "compute/cpu/packed_panels.h"
@@ -53,18 +54,6 @@ inline void Put(ChunkQ8_0& chunk, int lane, int block, const formats::BlockQ8_0&
   chunk.d[block][lane] = from.d;
 }
 
-// Its values, -16 to 15, as Q8_0's.
-inline void Put(ChunkQ8_0& chunk, int lane, int block, const formats::BlockQ5_0& from) {
-  uint32_t high;
-  std::memcpy(&high, from.qh, 4);
-  for (int i = 0; i < kBlock; ++i) {
-    const int low = (from.qs[i % 16] >> (i < 16 ? 0 : 4)) & 15;
-    const int value = (low | static_cast<int>(high >> i & 1) << 4) - 16;
-    chunk.q[8 * block + i / kGroup][kGroup * lane + i % kGroup] = static_cast<int8_t>(value);
-  }
-  chunk.d[block][lane] = from.d;
-}
-
 // The file's nibbles lie as ours do: element i below element i + 16.
 inline void Put(ChunkQ4_0& chunk, int lane, int block, const formats::BlockQ4_0& from) {
   for (int i = 0; i < 4; ++i) PutWord(chunk.q[block][i], lane, Word(from.qs, i));
@@ -77,48 +66,94 @@ inline void Put(ChunkQ4_1& chunk, int lane, int block, const formats::BlockQ4_1&
   chunk.m[block][lane] = from.m;
 }
 
-inline void Put(ChunkQ5_1& chunk, int lane, int block, const formats::BlockQ5_1& from) {
-  for (int i = 0; i < 4; ++i) PutWord(chunk.blocks[block].q[i], lane, Word(from.qs, i));
+// Bit g of each byte: bit b of that byte of group g.
+inline uint32_t BitOfGroups(const uint8_t* groups, int b) {
+  uint32_t bits = 0;
+  for (int g = 0; g < 8; ++g) bits |= ((Word(groups, g) >> b) & 0x01010101) << g;
+  return bits;
+}
+
+// A block of one output, whose group g is the low two bits of groups[g]'s bytes.
+inline void PutTwoBits(TwoBits& q, int lane, const uint32_t (&groups)[8]) {
+  for (int half = 0; half < 2; ++half) {
+    uint32_t bits = 0;
+    for (int i = 0; i < 4; ++i) bits |= (groups[4 * half + i] & 0x03030303) << (2 * i);
+    PutWord(q[half], lane, bits);
+  }
+}
+
+// The low nibbles of Q5_0 and Q5_1 lie as ours do; input i of a group has its fifth bits in byte i.
+template <class Block>
+void PutFiveBits(FiveBits& q, int lane, const Block& from) {
+  for (int i = 0; i < 4; ++i) PutWord(q.q[i], lane, Word(from.qs, i));
   uint32_t high;
   std::memcpy(&high, from.qh, 4);
-  uint32_t bits = 0;  // of input i of a group, in byte i: bit g is the fifth bit of group g
+  uint32_t bits = 0;
   for (int e = 0; e < kBlock; ++e) bits |= (high >> e & 1) << (8 * (e % kGroup) + e / kGroup);
-  PutWord(chunk.blocks[block].high, lane, bits);
+  PutWord(q.high, lane, bits);
+}
+
+inline void Put(ChunkQ5_0& chunk, int lane, int block, const formats::BlockQ5_0& from) {
+  PutFiveBits(chunk.q[block], lane, from);
+  chunk.d[block][lane] = from.d;
+}
+
+inline void Put(ChunkQ5_1& chunk, int lane, int block, const formats::BlockQ5_1& from) {
+  PutFiveBits(chunk.q[block], lane, from);
   chunk.d[block][lane] = from.d;
   chunk.m[block][lane] = from.m;
 }
 
-inline void Put(ChunkTable4& chunk, int lane, int block, const formats::BlockIq4Nl& from) {
+inline void Put(ChunkIq4Nl& chunk, int lane, int block, const formats::BlockIq4Nl& from) {
   for (int i = 0; i < 4; ++i) PutWord(chunk.q[block][i], lane, Word(from.qs, i));
-  chunk.d[block][lane] = ToFloat(from.d);
+  chunk.d[block][lane] = from.d;
 }
 
-inline void Put(ChunkTable4& chunk, int lane, int, const formats::BlockIq4Xs& from) {
+inline void Put(ChunkIq4Xs& chunk, int lane, int, const formats::BlockIq4Xs& from) {
   for (int b = 0; b < kBlocks; ++b) {
     for (int i = 0; i < 4; ++i) PutWord(chunk.q[b][i], lane, Word(from.qs + 16 * b, i));
     const int scale = (from.scales_l[b / 2] >> (b % 2 * 4) & 15) | (from.scales_h >> (2 * b) & 3) << 4;
-    chunk.d[b][lane] = ToFloat(from.d) * static_cast<float>(scale - 32);
+    chunk.scales[b][lane] = static_cast<int8_t>(scale - 32);
   }
+  chunk.d[lane] = from.d;
 }
 
-inline void Put(ChunkTable4& chunk, int lane, int block, const formats::BlockMxfp4& from) {
+inline void Put(ChunkFp4& chunk, int lane, int block, const formats::BlockMxfp4& from) {
   for (int i = 0; i < 4; ++i) PutWord(chunk.q[block][i], lane, Word(from.qs, i));
-  chunk.d[block][lane] = formats::HalfOfE8m0(from.e);
+  chunk.d[block][lane] = ToBf16(formats::HalfOfE8m0(from.e));  // exact
 }
 
-// Runs of 32 two-bit values share bytes: run r of a half in bits 2r of its 32 bytes.
+// Block b's two bits of Q2_K and Q3_K: runs of 32 values share bytes, run r of a half in bits 2r of its 32 bytes.
+template <class Block>
+void LowTwoBits(const Block& from, int b, uint32_t (&groups)[8]) {
+  for (int g = 0; g < 8; ++g) groups[g] = (Word(from.qs + 32 * (b / 4), g) >> (2 * (b % 4))) & 0x03030303;
+}
+
 inline void Put(ChunkQ2K& chunk, int lane, int, const formats::BlockQ2_K& from) {
   for (int b = 0; b < kBlocks; ++b) {
     uint32_t groups[8];
-    for (int g = 0; g < 8; ++g) groups[g] = (Word(from.qs + 32 * (b / 4), g) >> (2 * (b % 4))) & 0x03030303;
-    PutNibbles(chunk.q[b], lane, groups);
+    LowTwoBits(from, b, groups);
+    PutTwoBits(chunk.q[b], lane, groups);
   }
-  for (int s = 0; s < kSubs16; ++s) {
-    chunk.scales[s][lane] = from.scales[s] & 15;
-    chunk.minimums[s][lane] = from.scales[s] >> 4;
-  }
+  for (int s = 0; s < kSubs16; ++s) chunk.scales[s][lane] = from.scales[s];
   chunk.d[lane] = from.d;
   chunk.dmin[lane] = from.dmin;
+}
+
+// The third bit is in hmask.
+inline void Put(ChunkQ3K& chunk, int lane, int, const formats::BlockQ3_K& from) {
+  for (int b = 0; b < kBlocks; ++b) {
+    uint32_t groups[8];
+    LowTwoBits(from, b, groups);
+    PutTwoBits(chunk.blocks[b].q, lane, groups);
+    PutWord(chunk.blocks[b].high, lane, BitOfGroups(from.hmask, b));
+  }
+  for (int s = 0; s < kSubs16; ++s) {
+    const int low = from.scales[s % 8] >> (s / 8 * 4) & 15;
+    const int high = from.scales[8 + s % 4] >> (s / 4 * 2) & 3;
+    chunk.scales[s][lane] = static_cast<int8_t>((low | high << 4) - 32);
+  }
+  chunk.d[lane] = from.d;
 }
 
 // The low nibbles of block b of Q4_K and Q5_K: 32 bytes hold two blocks of 32, the first in their low halves.
@@ -144,10 +179,8 @@ inline void Put(ChunkQ4K& chunk, int lane, int, const formats::BlockQ4_K& from) 
 inline void Put(ChunkQ5K& chunk, int lane, int, const formats::BlockQ5_K& from) {
   PutScalesAndMinimums(chunk, lane, from);
   for (int b = 0; b < kBlocks; ++b) {
-    PutLow(chunk.blocks[b].q, lane, b, from);
-    uint32_t bits = 0;
-    for (int g = 0; g < 8; ++g) bits |= ((Word(from.qh, g) >> b) & 0x01010101) << g;
-    PutWord(chunk.blocks[b].high, lane, bits);
+    PutLow(chunk.q[b].q, lane, b, from);
+    PutWord(chunk.q[b].high, lane, BitOfGroups(from.qh, b));
   }
 }
 
@@ -160,56 +193,67 @@ inline void Put(ChunkQ6K& chunk, int lane, int, const formats::BlockQ6_K& from) 
     uint32_t groups[8];
     for (int g = 0; g < 8; ++g) groups[g] = Word(from.ql + 64 * half + 32 * (run % 2), g) >> (run < 2 ? 0 : 4);
     PutNibbles(chunk.blocks[b].q, lane, groups);
-    for (int quarter = 0; quarter < 2; ++quarter) {
-      uint32_t bits = 0;
-      for (int i = 0; i < 4; ++i) {
-        bits |= ((Word(from.qh + 32 * half, 4 * quarter + i) >> (2 * run)) & 0x03030303) << (2 * i);
-      }
-      PutWord(chunk.blocks[b].high[quarter], lane, bits);
-    }
+    for (int g = 0; g < 8; ++g) groups[g] = Word(from.qh + 32 * half, g) >> (2 * run);
+    PutTwoBits(chunk.blocks[b].high, lane, groups);
   }
   for (int s = 0; s < kSubs16; ++s) chunk.scales[s][lane] = from.scales[s];
   chunk.d[lane] = from.d;
 }
 
-// The same with values from -4 to 3, whose third bit is inverted in hmask.
-inline void Put(ChunkQ6K& chunk, int lane, int, const formats::BlockQ3_K& from) {
-  for (int b = 0; b < kBlocks; ++b) {
-    uint32_t groups[8];  // of value + 32, 28 to 35
-    for (int g = 0; g < 8; ++g) {
-      const uint32_t low = (Word(from.qs + 32 * (b / 4), g) >> (2 * (b % 4))) & 0x03030303;
-      groups[g] = low + ((Word(from.hmask, g) >> b) & 0x01010101) * 4 + 0x1c1c1c1c;
-    }
-    PutNibbles(chunk.blocks[b].q, lane, groups);
-    for (int quarter = 0; quarter < 2; ++quarter) {
-      uint32_t bits = 0;
-      for (int i = 0; i < 4; ++i) bits |= ((groups[4 * quarter + i] >> 4) & 0x03030303) << (2 * i);
-      PutWord(chunk.blocks[b].high[quarter], lane, bits);
-    }
-  }
-  for (int s = 0; s < kSubs16; ++s) {
-    const int low = from.scales[s % 8] >> (s / 8 * 4) & 15;
-    const int high = from.scales[8 + s % 4] >> (s / 4 * 2) & 3;
-    chunk.scales[s][lane] = static_cast<int8_t>((low | high << 4) - 32);
-  }
-  chunk.d[lane] = from.d;
-}
-
-// Those whose values are whole numbers of at most six bits, times a whole scale of 16 values and a float of all.
+// The 256 values of a block as whole numbers.
 template <class Block>
-requires requires(const Block& block) { WholeScalesOf(block); }
-void Put(ChunkQ7K& chunk, int lane, int, const Block& from) {
+void DecodeNumbers(const Block& from, const WholeScales& whole, int (&numbers)[kChunk]) {
   float values[kChunk];
   formats::DecodeBlock(from, values);
-  const WholeScales whole = WholeScalesOf(from);
   for (int i = 0; i < kChunk; ++i) {
-    const float number = values[i] / (whole.d * static_cast<float>(whole.scales[i / 16]));  // few bits: exact, and whole
-    const bool sane = number >= -ChunkQ7K::kOffset && number < ChunkQ7K::kOffset;  // neither 0 / 0 nor a broken scale
-    const int n = sane ? static_cast<int>(number) : 0;
-    chunk.q[i / kGroup][kGroup * lane + i % kGroup] = static_cast<uint8_t>(n + ChunkQ7K::kOffset);
+    const float number =
+        values[i] / (whole.d * static_cast<float>(whole.scales[i / 16]));  // few bits: exact, and whole
+    const bool sane = std::abs(number) < 64;                               // neither 0 / 0 nor a broken scale
+    numbers[i] = sane ? static_cast<int>(number) : 0;
+  }
+}
+
+// Number n of magnitude m[i] is the table's entry 2i, or 2i + 1 where it is positive. There is no 0 among them.
+template <class Block>
+requires requires(const Block& block) { WholeScalesOf(block); }
+void Put(ChunkLattice& chunk, int lane, int, const Block& from) {
+  const WholeScales whole = WholeScalesOf(from);
+  int numbers[kChunk];
+  DecodeNumbers(from, whole, numbers);
+  uint8_t index_of[64] = {};  // by magnitude
+  for (size_t i = 0; i < whole.magnitudes.size(); ++i) {
+    const int8_t magnitude = whole.magnitudes[i];
+    index_of[magnitude] = static_cast<uint8_t>(2 * i);
+    chunk.table[2 * i] = static_cast<int8_t>(ChunkLattice::kOffset - magnitude);
+    chunk.table[2 * i + 1] = static_cast<int8_t>(ChunkLattice::kOffset + magnitude);
+  }
+  for (int b = 0; b < kBlocks; ++b) {
+    uint32_t groups[8] = {};
+    for (int i = 0; i < kBlock; ++i) {
+      const int n = numbers[kBlock * b + i];
+      groups[i / kGroup] |= static_cast<uint32_t>(index_of[std::abs(n)] + (n > 0 ? 1 : 0)) << (8 * (i % kGroup));
+    }
+    PutNibbles(chunk.q[b], lane, groups);
   }
   for (int s = 0; s < kSubs16; ++s) chunk.scales[s][lane] = whole.scales[s];
   chunk.d[lane] = whole.d;
+}
+
+// Ternary numbers, -1 to 1, as Q2_K's: each a value of 0 to 2 less a minimum of 1.
+template <class Block>
+requires requires(const Block& block) { WholeScalesOf(block); }
+void Put(ChunkQ2K& chunk, int lane, int, const Block& from) {
+  int numbers[kChunk];
+  DecodeNumbers(from, WholeScalesOf(from), numbers);
+  for (int b = 0; b < kBlocks; ++b) {
+    uint32_t groups[8] = {};
+    for (int i = 0; i < kBlock; ++i) {
+      groups[i / kGroup] |= static_cast<uint32_t>(numbers[kBlock * b + i] + 1) << (8 * (i % kGroup));
+    }
+    PutTwoBits(chunk.q[b], lane, groups);
+  }
+  for (int s = 0; s < kSubs16; ++s) chunk.scales[s][lane] = 0x11;
+  chunk.d[lane] = chunk.dmin[lane] = from.d;
 }
 
 }  // namespace inferflux::compute::cpu

@@ -1,10 +1,11 @@
 // The types of lattice and ternary blocks as whole numbers: value = d * scale * n, with a whole scale of 16 values.
-// What divides the decoded values by d * scale finds n, from -43 to 43 or -62 to 62, without knowing the lattice.
+// What divides the decoded values by d * scale finds n, without knowing the lattice; few magnitudes occur in one.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "compute/cpu/packed_panels.h"
 #include "formats/quant/blocks.h"
@@ -14,7 +15,13 @@ namespace inferflux::compute::cpu {
 struct WholeScales {
   float d = 0;
   int8_t scales[kSubs16] = {};
+  std::span<const int8_t> magnitudes;  // of n; none of ternary types
 };
+
+inline constexpr int8_t kIq1Magnitudes[] = {1, 7, 9};  // eighths: -1, 0 or 1, shifted by an eighth
+inline constexpr int8_t kIq2Magnitudes[] = {8, 25, 43};
+inline constexpr int8_t kIq3XxsMagnitudes[] = {4, 12, 20, 28, 36, 44, 52, 62};
+inline constexpr int8_t kIq3SMagnitudes[] = {1, 3, 5, 7, 9, 11, 13, 15};
 
 namespace internal {
 
@@ -22,8 +29,8 @@ namespace internal {
 inline int8_t Odd(int bits) { return static_cast<int8_t>(2 * bits + 1); }
 
 // Of 4-bit scales for 16 values, or for 32 (`wide`).
-inline WholeScales OddScales(float d, const uint8_t* nibbles, bool wide) {
-  WholeScales out{.d = d};
+inline WholeScales OddScales(float d, std::span<const int8_t> magnitudes, const uint8_t* nibbles, bool wide) {
+  WholeScales out{.d = d, .magnitudes = magnitudes};
   for (int s = 0; s < kSubs16; ++s) {
     const int i = wide ? s / 2 : s;
     out.scales[s] = Odd(nibbles[i / 2] >> (4 * (i % 2)) & 15);
@@ -32,8 +39,8 @@ inline WholeScales OddScales(float d, const uint8_t* nibbles, bool wide) {
 }
 
 // Of scales in the top four bits of a word for 32 values; words `step` bytes apart.
-inline WholeScales TopScales(float d, const uint8_t* words, int step) {
-  WholeScales out{.d = d};
+inline WholeScales TopScales(float d, std::span<const int8_t> magnitudes, const uint8_t* words, int step) {
+  WholeScales out{.d = d, .magnitudes = magnitudes};
   for (int s = 0; s < kSubs16; ++s) out.scales[s] = Odd(words[s / 2 * step + 3] >> 4);
   return out;
 }
@@ -47,29 +54,29 @@ inline WholeScales NoScales(float d) {
 }  // namespace internal
 
 inline WholeScales WholeScalesOf(const formats::BlockIq2Xxs& block) {
-  return internal::TopScales(ToFloat(block.d) / 8, block.qs + 4, 8);
+  return internal::TopScales(ToFloat(block.d) / 8, kIq2Magnitudes, block.qs + 4, 8);
 }
 inline WholeScales WholeScalesOf(const formats::BlockIq3Xxs& block) {
-  return internal::TopScales(ToFloat(block.d) / 4, block.scales_signs, 4);
+  return internal::TopScales(ToFloat(block.d) / 4, kIq3XxsMagnitudes, block.scales_signs, 4);
 }
 inline WholeScales WholeScalesOf(const formats::BlockIq2Xs& block) {
-  return internal::OddScales(ToFloat(block.d) / 8, block.scales, /*wide=*/false);
+  return internal::OddScales(ToFloat(block.d) / 8, kIq2Magnitudes, block.scales, /*wide=*/false);
 }
 inline WholeScales WholeScalesOf(const formats::BlockIq2S& block) {
-  return internal::OddScales(ToFloat(block.d) / 8, block.scales, /*wide=*/false);
+  return internal::OddScales(ToFloat(block.d) / 8, kIq2Magnitudes, block.scales, /*wide=*/false);
 }
 inline WholeScales WholeScalesOf(const formats::BlockIq3S& block) {
-  return internal::OddScales(ToFloat(block.d), block.scales, /*wide=*/true);
+  return internal::OddScales(ToFloat(block.d), kIq3SMagnitudes, block.scales, /*wide=*/true);
 }
 inline WholeScales WholeScalesOf(const formats::BlockIq1S& block) {
-  WholeScales out{.d = ToFloat(block.d) / 8};
+  WholeScales out{.d = ToFloat(block.d) / 8, .magnitudes = kIq1Magnitudes};
   for (int s = 0; s < kSubs16; ++s) out.scales[s] = internal::Odd(block.qh[s / 2] >> 12 & 7);
   return out;
 }
 inline WholeScales WholeScalesOf(const formats::BlockIq1M& block) {
   uint16_t d_bits = 0;
   for (int i = 0; i < 4; ++i) d_bits |= static_cast<uint16_t>((block.scales[i] >> 12) << (4 * i));
-  WholeScales out{.d = ToFloat(Fp16{d_bits}) / 8};
+  WholeScales out{.d = ToFloat(Fp16{d_bits}) / 8, .magnitudes = kIq1Magnitudes};
   for (int s = 0; s < kSubs16; ++s) out.scales[s] = internal::Odd(block.scales[s / 4] >> (s % 4 * 3) & 7);
   return out;
 }

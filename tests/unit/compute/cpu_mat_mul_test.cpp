@@ -108,11 +108,44 @@ TEST_P(CpuMatMulTest, InputsNeedNotFillAChunk) {
       const OwnedMatrix weights = RandomMatrix(type, random, 40, inputs);
       const auto expected = *Reference::LoadMatrix(reference, {&weights.matrix, 1});
       const auto actual = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
-      for (const int rows : {1, 8}) {
+      for (const int rows : {1, 8, 70}) {
         const auto x = ExactActivations(rows, inputs);
         EXPECT_LT(RelativeError(Cpu::MatMul(cpu, x, actual), Reference::MatMul(reference, x, expected)), 2e-6)
             << formats::TensorTypeName(type) << " of " << inputs;
       }
+    }
+  }
+}
+
+// A model takes about the memory that its file does: decoding reads all of it once a token.
+TEST(CpuPanelsTest, TakeLittleMoreThanTheFile) {
+  struct Bits {
+    TensorType type;
+    double most;
+  };
+  for (const auto& [type, most] : {Bits{TensorType::kQ4_0, 4.5},
+                                   {TensorType::kQ5_0, 5.5},
+                                   {TensorType::kQ8_0, 8.5},
+                                   {TensorType::kIq4Nl, 4.5},
+                                   {TensorType::kMxfp4, 4.5},
+                                   {TensorType::kIq4Xs, 4.4},
+                                   {TensorType::kQ2_K, 2.65},
+                                   {TensorType::kTq2_0, 2.65},
+                                   {TensorType::kQ3_K, 3.65},
+                                   {TensorType::kQ4_K, 4.5},
+                                   {TensorType::kQ5_K, 5.5},
+                                   {TensorType::kQ6_K, 6.65},
+                                   {TensorType::kIq3S, 4.75},
+                                   {TensorType::kIq2Xxs, 4.75},
+                                   {TensorType::kIq1S, 4.75}}) {
+    const auto bits = [&](int64_t inputs) {
+      return 8.0 * static_cast<double>(cpu::PanelBytes(cpu::FormatOf(type), inputs)) /
+             static_cast<double>(cpu::kPanel * inputs);
+    };
+    EXPECT_LE(bits(4096), most) << formats::TensorTypeName(type);
+    // Inputs that end within a chunk take the scales of a whole one, and no more.
+    if (formats::Traits(type).block_elements == 32) {
+      EXPECT_LE(bits(896), 1.02 * most) << formats::TensorTypeName(type);
     }
   }
 }

@@ -23,6 +23,7 @@ class Ahead {
 
   // The share of part `part` of `parts`.
   Ahead Part(int64_t part, int64_t parts) const {
+    if (parts == 1) return *this;  // one row waits for a division
     const int64_t lines = (end_ - at_) / 64;
     const int64_t first = lines * part / parts;
     return {at_ + 64 * first, 64 * (lines * (part + 1) / parts - first)};

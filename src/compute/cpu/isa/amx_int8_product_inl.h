@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "compute/cpu/isa/amx_tiles.h"
 #include "compute/cpu/isa/amx_weights_inl.h"
@@ -27,19 +28,23 @@ struct TileScratch {
 };
 static_assert(sizeof(TileScratch) <= kTileScratchBytes);
 
-// The chunk that ForChunks comes to after `chunk`, or null.
-template <class F>
-inline const typename F::Chunk* NextChunk(const ProductTask& task, const typename F::Chunk* chunk) {
-  const auto* panels = reinterpret_cast<const typename F::Chunk*>(task.panels);
+// The chunk that ForChunks comes to after `chunk`, or null, and how many blocks it has.
+template <class Chunk>
+inline std::pair<const Chunk*, int> NextChunk(const ProductTask& task, const Chunk* chunk) {
   const int64_t chunks = (task.inputs + kChunk - 1) / kChunk;
   const int64_t slab = ChunksAtOnce(chunks, task.rows);
-  const int64_t panel = (chunk - panels) / chunks;
-  const int64_t c = (chunk - panels) % chunks;
+  const int64_t offset = reinterpret_cast<const std::byte*>(chunk) - task.panels;
+  const int64_t panel = offset / task.panel_bytes;
+  const int64_t c = offset % task.panel_bytes / static_cast<int64_t>(sizeof(Chunk));
   const int64_t first = c / slab * slab;
   const int64_t last = std::min(first + slab, chunks);
-  if (c + 1 < last) return chunk + 1;
-  if (panel + 1 < task.last_panel) return panels + (panel + 1) * chunks + first;
-  return last < chunks ? panels + task.first_panel * chunks + last : nullptr;
+  const auto at = [&](int64_t p, int64_t i) {
+    return std::pair{&ChunkAt<Chunk>(task, p, i), BlocksInChunk(task.inputs, i)};
+  };
+  if (c + 1 < last) return at(panel, c + 1);
+  if (panel + 1 < task.last_panel) return at(panel + 1, first);
+  if (last < chunks) return at(task.first_panel, last);
+  return {nullptr, 0};
 }
 
 // Tiles have float scales for each block: out[block][row tile] = sums of a block's products. x has the first row of
@@ -141,10 +146,9 @@ class TiledProduct {
 
  private:
   void Multiply(const Chunk& chunk, const ActivationChunk* x, int blocks, const Ahead& ahead, float* sums) {
-    if (unpacked_ != &chunk) Unpacking<Source>(chunk, Ahead(), scratch_.weights[now_]).Finish();
-    const Chunk* next = NextChunk<F>(task_, &chunk);
-    Unpacking<Source> unpacking(next == nullptr ? chunk : *next, ahead, scratch_.weights[1 - now_]);
-    if (next == nullptr) unpacking.Skip();
+    if (unpacked_ != &chunk) Unpacking<Source>(chunk, blocks, Ahead(), scratch_.weights[now_]).Finish();
+    const auto [next, next_blocks] = NextChunk(task_, &chunk);
+    Unpacking<Source> unpacking(next == nullptr ? chunk : *next, next_blocks, ahead, scratch_.weights[1 - now_]);
     const Source w{chunk};
     for (int64_t tile = 0; tile < rows_.tiles; tile += 2) {
       WithRows<2>(std::min<int64_t>(2, rows_.tiles - tile), [&]<int kRowTiles>() {

@@ -3,6 +3,7 @@
 // the lanes header.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "compute/cpu/isa/ahead.h"
@@ -87,26 +88,26 @@ inline const void* LowTiles(const Source&, const TileWeights& weights) {
   return weights.low;
 }
 
-// Unpacks a chunk block by block, so that vectors have work while tiles multiply another.
+// Unpacks the first `blocks` blocks of a chunk one by one, so that vectors have work while tiles multiply another.
 template <class Source>
 class Unpacking {
  public:
   template <class Chunk>
-  Unpacking(const Chunk& chunk, const Ahead& ahead, TileWeights& out)
-      : w_(chunk), ahead_(ahead), step_(ahead.StepOf(kBlocks)), out_(out) {}
+  Unpacking(const Chunk& chunk, int blocks, const Ahead& ahead, TileWeights& out)
+      : w_(chunk), blocks_(blocks), ahead_(ahead), step_(ahead.StepOf(std::max(1, blocks))), out_(out) {}
 
   // Up to `count` of `all`.
   void Until(int64_t count, int64_t all) {
-    for (; block_ * all < kBlocks * count; ++block_) {
+    for (; block_ * all < blocks_ * count; ++block_) {
       ahead_.Fetch(step_);
       UnpackBlock(w_, block_, out_);
     }
   }
   void Finish() { Until(1, 1); }
-  void Skip() { block_ = kBlocks; }
 
  private:
   Source w_;
+  int64_t blocks_;
   Ahead ahead_;
   int64_t step_;
   TileWeights& out_;

@@ -14,7 +14,7 @@ namespace inferflux::compute::cpu {
 namespace {
 
 // A format: its packed chunk, how a product reads it, and whether one row alone leaves the time to fetch ahead. Q8_0,
-// Q4_0 and Q7_K are then read as fast as they come, which is better left to the machine's own prefetchers (27 to 22
+// Q4_0 are then read as fast as they come, which is better left to the machine's own prefetchers (27 to 22
 // GB/s on one Zen 4 thread).
 template <class ChunkType, class PackedSource, int kRowsOfTile, bool kFetchesForOneRow>
 struct Format {
@@ -34,15 +34,25 @@ struct Format {
 using FormatQ8_0 = Format<ChunkQ8_0, PackedQ8_0, kBlockRows, false>;
 using FormatQ4_0 = Format<ChunkQ4_0, PackedQ4_0, kBlockRows, false>;
 using FormatQ4_1 = Format<ChunkQ4_1, PackedQ4_1, kBlockRows, true>;
+using FormatQ5_0 = Format<ChunkQ5_0, PackedQ5_0, kBlockRows, true>;
 using FormatQ5_1 = Format<ChunkQ5_1, PackedQ5_1, kBlockRows, true>;
-using FormatIq4 = Format<ChunkTable4, PackedTable4<formats::kIq4Values>, kBlockRows, true>;
-using FormatFp4 = Format<ChunkTable4, PackedTable4<formats::kFp4Doubled>, kBlockRows, true>;
+using FormatIq4Nl = Format<ChunkIq4Nl, PackedIq4<ChunkIq4Nl>, kBlockRows, true>;
+using FormatIq4Xs = Format<ChunkIq4Xs, PackedIq4<ChunkIq4Xs>, kBlockRows, true>;
+using FormatFp4 = Format<ChunkFp4, PackedFp4, kBlockRows, true>;
 using FormatQ2K = Format<ChunkQ2K, PackedQ2K, kChunkRows, true>;
-using FormatQ7K = Format<ChunkQ7K, PackedQ7K, kChunkRows, false>;
+using FormatQ3K = Format<ChunkQ3K, PackedQ3K, kChunkRows, true>;
 using FormatQ4K = Format<ChunkQ4K, PackedQ4K, kChunkRows, true>;
 using FormatQ5K = Format<ChunkQ5K, PackedQ5K, kChunkRows, true>;
 using FormatQ6K = Format<ChunkQ6K, PackedQ6K, kChunkRows, true>;
+using FormatLattice = Format<ChunkLattice, PackedLattice, kChunkRows, true>;
 
+// Chunk c of panel p.
+template <class Chunk>
+inline const Chunk& ChunkAt(const ProductTask& task, int64_t p, int64_t c) {
+  return reinterpret_cast<const Chunk*>(task.panels + p * task.panel_bytes)[c];
+}
+
+// How many blocks the inputs have in chunk c: all, but perhaps in the last one.
 inline int BlocksInChunk(int64_t inputs, int64_t chunk) {
   return static_cast<int>(std::min<int64_t>(kBlocks, inputs / kBlock - chunk * kBlocks));
 }
@@ -78,7 +88,7 @@ inline void ForChunks(const ProductTask& task, const Multiply& multiply) {
   for (int64_t first = 0; first < chunks; first += slab) {
     const int64_t last = std::min(first + slab, chunks);
     for (int64_t p = task.first_panel; p < task.last_panel; ++p) {
-      const auto* panel = reinterpret_cast<const typename F::Chunk*>(task.panels) + p * chunks;
+      const auto* panel = &ChunkAt<typename F::Chunk>(task, p, 0);
       float* sums = all_sums + (p - task.first_panel) * task.rows * kPanel;
       float* y = task.y + p * kPanel;
       for (int64_t c = first; c < last; ++c) {
@@ -111,7 +121,7 @@ void Int8Product(const ProductTask& task) {
           });
         };
         if constexpr (kUnpacksOnce) {
-          tiles > 1 ? multiply(Opened<typename F::Source>(chunk)) : multiply(typename F::Source{chunk});
+          tiles > 1 ? multiply(Opened<typename F::Source>(chunk, blocks)) : multiply(typename F::Source{chunk});
         } else {
           multiply(typename F::Source{chunk});
         }

@@ -95,16 +95,15 @@ class LaneTask {
   static constexpr int64_t kPanelSums = kTaskRows * kPanel;
 
   // Beyond the task's own the next panels follow, which the next task is likely to take, or nothing.
-  const Chunk* ChunkOf(int64_t step) const {
+  const Chunk& ChunkOf(int64_t step) const {
     const int64_t c = step / panels_;
-    const int64_t panel = task_.first_panel + step % panels_ + c / chunks_ * panels_;
-    return reinterpret_cast<const Chunk*>(task_.panels) + panel * chunks_ + c % chunks_;
+    return ChunkAt<Chunk>(task_, task_.first_panel + step % panels_ + c / chunks_ * panels_, c % chunks_);
   }
 
   void Multiply(int64_t step) {
     const int64_t c = step / panels_;
-    const LaneWeights<Source> w(*ChunkOf(step));
-    Ahead ahead(ChunkOf(step + panels_), sizeof(Chunk));
+    const LaneWeights<Source> w(ChunkOf(step));
+    Ahead ahead(&ChunkOf(step + panels_), sizeof(Chunk));
     const auto& x = *reinterpret_cast<const Inputs*>(task_.lanes + c * task_.lanes_stride);
     float* sums = sums_ + step % panels_ * kPanelSums;
     constexpr int O = kOutputsAtOnce<V>;
@@ -114,7 +113,7 @@ class LaneTask {
       LaneTile<V, O, Source>::Run(w, o, x, sums);
     }
     if (in_lanes_ < task_.rows) {
-      const Source packed{*ChunkOf(step)};
+      const Source packed{ChunkOf(step)};
       const ActivationChunk* rest = task_.activations + c * task_.activation_rows + in_lanes_;
       WithRows<kLaneRows / 2 - 1>(task_.rows - in_lanes_, [&]<int M>() {
         F::template Tile<M>(packed, rest, kBlocks, Ahead(), sums + in_lanes_ * kPanel, kPanel);

@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -98,8 +99,11 @@ using Sums = Pairs;
 using Factors = Pairs;  // a scale twice in each lane
 constexpr bool kSumsHoldOffsets = false;
 
-// Groups of products with weights up to `most` that a Sums may take: a group adds two products to each int16.
-constexpr int SumGroups(int most) { return std::min(8, INT16_MAX / (2 * 127 * most)); }
+// Groups of products with weights up to `most` that a Sums may take, as even parts of eight: a group adds two products
+// to each int16.
+constexpr int SumGroups(int most) {
+  return static_cast<int>(std::bit_floor(static_cast<unsigned>(std::min(8, INT16_MAX / (2 * 127 * most)))));
+}
 inline Sums StartSums(int32_t /*offset*/) { return ZeroInts(); }
 // sum += the products of bytes, in this order: GCC would make those of many groups before it adds up the first, and 16
 // registers don't hold them.
@@ -120,12 +124,20 @@ inline Sums FirstGroup(Bytes weights, Quad four) {
 inline Ints Widen(Sums sum, int32_t offset) { return AddPairs(SetInts(offset), sum, Ones()); }
 inline Ints AddSums(Ints total, Sums sum) { return AddPairs(total, sum, Ones()); }
 
-inline Factors Twice(Ints scales) {
-  const auto twice = [](__m256i v) { return _mm256_blend_epi16(v, _mm256_slli_epi32(v, 16), 0xaa); };
-  return {twice(scales.a), twice(scales.b)};
+// Byte i of 16 in the four bytes of lane i; those that `masked` has set are zero.
+inline Bytes Spread(const void* p, int32_t masked) {
+  const __m256i bytes = _mm256_broadcastsi128_si256(Load128(p));
+  const __m256i mask = _mm256_set1_epi32(masked);
+  const __m256i lane =
+      _mm256_setr_epi32(0, 0x01010101, 0x02020202, 0x03030303, 0x04040404, 0x05050505, 0x06060606, 0x07070707);
+  const __m256i low = _mm256_or_si256(lane, mask);
+  return {_mm256_shuffle_epi8(bytes, low), _mm256_shuffle_epi8(bytes, _mm256_or_si256(low, _mm256_set1_epi8(8)))};
 }
-inline Factors UnsignedFactors(const uint8_t* p) { return Twice(WidenUnsigned(p)); }
-inline Factors SignedFactors(const int8_t* p) { return Twice(WidenSigned(p)); }
+inline Factors UnsignedFactors(const uint8_t* p) { return Spread(p, INT32_C(-0x7fff8000)); }
+inline Factors SignedFactors(const int8_t* p) {
+  const Bytes four = Spread(p, 0);
+  return {_mm256_srai_epi16(four.a, 8), _mm256_srai_epi16(four.b, 8)};
+}
 inline Ints AddScaled(Ints total, Sums sum, Factors scale) { return AddPairs(total, sum, scale); }
 // The first factor in the low half of each lane, the second in the high one.
 inline Pairs PairOf(Factors first, Factors second) {

@@ -37,9 +37,10 @@ struct Opened : Source {
   alignas(64) uint8_t scales[kScales][64];
   alignas(64) uint8_t minimums[kPairsOfMinimums ? kBlocks / 2 : 1][64];
 
-  explicit Opened(const auto& chunk) : Source{chunk} {
+  // Of the first `blocks` blocks, which are all that a chunk may have.
+  Opened(const auto& chunk, int blocks) : Source{chunk} {
     const Source& packed = *this;
-    for (int block = 0; block < kBlocks; ++block) {
+    for (int block = 0; block < blocks; ++block) {
 #pragma GCC unroll 8  // so that shifts are constants
       for (int g = 0; g < 8; ++g) StoreBytes(groups[8 * block + g], packed.Group(block, g));
     }

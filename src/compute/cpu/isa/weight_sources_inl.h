@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 
 #include "compute/cpu/packed_panels.h"
 #include "formats/quant/blocks.h"
@@ -38,6 +39,15 @@ namespace {
   }
 }
 
+[[gnu::always_inline]] inline Bytes TwoBitGroup(const TwoBits& q, int g) {
+  return BitsFrom(LoadBytes(q[g / 4]), 2 * (g % 4), 3);
+}
+
+// Four bits from below, and a fifth.
+[[gnu::always_inline]] inline Bytes FiveBitGroup(const FiveBits& q, int g) {
+  return Or(NibbleGroup(q.q, g), Up<4>(BitsFrom(LoadBytes(q.high), g, 1)));
+}
+
 // --- one scale a block, float ---
 
 struct PackedQ8_0 {
@@ -59,6 +69,16 @@ struct PackedQ4_0 {
   Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
 };
 
+struct PackedQ5_0 {
+  static constexpr bool kSigned = false;
+  static constexpr bool kMinimums = false;
+  static constexpr int kMost = 31;
+  static constexpr int kOffset = 16;
+  const ChunkQ5_0& chunk;
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return FiveBitGroup(chunk.q[block], g); }
+  Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
+};
+
 template <class Chunk>
 struct PackedWithMinimum {
   static constexpr bool kSigned = false;
@@ -75,16 +95,27 @@ struct PackedQ4_1 : PackedWithMinimum<ChunkQ4_1> {
   [[gnu::always_inline]] Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
 };
 
-// Four bits from below, and a fifth.
-template <class Block>
-[[gnu::always_inline]] inline Bytes FiveBitGroup(const Block& block, int g) {
-  return Or(NibbleGroup(block.q, g), Up<4>(BitsFrom(LoadBytes(block.high), g, 1)));
-}
-
 struct PackedQ5_1 : PackedWithMinimum<ChunkQ5_1> {
   using PackedWithMinimum::PackedWithMinimum;
   static constexpr int kMost = 31;
-  [[gnu::always_inline]] Bytes Group(int block, int g) const { return FiveBitGroup(chunk.blocks[block], g); }
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return FiveBitGroup(chunk.q[block], g); }
+};
+
+struct PackedFp4 {
+  static constexpr bool kSigned = false;
+  static constexpr bool kMinimums = false;
+  static constexpr int kMost = 24;
+  static constexpr int kOffset = 12;
+  static constexpr auto kTable = [] {
+    std::array<int8_t, 16> out;
+    for (size_t i = 0; i < 16; ++i) out[i] = static_cast<int8_t>(formats::kFp4Doubled[i] + kOffset);
+    return out;
+  }();
+  const ChunkFp4& chunk;
+  Bytes table;
+  explicit PackedFp4(const ChunkFp4& from) : chunk(from), table(LoadTable(kTable.data())) {}
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return LookUp(table, NibbleGroup(chunk.q[block], g)); }
+  Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
 };
 
 constexpr int HighestMagnitude(const int8_t (&table)[16]) {
@@ -93,16 +124,22 @@ constexpr int HighestMagnitude(const int8_t (&table)[16]) {
   return highest;
 }
 
-template <const int8_t (&kTable)[16]>
-struct PackedTable4 {
+template <class Chunk>
+struct PackedIq4 {
   static constexpr bool kSigned = true;
-  static constexpr int kMost = HighestMagnitude(kTable);
+  static constexpr int kMost = HighestMagnitude(formats::kIq4Values);
   static constexpr bool kMinimums = false;
-  const ChunkTable4& chunk;
+  const Chunk& chunk;
   Bytes table;
-  explicit PackedTable4(const ChunkTable4& from) : chunk(from), table(FromSigned(LoadTable(kTable))) {}
+  explicit PackedIq4(const Chunk& from) : chunk(from), table(FromSigned(LoadTable(formats::kIq4Values))) {}
   [[gnu::always_inline]] Bytes Group(int block, int g) const { return LookUp(table, NibbleGroup(chunk.q[block], g)); }
-  Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
+  Floats Scale(int block) const {
+    if constexpr (requires { chunk.scales; }) {
+      return Mul(LoadFloats(chunk.d), LoadFloats(chunk.scales[block]));
+    } else {
+      return LoadFloats(chunk.d[block]);
+    }
+  }
 };
 
 // --- integer scales a sub-block, one float scale a chunk ---
@@ -145,32 +182,69 @@ struct PackedQ4K : PackedWithScales<ChunkQ4K> {
 struct PackedQ5K : PackedWithScales<ChunkQ5K> {
   static constexpr int kMost = 31;
   using PackedWithScales::PackedWithScales;
-  [[gnu::always_inline]] Bytes Group(int block, int g) const { return FiveBitGroup(chunk.blocks[block], g); }
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return FiveBitGroup(chunk.q[block], g); }
+};
+
+// The 4-bit scales and minimums of Q2_K as bytes.
+struct alignas(64) OpenHalves {
+  uint8_t scales[kSubs16][kPanel];
+  uint8_t minimums[kSubs16][kPanel];
+  explicit OpenHalves(const uint8_t (&both)[kSubs16][kPanel]) {
+    for (int sub = 0; sub < kSubs16; sub += 4) {
+      const Bytes four = LoadBytes(both[sub]);
+      StoreBytes(scales[sub], Bits<0>(four, 15));
+      StoreBytes(minimums[sub], Bits<4>(four, 15));
+    }
+  }
 };
 
 struct PackedQ2K {
   static constexpr int kSubs = 16;
   static constexpr bool kMinimums = true;
-  static constexpr int kMost = 15;
+  static constexpr int kMost = 3;
   static constexpr int kMostScale = 15;
   const ChunkQ2K& chunk;
-  explicit PackedQ2K(const ChunkQ2K& from) : chunk(from) {}
-  [[gnu::always_inline]] Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
-  Factors Scale(int sub) const { return UnsignedFactors(chunk.scales[sub]); }
-  Factors Minimum(int sub) const { return UnsignedFactors(chunk.minimums[sub]); }
+  OpenHalves open;
+  explicit PackedQ2K(const ChunkQ2K& from) : chunk(from), open(from.scales) {}
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return TwoBitGroup(chunk.q[block], g); }
+  Factors Scale(int sub) const { return UnsignedFactors(open.scales[sub]); }
+  Factors Minimum(int sub) const { return UnsignedFactors(open.minimums[sub]); }
   Floats D() const { return LoadFloats(chunk.d); }
   Floats MinimumsScale() const { return LoadFloats(chunk.dmin); }
 };
 
-struct PackedQ7K {
+// Where activations keep the sums of an offset of 32, its numbers get that by a look-up.
+constexpr int8_t kThreeBits[16] = {28, 29, 30, 31, 32, 33, 34, 35};
+
+struct PackedQ3K {
+  static constexpr int kSubs = 16;
+  static constexpr bool kMinimums = false;
+  static constexpr int kMost = kSumsHoldOffsets ? 35 : 7;
+  static constexpr int kMostScale = 128;
+  static constexpr int kOffset = kSumsHoldOffsets ? 32 : 4;
+  const ChunkQ3K& chunk;
+  Bytes table;
+  explicit PackedQ3K(const ChunkQ3K& from) : chunk(from), table(LoadTable(kThreeBits)) {}
+  [[gnu::always_inline]] Bytes Group(int block, int g) const {
+    const auto& from = chunk.blocks[block];
+    const Bytes bits = Or(TwoBitGroup(from.q, g), Up<2>(BitsFrom(LoadBytes(from.high), g, 1)));
+    if constexpr (kSumsHoldOffsets) return LookUp(table, bits);
+    return bits;
+  }
+  Factors Scale(int sub) const { return SignedFactors(chunk.scales[sub]); }
+  Floats D() const { return LoadFloats(chunk.d); }
+};
+
+struct PackedLattice {
   static constexpr int kSubs = 16;
   static constexpr bool kMinimums = false;
   static constexpr int kMost = 127;
   static constexpr int kMostScale = 128;
-  static constexpr int kOffset = ChunkQ7K::kOffset;
-  const ChunkQ7K& chunk;
-  explicit PackedQ7K(const ChunkQ7K& from) : chunk(from) {}
-  [[gnu::always_inline]] Bytes Group(int block, int g) const { return LoadBytes(chunk.q[8 * block + g]); }
+  static constexpr int kOffset = ChunkLattice::kOffset;
+  const ChunkLattice& chunk;
+  Bytes table;
+  explicit PackedLattice(const ChunkLattice& from) : chunk(from), table(LoadTable(from.table)) {}
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return LookUp(table, NibbleGroup(chunk.q[block], g)); }
   Factors Scale(int sub) const { return SignedFactors(chunk.scales[sub]); }
   Floats D() const { return LoadFloats(chunk.d); }
 };
@@ -184,8 +258,7 @@ struct PackedQ6K {
   const ChunkQ6K& chunk;
   explicit PackedQ6K(const ChunkQ6K& from) : chunk(from) {}
   [[gnu::always_inline]] Bytes Group(int block, int g) const {
-    return Or(NibbleGroup(chunk.blocks[block].q, g),
-              Up<4>(BitsFrom(LoadBytes(chunk.blocks[block].high[g / 4]), 2 * (g % 4), 3)));
+    return Or(NibbleGroup(chunk.blocks[block].q, g), Up<4>(TwoBitGroup(chunk.blocks[block].high, g)));
   }
   Factors Scale(int sub) const { return SignedFactors(chunk.scales[sub]); }
   Floats D() const { return LoadFloats(chunk.d); }
