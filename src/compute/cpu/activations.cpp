@@ -24,6 +24,8 @@ Activations::Flavour Activations::FlavourOf(PanelFormat format) {
       return Flavour::kBlocksOffset8;
     case PanelFormat::kFp4:
       return Flavour::kBlocksOffset12;
+    case PanelFormat::kNvFp4:
+      return Flavour::kHalvesOffset12;
     case PanelFormat::kQ5_0:
       return Flavour::kBlocksOffset16;
     case PanelFormat::kQ8_0:
@@ -49,6 +51,7 @@ int32_t Activations::OffsetOf(Flavour flavour) const {
     case Flavour::kBlocksOffset8:
       return 8;
     case Flavour::kBlocksOffset12:
+    case Flavour::kHalvesOffset12:
       return 12;
     case Flavour::kBlocksOffset16:
       return 16;
@@ -103,6 +106,8 @@ void Activations::Quantize(Flavour flavour, host::Buffer& made) {
   made = arena_.Allocate(Chunks() * x_.rows, sizeof(ActivationChunk) / sizeof(float));
   auto* out = reinterpret_cast<ActivationChunk*>(made.row(0));
   const int32_t offset = OffsetOf(flavour);
+  const auto quantize_blocks =
+      flavour == Flavour::kHalvesOffset12 ? kernels_.quantize_halves : kernels_.quantize_blocks;
   ForRows([&](int64_t r) {
     for (int64_t c = 0; c < Chunks(); ++c) {
       const float* from = x_.row(r) + c * kChunk;
@@ -110,7 +115,7 @@ void Activations::Quantize(Flavour flavour, host::Buffer& made) {
       if (flavour == Flavour::kChunks) {
         kernels_.quantize_chunk(from, to);
       } else {
-        kernels_.quantize_blocks(from, std::min<int64_t>(kChunk, x_.cols - c * kChunk), offset, to);
+        quantize_blocks(from, std::min<int64_t>(kChunk, x_.cols - c * kChunk), offset, to);
       }
     }
   });

@@ -39,8 +39,17 @@ class Activations {
   void Give(PanelFormat format, ProductTask& task);
 
  private:
-  enum class Flavour { kFloat, kBf16, kBlocksOffset8, kBlocksOffset12, kBlocksOffset16, kBlocksSigned, kChunks };
-  static constexpr int kFlavours = 7;
+  enum class Flavour {
+    kFloat,
+    kBf16,
+    kBlocksOffset8,
+    kBlocksOffset12,
+    kBlocksOffset16,
+    kHalvesOffset12,
+    kBlocksSigned,
+    kChunks
+  };
+  static constexpr int kFlavours = 8;
   static Flavour FlavourOf(PanelFormat format);
   int32_t OffsetOf(Flavour flavour) const;
 

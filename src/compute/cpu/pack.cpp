@@ -79,6 +79,7 @@ constexpr Facts kFacts[] = {
     {PanelFormat::kIq4Nl, "iq4_nl", sizeof(ChunkIq4Nl), sizeof(Nibbles)},
     {PanelFormat::kIq4Xs, "iq4_xs", sizeof(ChunkIq4Xs)},
     {PanelFormat::kFp4, "fp4", sizeof(ChunkFp4), sizeof(Nibbles)},
+    {PanelFormat::kNvFp4, "nvfp4", sizeof(ChunkNvFp4), sizeof(Nibbles)},
     {PanelFormat::kQ2K, "q2_k", sizeof(ChunkQ2K)},
     {PanelFormat::kQ3K, "q3_k", sizeof(ChunkQ3K)},
     {PanelFormat::kQ4K, "q4_k", sizeof(ChunkQ4K)},
@@ -135,6 +136,8 @@ void PackPanel(const HostMatrix& matrix, int64_t panel, std::byte* out) {
       return PackBlocks<ChunkIq4Xs, BlockIq4Xs>(matrix, panel, out, kSuperBlock);
     case TensorType::kMxfp4:
       return PackBlocks<ChunkFp4, BlockMxfp4>(matrix, panel, out, kSmallBlock);
+    case TensorType::kNvfp4:
+      return PackBlocks<ChunkNvFp4, BlockNvfp4>(matrix, panel, out, 64);
     case TensorType::kQ2_K:
       return PackBlocks<ChunkQ2K, BlockQ2_K>(matrix, panel, out, kSuperBlock);
     case TensorType::kQ3_K:

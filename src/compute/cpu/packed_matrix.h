@@ -56,6 +56,8 @@ constexpr PanelFormat FormatOf(formats::TensorType type) {
       return PanelFormat::kIq4Xs;
     case TensorType::kMxfp4:
       return PanelFormat::kFp4;
+    case TensorType::kNvfp4:
+      return PanelFormat::kNvFp4;
     case TensorType::kQ2_K:
     case TensorType::kTq1_0:
     case TensorType::kTq2_0:

@@ -38,6 +38,7 @@ enum class PanelFormat {
   kIq4Nl,
   kIq4Xs,
   kFp4,
+  kNvFp4,
   kQ2K,
   kQ3K,
   kQ4K,
@@ -45,7 +46,7 @@ enum class PanelFormat {
   kQ6K,
   kLattice
 };
-inline constexpr int kPanelFormats = 17;
+inline constexpr int kPanelFormats = 18;
 
 // Four bits of a block: groups 0 to 3 in the low nibbles, 4 to 7 in the high ones.
 using Nibbles = uint8_t[4][kGroupBytes];
@@ -90,6 +91,11 @@ struct alignas(64) ChunkIq4Nl {  // value = d * table[q], of 16 signed bytes
 
 struct alignas(64) ChunkFp4 {  // value = d * (table[q] - 12), of 16 doubled four-bit floats
   Bf16 d[kBlocks][kPanel];     // powers of two, of which Fp16 has too few
+  Nibbles q[kBlocks];
+};
+
+struct alignas(64) ChunkNvFp4 {  // the same with a scale for each 16 inputs
+  Bf16 d[kSubs16][kPanel];
   Nibbles q[kBlocks];
 };
 
@@ -157,12 +163,13 @@ struct alignas(64) ChunkLattice {
 };
 
 // 256 activations of one row as int8. Two flavours use the same record:
-// by block, one scale for 32 inputs (Q8_0, Q4_0 and the like); by chunk, one scale for all 256 (the K types).
+// by block, one scale for 32 inputs (Q8_0, Q4_0 and the like; NVFP4 has two of its own); by chunk, one scale for all
+// 256 (the K types).
 struct alignas(64) ActivationChunk {
   int8_t q[kChunk];
   union {
     // What a sum starts from where weights are stored as value + offset: -offset * (sum of the block's q). By block:
-    // [8]; by chunk: of each 16 inputs, for Q6_K's offset of 32.
+    // [8], or [16] where weights have a scale for 16 inputs; by chunk: of each 16 inputs, for Q6_K's offset of 32.
     int32_t offsets[kSubs16];
     // By chunk where sums are int16, and so can't start from them: of the q of each 16 inputs.
     int16_t sums16[kSubs16];

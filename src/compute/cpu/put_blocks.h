@@ -123,6 +123,19 @@ inline void Put(ChunkFp4& chunk, int lane, int block, const formats::BlockMxfp4&
   chunk.d[block][lane] = ToBf16(formats::HalfOfE8m0(from.e));  // exact
 }
 
+// 64 values; of each 16 the first eight below, the others above.
+inline void Put(ChunkNvFp4& chunk, int lane, int block, const formats::BlockNvfp4& from) {
+  for (int half = 0; half < 2; ++half) {
+    uint32_t groups[8];
+    for (int sub = 0; sub < 2; ++sub) {
+      const int s = 2 * half + sub;
+      chunk.d[4 * block + s][lane] = ToBf16(formats::HalfOfUe4m3(from.scales[s]));  // exact
+      for (int i = 0; i < 4; ++i) groups[4 * sub + i] = Word(from.qs + 8 * s, i % 2) >> (i < 2 ? 0 : 4);
+    }
+    PutNibbles(chunk.q[2 * block + half], lane, groups);
+  }
+}
+
 // Block b's two bits of Q2_K and Q3_K: runs of 32 values share bytes, run r of a half in bits 2r of its 32 bytes.
 template <class Block>
 void LowTwoBits(const Block& from, int b, uint32_t (&groups)[8]) {

@@ -19,12 +19,13 @@ class CpuMatMulTest : public CpuTest {
   }
 };
 
-constexpr TensorType kTypes[] = {
-    TensorType::kF32,   TensorType::kF16,    TensorType::kBf16, TensorType::kQ8_0,   TensorType::kQ4_0,
-    TensorType::kQ4_K,  TensorType::kQ5_K,   TensorType::kQ6_K, TensorType::kQ5_0,   TensorType::kQ5_1,
-    TensorType::kQ4_1,  TensorType::kQ2_K,   TensorType::kQ3_K, TensorType::kIq4Nl,  TensorType::kIq4Xs,
-    TensorType::kMxfp4, TensorType::kIq1S,   TensorType::kIq1M, TensorType::kIq2Xxs, TensorType::kIq2Xs,
-    TensorType::kIq2S,  TensorType::kIq3Xxs, TensorType::kIq3S, TensorType::kTq1_0,  TensorType::kTq2_0};
+constexpr TensorType kTypes[] = {TensorType::kF32,   TensorType::kF16,    TensorType::kBf16,   TensorType::kQ8_0,
+                                 TensorType::kQ4_0,  TensorType::kQ4_K,   TensorType::kQ5_K,   TensorType::kQ6_K,
+                                 TensorType::kQ5_0,  TensorType::kQ5_1,   TensorType::kQ4_1,   TensorType::kQ2_K,
+                                 TensorType::kQ3_K,  TensorType::kIq4Nl,  TensorType::kIq4Xs,  TensorType::kMxfp4,
+                                 TensorType::kIq1S,  TensorType::kIq1M,   TensorType::kIq2Xxs, TensorType::kIq2Xs,
+                                 TensorType::kIq2S,  TensorType::kIq3Xxs, TensorType::kIq3S,   TensorType::kTq1_0,
+                                 TensorType::kTq2_0, TensorType::kNvfp4};
 
 TEST_P(CpuMatMulTest, EqualsReferenceWhereInt8IsExact) {
   for (const TensorType type : kTypes) {
@@ -56,6 +57,9 @@ TEST_P(CpuMatMulTest, TheLargestSumsAreExact) {
                            {TensorType::kQ6_K, 210, 0, 192},
                            {TensorType::kQ4_1, 20, 4, 20},
                            {TensorType::kQ5_1, 24, 4, 24},
+                           {TensorType::kMxfp4, 17, 1, 17},
+                           {TensorType::kNvfp4, 36, 4, 36},
+                           {TensorType::kQ5_0, 22, 2, 22},
                            {TensorType::kQ2_K, 84, 0, 80},
                            {TensorType::kQ3_K, 110, 0, 108},
                            {TensorType::kIq4Nl, 18, 2, 18},
@@ -103,8 +107,9 @@ TEST_P(CpuMatMulTest, StaysWithinTheErrorOfRoundedActivations) {
 TEST_P(CpuMatMulTest, InputsNeedNotFillAChunk) {
   for (const TensorType type :
        {TensorType::kF32, TensorType::kBf16, TensorType::kQ8_0, TensorType::kQ4_0, TensorType::kQ5_0, TensorType::kQ4_1,
-        TensorType::kQ5_1, TensorType::kIq4Nl, TensorType::kMxfp4}) {
-    for (const int inputs : {32, 96, 288, 896}) {
+        TensorType::kQ5_1, TensorType::kIq4Nl, TensorType::kMxfp4, TensorType::kNvfp4}) {
+    for (const int inputs : {32, 64, 96, 288, 896}) {
+      if (inputs % formats::Traits(type).block_elements != 0) continue;
       const OwnedMatrix weights = RandomMatrix(type, random, 40, inputs);
       const auto expected = *Reference::LoadMatrix(reference, {&weights.matrix, 1});
       const auto actual = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
@@ -128,6 +133,7 @@ TEST(CpuPanelsTest, TakeLittleMoreThanTheFile) {
                                    {TensorType::kQ8_0, 8.5},
                                    {TensorType::kIq4Nl, 4.5},
                                    {TensorType::kMxfp4, 4.5},
+                                   {TensorType::kNvfp4, 5.0},
                                    {TensorType::kIq4Xs, 4.4},
                                    {TensorType::kQ2_K, 2.65},
                                    {TensorType::kTq2_0, 2.65},
@@ -216,8 +222,8 @@ TEST_P(CpuMatMulTest, ARowDoesNotDependOnItsBatchOrOnThreads) {
 
 // However rows fill the tiles and tasks that they are multiplied in.
 TEST_P(CpuMatMulTest, ManyRowsGiveTheBitsOfOne) {
-  for (const TensorType type : {TensorType::kQ8_0, TensorType::kQ2_K, TensorType::kQ3_K, TensorType::kQ4_K,
-                                TensorType::kQ5_K, TensorType::kQ6_K, TensorType::kIq3S}) {
+  for (const TensorType type : {TensorType::kQ8_0, TensorType::kNvfp4, TensorType::kQ2_K, TensorType::kQ3_K,
+                                TensorType::kQ4_K, TensorType::kQ5_K, TensorType::kQ6_K, TensorType::kIq3S}) {
     const OwnedMatrix weights = RandomMatrix(type, random, 42, 768);
     const auto matrix = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
     const auto x = Random(260, 768);

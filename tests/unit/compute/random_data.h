@@ -68,6 +68,11 @@ inline OwnedMatrix RandomMatrix(formats::TensorType type, std::mt19937& random, 
     case TensorType::kMxfp4:
       internal::FillBlocks<BlockMxfp4>(out.bytes, [&](auto& b) { b.e = static_cast<uint8_t>(118 + random() % 8); });
       break;
+    case TensorType::kNvfp4:
+      internal::FillBlocks<BlockNvfp4>(out.bytes, [&](auto& b) {
+        for (uint8_t& scale : b.scales) scale = static_cast<uint8_t>(random() % 64);
+      });
+      break;
     case TensorType::kQ4_0:
       internal::FillBlocks<BlockQ4_0>(out.bytes, [&](auto& b) { b.d = small(0.01f); });
       break;

@@ -77,7 +77,7 @@ inline void AddBlocks(const Source& w, const ActivationChunk* x, int blocks, con
   for (int b = 0; b < blocks; ++b) {
     Ints dot[M];
     for (int m = 0; m < M; ++m) dot[m] = LoadBytes(dots + 2 * kTileInts * b + kPanel * m);
-    AddBlock<M>(w, x, b, dot, total);
+    AddBlock<M>(w, x, b, b, dot, total);
   }
   for (int m = 0; m < M; ++m) StoreFloats(sums + m * kPanel, total[m]);
 }

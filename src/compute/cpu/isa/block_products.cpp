@@ -14,6 +14,7 @@ void AddBlockProducts(Kernels& kernels) {
   kernels.product[static_cast<int>(PanelFormat::kIq4Nl)] = Int8Product<FormatIq4Nl>;
   kernels.product[static_cast<int>(PanelFormat::kIq4Xs)] = Int8Product<FormatIq4Xs>;
   kernels.product[static_cast<int>(PanelFormat::kFp4)] = Int8Product<FormatFp4>;
+  kernels.product[static_cast<int>(PanelFormat::kNvFp4)] = Int8Product<FormatNvFp4>;
   kernels.signed_offset = kSignedOffset;
 }
 

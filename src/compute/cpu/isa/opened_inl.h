@@ -30,7 +30,7 @@ struct Opened : Source {
   using ScaleLanes = decltype(std::declval<const Source&>().Scale(0));
   static constexpr int kScales = [] {
     if constexpr (requires { Source::kSubs; }) return Source::kSubs;
-    return kBlocks;
+    return kBlocks * PartsOfBlock<Source>();
   }();
   static constexpr bool kPairsOfMinimums = requires(const Source& packed) { packed.Minimums(0); };
   alignas(64) uint8_t groups[kChunk / kGroup][kGroupBytes];

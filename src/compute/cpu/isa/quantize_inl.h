@@ -49,12 +49,19 @@ inline int32_t SumOf(const int8_t* q, int n) {
   return sum;
 }
 
+// With offsets for each block, or for each of its kParts parts.
+template <int kParts>
 void QuantizeBlocks(const float* x, int64_t n, int32_t offset, ActivationChunk* out) {
   for (int b = 0; b < n / kBlock; ++b) {
     int8_t* q = out->q + kBlock * b;
     out->scales[b] = QuantizeRun(x + kBlock * b, kBlock, q);
-    out->sums[b] = static_cast<int16_t>(SumOf(q, kBlock));
-    out->offsets[b] = -offset * out->sums[b];
+    int32_t sum = 0;
+    for (int part = 0; part < kParts; ++part) {
+      const int32_t of_part = SumOf(q + kBlock / kParts * part, kBlock / kParts);
+      out->offsets[kParts * b + part] = -offset * of_part;
+      sum += of_part;
+    }
+    out->sums[b] = static_cast<int16_t>(sum);
   }
 }
 

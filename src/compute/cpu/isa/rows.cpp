@@ -8,7 +8,8 @@
 namespace inferflux::compute::cpu::INFERFLUX_ISA {
 
 void AddRows(Kernels& kernels) {
-  kernels.quantize_blocks = QuantizeBlocks;
+  kernels.quantize_blocks = QuantizeBlocks<1>;
+  kernels.quantize_halves = QuantizeBlocks<2>;
   kernels.quantize_chunk = QuantizeChunk;
   kernels.round_fp16 = RoundToFp16;
   kernels.int8_rounds = Int8Rounds;

@@ -48,7 +48,13 @@ namespace {
   return Or(NibbleGroup(q.q, g), Up<4>(BitsFrom(LoadBytes(q.high), g, 1)));
 }
 
-// --- one scale a block, float ---
+// --- one scale a block, float, or one for each of its kParts parts ---
+
+template <class Source>
+constexpr int PartsOfBlock() {
+  if constexpr (requires { Source::kParts; }) return Source::kParts;
+  return 1;
+}
 
 struct PackedQ8_0 {
   static constexpr bool kSigned = true;
@@ -101,6 +107,7 @@ struct PackedQ5_1 : PackedWithMinimum<ChunkQ5_1> {
   [[gnu::always_inline]] Bytes Group(int block, int g) const { return FiveBitGroup(chunk.q[block], g); }
 };
 
+template <class Chunk>
 struct PackedFp4 {
   static constexpr bool kSigned = false;
   static constexpr bool kMinimums = false;
@@ -111,11 +118,16 @@ struct PackedFp4 {
     for (size_t i = 0; i < 16; ++i) out[i] = static_cast<int8_t>(formats::kFp4Doubled[i] + kOffset);
     return out;
   }();
-  const ChunkFp4& chunk;
+  const Chunk& chunk;
   Bytes table;
-  explicit PackedFp4(const ChunkFp4& from) : chunk(from), table(LoadTable(kTable.data())) {}
+  explicit PackedFp4(const Chunk& from) : chunk(from), table(LoadTable(kTable.data())) {}
   [[gnu::always_inline]] Bytes Group(int block, int g) const { return LookUp(table, NibbleGroup(chunk.q[block], g)); }
-  Floats Scale(int block) const { return LoadFloats(chunk.d[block]); }
+  Floats Scale(int part) const { return LoadFloats(chunk.d[part]); }
+};
+
+struct PackedNvFp4 : PackedFp4<ChunkNvFp4> {
+  using PackedFp4::PackedFp4;
+  static constexpr int kParts = 2;
 };
 
 constexpr int HighestMagnitude(const int8_t (&table)[16]) {
