@@ -35,6 +35,7 @@ CpuFeatures Detect() {
                     __builtin_cpu_supports("avx512vnni");
   out.avx512_bf16 = out.avx512_vnni && __builtin_cpu_supports("avx512bf16");
   unsigned a = 0, b = 0, c = 0, d = 0;
+  out.avx_vnni = out.avx2 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && ((a >> 4) & 1u) != 0;
   if (out.avx512_vnni && __get_cpuid_count(7, 0, &a, &b, &c, &d)) {  // leaf 7 EDX: 22 AMX-BF16, 24 TILE, 25 AMX-INT8
     const bool tiles = ((d >> 24) & 1u) != 0 && RequestTilePermission();
     out.amx_bf16 = tiles && ((d >> 22) & 1u) != 0;
@@ -51,16 +52,19 @@ CpuFeatures Detect() {
   return out;
 }
 
-constexpr std::array<std::pair<CpuIsa, std::string_view>, 5> kNames = {{{CpuIsa::kScalar, "scalar"},
-                                                                       {CpuIsa::kAvx2, "avx2"},
-                                                                       {CpuIsa::kAvx512Vnni, "avx512-vnni"},
-                                                                       {CpuIsa::kAmx, "amx"},
-                                                                       {CpuIsa::kNeon, "neon"}}};
+constexpr std::array<std::pair<CpuIsa, std::string_view>, 6> kNames = {{{CpuIsa::kScalar, "scalar"},
+                                                                        {CpuIsa::kAvx2, "avx2"},
+                                                                        {CpuIsa::kAvxVnni, "avx-vnni"},
+                                                                        {CpuIsa::kAvx512Vnni, "avx512-vnni"},
+                                                                        {CpuIsa::kAmx, "amx"},
+                                                                        {CpuIsa::kNeon, "neon"}}};
 
 bool Runs(const CpuFeatures& features, CpuIsa isa) {
   switch (isa) {
     case CpuIsa::kScalar: return true;
     case CpuIsa::kAvx2: return features.avx2;
+    case CpuIsa::kAvxVnni:
+      return features.avx_vnni;
     case CpuIsa::kAvx512Vnni: return features.avx512_vnni;
     case CpuIsa::kAmx: return features.amx_int8 && features.amx_bf16;
     case CpuIsa::kNeon: return features.neon_dotprod;
@@ -86,9 +90,9 @@ Result<CpuIsa> SelectCpuIsa() {
       return isa;
     }
     return Fail(ErrorCode::kInvalidArgument,
-                "INFERFLUX_CPU_ISA={}: unknown; use scalar, avx2, avx512-vnni, amx or neon", forced);
+                "INFERFLUX_CPU_ISA={}: unknown; use scalar, avx2, avx-vnni, avx512-vnni, amx or neon", forced);
   }
-  for (const CpuIsa isa : {CpuIsa::kAmx, CpuIsa::kAvx512Vnni, CpuIsa::kAvx2, CpuIsa::kNeon}) {
+  for (const CpuIsa isa : {CpuIsa::kAmx, CpuIsa::kAvx512Vnni, CpuIsa::kAvxVnni, CpuIsa::kAvx2, CpuIsa::kNeon}) {
     if (Runs(features, isa)) return isa;
   }
   return CpuIsa::kScalar;

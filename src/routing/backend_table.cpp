@@ -43,7 +43,7 @@ std::vector<BackendRow> MakeTable() {
       {.target = Target::kCpu,
        .kv_dtypes = {"fp32", "fp16", "bf16", "int8", "fp8"},
        .facts = kOnHost,
-       .tested = "x86-64 with AVX-512 VNNI, AVX2 and neither; AMX in an emulator; NEON under qemu",
+       .tested = "x86-64 with AVX-512 VNNI, AVX2 and neither; AMX and AVX-VNNI in an emulator; NEON under qemu",
        .switched_on_by = "always built"},
       {.target = Target::kReference,
        .kv_dtypes = {"fp32", "fp16", "bf16", "int8", "fp8"},

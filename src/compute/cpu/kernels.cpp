@@ -40,6 +40,10 @@ const Kernels& KernelsFor(CpuIsa isa, [[maybe_unused]] const CpuFeatures& featur
       }();
       return kernels;
     }
+    case CpuIsa::kAvxVnni: {
+      static const Kernels kernels = avx_vnni::AllKernels(isa);
+      return kernels;
+    }
     case CpuIsa::kAvx512Vnni:
       return Avx512Kernels(features.avx512_bf16);
     case CpuIsa::kAmx:

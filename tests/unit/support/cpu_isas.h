@@ -13,6 +13,7 @@ inline std::vector<CpuIsa> RunnableIsas() {
   const CpuFeatures& features = DetectCpuFeatures();
   std::vector<CpuIsa> out{CpuIsa::kScalar};
   if (features.avx2) out.push_back(CpuIsa::kAvx2);
+  if (features.avx_vnni) out.push_back(CpuIsa::kAvxVnni);
   if (features.avx512_vnni) out.push_back(CpuIsa::kAvx512Vnni);
   if (features.amx_int8 && features.amx_bf16) out.push_back(CpuIsa::kAmx);
   if (features.neon_dotprod) out.push_back(CpuIsa::kNeon);

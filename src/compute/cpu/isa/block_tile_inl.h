@@ -74,8 +74,9 @@ inline void BlocksTile(const Source& w, const ActivationChunk* x, int blocks, Ah
   for (int m = 0; m < M; ++m) StoreFloats(sums + m * stride, total[m]);
 }
 
-// The same of an opened chunk.
+// The same of an opened chunk where sums are int16.
 template <int M, class Source>
+requires(!kSumsHoldOffsets)
 inline void BlocksTile(const Opened<Source>& w, const ActivationChunk* x, int blocks, Ahead ahead, float* sums,
                        int64_t stride) {
   constexpr int kParts = PartsOfBlock<Source>();

@@ -62,8 +62,9 @@ inline void AddSubs(const Source& w, const ActivationChunk* x, Ahead ahead, Ints
   }
 }
 
-// The same of an opened chunk.
+// The same of an opened chunk where sums are int16.
 template <int M, int kRun, class Source>
+requires(!kSumsHoldOffsets)
 inline void AddSubs(const Opened<Source>& w, const ActivationChunk* x, Ahead ahead, Ints* total) {
   constexpr int kSubsInBlock = Source::kSubs / kBlocks;
   constexpr int kGroups = 8 / kSubsInBlock;

@@ -49,6 +49,7 @@ struct Opened : Source {
       for (int two = 0; two < kBlocks / 2; ++two) StoreLanes(minimums[two], packed.Minimums(two));
     }
   }
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return LoadBytes(groups[8 * block + g]); }
   ScaleLanes Scale(int i) const { return LoadLanes<ScaleLanes>(scales[i]); }
   Pairs Minimums(int two) const { return LoadLanes<Pairs>(minimums[two]); }
 };

@@ -13,6 +13,9 @@ namespace avx2 {
 Kernels AllKernels(CpuIsa isa);
 void AddLaneProducts(Kernels& kernels);  // of bytes, for many rows
 }
+namespace avx_vnni {
+Kernels AllKernels(CpuIsa isa);
+}
 namespace avx512_vnni {
 Kernels AllKernels(CpuIsa isa);
 }
