@@ -27,8 +27,8 @@ if(INFERFLUX_SANITIZE)
   if(INFERFLUX_SANITIZE MATCHES "thread")
     add_compile_options(-Wno-tsan)  # Boost.Asio uses fences, which GCC's TSan does not model and warns about.
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # At -O1 GCC 12 lets temporaries share memory while they are in use: the scalar products of lattice types were
-      # wrong with this sanitizer alone, and right with clang's, its MemorySanitizer, and GCC's other ones.
+      # With GCC 12 the scalar products of lattice types were wrong with this sanitizer at -O1 alone, unless temporaries
+      # keep memory of their own. They are right with clang's, its MemorySanitizer, and GCC's others; why is not known.
       add_compile_options(-fstack-reuse=named_vars)
     endif()
   endif()

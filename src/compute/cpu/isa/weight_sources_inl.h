@@ -4,7 +4,6 @@
 // Included once an instruction set, after its lanes header.
 #pragma once
 
-#include <algorithm>
 #include <array>
 
 #include "compute/cpu/packed_panels.h"
@@ -130,16 +129,10 @@ struct PackedNvFp4 : PackedFp4<ChunkNvFp4> {
   static constexpr int kParts = 2;
 };
 
-constexpr int HighestMagnitude(const int8_t (&table)[16]) {
-  int highest = 0;
-  for (const int value : table) highest = std::max(highest, value < 0 ? -value : value);
-  return highest;
-}
-
 template <class Chunk>
 struct PackedIq4 {
   static constexpr bool kSigned = true;
-  static constexpr int kMost = HighestMagnitude(formats::kIq4Values);
+  static constexpr int kMost = 127;
   static constexpr bool kMinimums = false;
   const Chunk& chunk;
   Bytes table;
