@@ -1,6 +1,8 @@
 // The operations on rows of floats, against the reference, at widths that fill vectors and that do not.
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "compute/cpu_test.h"
 
@@ -54,6 +56,23 @@ TEST_P(CpuRowsTest, GatesOverTheWholeRangeOfFloats) {
         RelativeError(Cpu::Gate(cpu, wide_gate, wide_up, kind), Reference::Gate(reference, wide_gate, wide_up, kind)),
         1e-6);
   }
+}
+
+// As near as floats are, down to where the result has no normal exponent any more; and what is no number stays none.
+TEST_P(CpuRowsTest, SiluIsRightToAFewUnitsInTheLastPlace) {
+  constexpr int64_t kCount = 100'003;
+  host::Buffer x = cpu.arena.Allocate(1, kCount);
+  for (int64_t i = 0; i < kCount; ++i) x.row(0)[i] = -85.0f + 170.0f * static_cast<float>(i) / kCount;
+  const auto actual = Cpu::Activate(cpu, x, Activation::kSilu);
+  double worst = 0.0;
+  for (int64_t i = 0; i < kCount; ++i) {
+    const double in = x.row(0)[i];
+    const double want = in / (1.0 + std::exp(-in));
+    if (want != 0.0) worst = std::max(worst, std::abs(host::View(actual).data[i] / want - 1.0));
+  }
+  EXPECT_LT(worst, 4e-7);
+  x.row(0)[5] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(host::View(Cpu::Activate(cpu, x, Activation::kSilu)).data[5]));
 }
 
 TEST_P(CpuRowsTest, ActivationsSoftCapAndLayerNorm) {

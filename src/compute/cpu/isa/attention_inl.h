@@ -110,7 +110,7 @@ inline void Softmax(float* scores, Range range, float softcap, float* highest, f
   most = hn::MaxOfLanes(d, most);
   auto sum = hn::Zero(d);
   for (int i = begin; i < end; i += lanes) {
-    const auto weight = hn::Exp(d, hn::Sub(hn::LoadU(d, scores + i), most));
+    const auto weight = ExpUpTo0(hn::Sub(hn::LoadU(d, scores + i), most));
     hn::StoreU(weight, d, scores + i);
     sum = hn::Add(sum, weight);
   }
@@ -192,10 +192,9 @@ inline void SpanTile(const AttentionTask<T>& task, int query, int span, const At
 
 template <class T>
 void AttendSpan(const AttentionTask<T>& task, int span, const AttentionSums& out) {
-  for (int query = 0; query < task.queries; query += kFloatRows) {
-    WithRows<kFloatRows>(std::min(kFloatRows, task.queries - query),
-                         [&]<int M>() { SpanTile<M>(task, query, span, out); });
-  }
+  ForTiles<kFloatRows>(task.queries, [&]<int M>(int64_t query, int64_t /*tile*/) {
+    SpanTile<M>(task, static_cast<int>(query), span, out);
+  });
 }
 
 void MergeSums(int queries, int64_t width, const AttentionSums& from, const AttentionSums& into) {

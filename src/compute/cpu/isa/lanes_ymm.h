@@ -25,9 +25,9 @@ using Two = __m256i;   // the same 2 bfloat16 in each lane
 
 constexpr int kDenseRows = 6;
 constexpr int kDensePanels = 1;
-constexpr int kFloatRows = 4;
+constexpr int kFloatRows = 6;
 constexpr int kFloatSums = 4;
-constexpr int kScoreGroups = 2;
+constexpr int kScoreGroups = 1;
 constexpr int kMeterSums = 6;
 constexpr bool kUnpacksOnce = true;
 
