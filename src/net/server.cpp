@@ -32,8 +32,6 @@ namespace {
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 // How long a client's machine may stay silent with data in flight before the connection counts as dead.
 constexpr int kUserTimeoutMs = 30'000;
-// After the grace, handlers are told to stop; one that does not is a bug, and not waited for longer than this.
-constexpr std::chrono::seconds kAbortTime{5};
 
 void SetSocketOptions(tcp::socket& socket) {
   boost::system::error_code ignored;
@@ -92,7 +90,9 @@ class Server::Impl {
     ForEach([](Connection& connection) { connection.Drain(); });
     if (!WaitUntilEmpty(grace)) {
       ForEach([](Connection& connection) { connection.Abort(); });
-      if (!threads_.empty() && !WaitUntilEmpty(kAbortTime)) log::Error("{} requests did not end", connections());
+      if (!threads_.empty() && !WaitUntilEmpty(context_.options.abort_time)) {
+        log::Error("{} requests did not end", connections());
+      }
     }
     io_.stop();
     for (std::thread& thread : threads_) thread.join();

@@ -28,6 +28,7 @@ struct ServerOptions {
   std::chrono::milliseconds body_timeout{30'000};
   size_t min_body_rate = 64u << 10;
   std::chrono::milliseconds write_timeout{30'000};  // how long a client may refuse to read
+  std::chrono::milliseconds abort_time{5'000};      // how long a stop waits for handlers that were told to give up
 
   // The response to what no handler sees: bad requests, unknown paths, limits, a handler that threw.
   std::function<Response(int status, std::string_view message)> error_response = [](int status, std::string_view text) {

@@ -23,10 +23,13 @@ class ApiServer::Impl {
  public:
   Impl(ApiKeys keys, routing::ModelManager& manager, metrics::Registry& metrics)
       : services{.models = manager.registry(), .manager = manager, .metrics = metrics, .keys = std::move(keys)} {}
+  // What the pools still do hands its results to the server's threads and lets go of their executor after that, so the
+  // pools end first; and the coroutines that are left in the server use the services.
   ~Impl() {
-    server.reset();  // its coroutines use the services
+    if (server) server->Stop(std::chrono::milliseconds(0));
     services.preparation.join();
     services.administration.join();
+    server.reset();
   }
 
   Services services;

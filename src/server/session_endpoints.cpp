@@ -17,10 +17,38 @@ namespace {
 
 using Infos = std::vector<scheduler::SessionInfo>;
 
-// What the step loop says, handed over to the thread that serves the request. Either may be gone first.
+// What the step loop says, handed over to the thread that serves the request. Either may be gone first, the server too:
+// the reader takes its bell away when it goes.
 struct Mailbox {
   std::mutex mutex;
   std::optional<Result<Infos>> answer;
+  std::shared_ptr<net::Wake> bell;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::shared_ptr<net::Wake> bell) { mailbox_->bell = std::move(bell); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  ~Reader() {
+    std::lock_guard lock(mailbox_->mutex);
+    mailbox_->bell.reset();
+  }
+
+  scheduler::SessionReply Address() const {
+    return [mailbox = mailbox_](Result<Infos> infos) {
+      std::lock_guard lock(mailbox->mutex);
+      mailbox->answer = std::move(infos);
+      if (mailbox->bell) mailbox->bell->Ring();
+    };
+  }
+  std::optional<Result<Infos>> Take() {
+    std::lock_guard lock(mailbox_->mutex);
+    return std::exchange(mailbox_->answer, std::nullopt);
+  }
+
+ private:
+  std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
 };
 
 std::string_view NameOf(scheduler::SessionInfo::Tier tier) {
@@ -63,25 +91,16 @@ asio::awaitable<void> RunSessionCommand(Services& services, scheduler::SessionCo
     co_await writer.Send(ErrorResponse(model.error()));
     co_return;
   }
-  const auto mailbox = std::make_shared<Mailbox>();
-  const auto bell = writer.Bell();
+  const auto& bell = writer.Bell();
+  Reader reader(bell);
   scheduler::SessionCommand command{action, Find(request.parameters, "id"), caller.cache_salt};
-  (*model)->scheduler->Session(std::move(command), [mailbox, bell](Result<Infos> infos) {
-    {
-      std::lock_guard lock(mailbox->mutex);
-      mailbox->answer = std::move(infos);
-    }
-    bell->Ring();
-  });
-  const auto answered = [&] {
-    std::lock_guard lock(mailbox->mutex);
-    return mailbox->answer.has_value();
-  };
-  while (!answered()) {
+  (*model)->scheduler->Session(std::move(command), reader.Address());
+  std::optional<Result<Infos>> answer;
+  while (!(answer = reader.Take())) {
     if (writer.Gone()) co_return;
     co_await bell->Wait();
   }
-  const Result<Infos>& infos = *mailbox->answer;
+  const Result<Infos>& infos = *answer;
   net::Response response = infos ? Answer(action, *infos) : ErrorResponse(FromError(infos.error(), "id"));
   co_await writer.Send(std::move(response));
 }
