@@ -1,3 +1,6 @@
+#include <cmath>
+#include <limits>
+
 #include "compute/cpu_test.h"
 
 namespace inferflux::compute::testing {
@@ -276,6 +279,30 @@ TEST_P(CpuMatMulTest, RowsOfZerosGiveZeros) {
     for (int64_t r = 0; r < x.rows(); ++r) std::fill_n(x.row(r), x.cols(), 0.0f);
     const host::Buffer y = Cpu::MatMul(cpu, x, matrix);
     for (const float value : Cpu::Read(cpu, y)) EXPECT_EQ(value, 0.0f);
+  }
+}
+
+// A model that computes no numbers says so, and does not answer from what rounding makes of them; other rows go on.
+TEST_P(CpuMatMulTest, WhatIsNoNumberStaysNone) {
+  for (const TensorType type : kTypes) {
+    const OwnedMatrix weights = RandomMatrix(type, random, 40, 768);
+    const auto matrix = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+    for (const int rows : {1, 3, 8, 27}) {
+      for (const float bad : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+        auto x = Random(rows, 768);
+        auto expected = Cpu::MatMul(cpu, x, matrix);
+        x.row(rows / 2)[300] = bad;
+        auto actual = Cpu::MatMul(cpu, x, matrix);
+        for (int64_t row = 0; row < rows; ++row) {
+          for (int64_t i = 0; i < 40; ++i) {
+            const float value = actual.row(row)[i];
+            ASSERT_TRUE(row == rows / 2 ? !std::isfinite(value) : value == expected.row(row)[i])
+                << formats::TensorTypeName(type) << ", row " << row << " of " << rows << ", output " << i << ": "
+                << value << " for " << bad;
+          }
+        }
+      }
+    }
   }
 }
 

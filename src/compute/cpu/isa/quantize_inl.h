@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 #include "compute/cpu/kernels.h"
@@ -10,18 +11,23 @@
 namespace inferflux::compute::cpu {
 namespace {
 
+// As whole numbers magnitudes have the order of their values, with infinity above and what is no number above that, so
+// that neither gets lost, as comparisons of floats would have it.
 inline float HighestMagnitude(const float* x, int64_t n) {
   const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> di;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  auto highest = hn::Zero(d);
-  for (int64_t i = 0; i < n; i += lanes) highest = hn::Max(highest, hn::Abs(hn::LoadU(d, x + i)));
-  return hn::GetLane(hn::MaxOfLanes(d, highest));
+  auto highest = hn::Zero(di);
+  for (int64_t i = 0; i < n; i += lanes) {
+    highest = hn::Max(highest, hn::BitCast(di, hn::Abs(hn::LoadU(d, x + i))));
+  }
+  return std::bit_cast<float>(hn::GetLane(hn::MaxOfLanes(di, highest)));
 }
 
-// `n` values, a multiple of 32, with one scale, which is returned.
+// `n` values, a multiple of 32, with one scale, which is returned; it is no finite number where one of them is none.
 inline float QuantizeRun(const float* x, int64_t n, int8_t* q) {
   const float highest = HighestMagnitude(x, n);
-  if (!(highest > 0.0f)) {
+  if (highest == 0.0f) {
     std::fill_n(q, n, int8_t{0});
     return 0.0f;
   }
