@@ -18,6 +18,7 @@ function(inferflux_test name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests/unit)
   target_compile_definitions(${name} PRIVATE INFERFLUX_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # a quarter less to wait for; floors stay as they are
+  inferflux_precompile(${name} tests/unit/support/precompiled.h)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_dependencies(unit_tests ${name})
   if("threads" IN_LIST arg_LABELS)

@@ -1,4 +1,4 @@
-// What nearly every file of the network floors includes; compiled once a target. Never included by hand.
+// What nearly every file of the network floor includes, compiled once. Never included by hand.
 #pragma once
 
 #include <boost/asio/as_tuple.hpp>
