@@ -15,7 +15,7 @@ function(inferflux_precompile target header)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${target} PRIVATE -fpch-preprocess)  # without it ccache caches none of the target's files
     if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-      # GCC 12 finds faults in std::string that are not there (PR 105651), and tells where its header is precompiled.
+      # GCC 12 finds faults in std::string that are not there, and tells where its header is precompiled.
       target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-array-bounds)
     endif()
   endif()

@@ -79,10 +79,10 @@ TEST(ShutdownTest, BeforeASessionIsAnsweredFor) {
     EXPECT_FALSE(to.Send({"GET", "/v1/sessions", {}, {}}).has_value());
   });
   scheduler::SessionReply reply = late->Asked();
-  ASSERT_TRUE(reply);
+  EXPECT_TRUE(reply);
   fake.reset();
   client.join();
-  reply(std::vector<scheduler::SessionInfo>{});
+  if (reply) reply(std::vector<scheduler::SessionInfo>{});
 }
 
 }  // namespace
