@@ -3,6 +3,7 @@
 # One folder under src/ is one static library, inferflux_NAME. It fails at configure time where a floor links one
 # that stands above it or beside it out of order, so the architecture cannot rot silently.
 set(INFERFLUX_FLOOR_LEVEL_base 1)
+set(INFERFLUX_FLOOR_LEVEL_command_line 1)
 set(INFERFLUX_FLOOR_LEVEL_metrics 1)
 set(INFERFLUX_FLOOR_LEVEL_config 2)
 set(INFERFLUX_FLOOR_LEVEL_formats 2)

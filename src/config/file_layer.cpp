@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "config/layer.h"
-#include "config/nearest.h"
+#include "base/nearest.h"
 #include "config/yaml_lists.h"
 
 namespace inferflux::config {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "config/layer.h"
-#include "config/nearest.h"
+#include "base/nearest.h"
 #include "config/value_parser.h"
 #include "config/yaml_lists.h"
 

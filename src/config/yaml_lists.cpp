@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "config/nearest.h"
+#include "base/nearest.h"
 #include "config/schema.h"
 #include "config/value_parser.h"
 

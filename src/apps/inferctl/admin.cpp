@@ -2,13 +2,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "apps/inferctl/api_client.h"
 #include "apps/inferctl/command.h"
@@ -29,8 +31,6 @@ struct AdminFlags {
   int64_t grace = 30;
   std::optional<std::string> fallback, ready, scope;
 };
-
-using AdminRun = int (*)(ApiClient&, const AdminFlags&);
 
 int Show(const Result<json::value>& answer) {
   if (!answer) return Complain(answer.error());
@@ -87,48 +87,42 @@ int Routing(ApiClient& client, const AdminFlags& flags) {
 int Cache(ApiClient& client, const AdminFlags&) { return Show(client.Get("/v1/admin/cache")); }
 int Pools(ApiClient& client, const AdminFlags&) { return Show(client.Get("/v1/admin/pools")); }
 
-CLI::App* AddOne(CLI::App& admin, const std::string& name, const std::string& help, AdminRun run,
-                 std::shared_ptr<AdminRun> chosen) {
-  CLI::App* sub = admin.add_subcommand(name, help);
-  sub->callback([run, chosen] { *chosen = run; });
-  return sub;
-}
-
 }  // namespace
 
-Run AddAdmin(CLI::App& app) {
+Run AddAdmin(Command& app) {
   auto flags = std::make_shared<AdminFlags>();
-  auto chosen = std::make_shared<AdminRun>(nullptr);
-  CLI::App* admin = app.add_subcommand("admin", "load, unload and look after the models of a running server");
-  admin->require_subcommand(1);
-  AddOne(*admin, "models", "list models, also those that are being loaded", List, chosen);
-  CLI::App* load = AddOne(*admin, "load", "load a model", Load, chosen);
-  load->add_option("path", flags->path, "GGUF file or Hugging Face directory, as the server sees it")->required();
-  load->add_option("--id", flags->id, "its id; the file's name unless given");
-  load->add_option("--on", flags->backend, "the backend to run it on");
-  load->add_option("--kv-dtype", flags->kv_dtype, "type of its cached keys and values");
-  load->add_option("--device", flags->device, "which of the backend's devices, as `inferctl backends` numbers them");
-  load->add_option("--gpu-layers", flags->gpu_layers, "layers that llama.cpp puts on a GPU; -1: all");
-  load->add_option("--draft", flags->draft, "file of a smaller model with the same tokens, to guess ahead with");
-  load->add_option("--context", flags->context, "tokens a sequence may have");
-  load->add_flag("--default", flags->is_default, "make it the default model");
-  CLI::App* unload = AddOne(*admin, "unload", "take a model off the server", Unload, chosen);
-  unload->add_option("id", flags->id, "the model")->required();
-  unload->add_option("--grace", flags->grace, "seconds that its requests may go on")->capture_default_str();
-  CLI::App* chosen_default = AddOne(*admin, "default", "make a model the default one", Default, chosen);
-  chosen_default->add_option("id", flags->id, "the model")->required();
-  CLI::App* routing = AddOne(*admin, "routing", "show or change how requests on the default route find a backend",
-                             Routing, chosen);
-  const CLI::IsMember truth({"true", "false"});
-  routing->add_option("--allow-default-fallback", flags->fallback, "whether they may switch")->check(truth);
-  routing->add_option("--require-ready-backend", flags->ready, "only to a model that is ready")->check(truth);
-  routing->add_option("--fallback-scope", flags->scope, "to which")->check(CLI::IsMember({"same_path_only", "any_compatible"}));
-  AddOne(*admin, "cache", "show what the models' KV holds", Cache, chosen);
-  AddOne(*admin, "pools", "show what the models' step loops do", Pools, chosen);
-  return [flags, chosen](const CommandContext& context) {
+  Command admin = app.AddCommand("admin", "load, unload and look after the models of a running server");
+  admin.RequireCommand();
+  admin.AddCommand("models", "list models, also those that are being loaded");
+  Command load = admin.AddCommand("load", "load a model");
+  load.Add("path", flags->path, "GGUF file or Hugging Face directory, as the server sees it").Required();
+  load.Add("--id", flags->id, "its id; the file's name unless given");
+  load.Add("--on", flags->backend, "the backend to run it on");
+  load.Add("--kv-dtype", flags->kv_dtype, "type of its cached keys and values");
+  load.Add("--device", flags->device, "which of the backend's devices, as `inferctl backends` numbers them");
+  load.Add("--gpu-layers", flags->gpu_layers, "layers that llama.cpp puts on a GPU; -1: all");
+  load.Add("--draft", flags->draft, "file of a smaller model with the same tokens, to guess ahead with");
+  load.Add("--context", flags->context, "tokens a sequence may have");
+  load.AddFlag("--default", flags->is_default, "make it the default model");
+  Command unload = admin.AddCommand("unload", "take a model off the server");
+  unload.Add("id", flags->id, "the model").Required();
+  unload.Add("--grace", flags->grace, "seconds that its requests may go on").ShowsDefault();
+  Command chosen_default = admin.AddCommand("default", "make a model the default one");
+  chosen_default.Add("id", flags->id, "the model").Required();
+  Command routing = admin.AddCommand("routing", "show or change how requests on the default route find a backend");
+  routing.Add("--allow-default-fallback", flags->fallback, "whether they may switch").OneOf({"true", "false"});
+  routing.Add("--require-ready-backend", flags->ready, "only to a model that is ready").OneOf({"true", "false"});
+  routing.Add("--fallback-scope", flags->scope, "to which").OneOf({"same_path_only", "any_compatible"});
+  admin.AddCommand("cache", "show what the models' KV holds");
+  admin.AddCommand("pools", "show what the models' step loops do");
+  return [flags, admin](const CommandContext& context) {
+    static constexpr std::pair<std::string_view, int (*)(ApiClient&, const AdminFlags&)> kRuns[] = {
+        {"models", List},     {"load", Load},   {"unload", Unload}, {"default", Default},
+        {"routing", Routing}, {"cache", Cache}, {"pools", Pools}};
     auto client = ApiClient::Create(context.settings);
     if (!client) return Complain(client.error());
-    return (*chosen)(*client, *flags);
+    const auto run = std::ranges::find(kRuns, admin.chosen(), [](const auto& each) { return each.first; });
+    return run->second(*client, *flags);
   };
 }
 

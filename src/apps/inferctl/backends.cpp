@@ -1,7 +1,6 @@
 // inferctl backends: every engine there is, and what this build has of them.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "apps/console/backend_list.h"
@@ -31,12 +30,11 @@ int RunBackends(const Form& form) {
 
 }  // namespace
 
-Run AddBackends(CLI::App& app) {
+Run AddBackends(Command& app) {
   auto form = std::make_shared<Form>();
-  CLI::App* backends =
-      app.add_subcommand("backends", "list what can run models, on what here, or why not; needs no server");
-  CLI::Option* json = backends->add_flag("--json", form->json, "the same, and what each can do, as JSON");
-  backends->add_flag("--markdown", form->markdown, "what each can do in any build, as a table")->excludes(json);
+  Command backends = app.AddCommand("backends", "list what can run models, on what here, or why not; needs no server");
+  CommandOption json = backends.AddFlag("--json", form->json, "the same, and what each can do, as JSON");
+  backends.AddFlag("--markdown", form->markdown, "what each can do in any build, as a table").Excludes(json);
   return [form](const CommandContext&) { return RunBackends(*form); };
 }
 

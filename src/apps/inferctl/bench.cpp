@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
@@ -41,8 +40,8 @@ class Display {
     tokens_ += record.output_tokens;
     if (!shown_) return;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
-    fmt::print(stderr, "\r\033[K{}  {}/{} requests, {} failed, {:.1f} tokens/s, last first token {:.0f} ms", url_, done_,
-               total_, failed_, static_cast<double>(tokens_) / seconds, record.first_token * 1e3);
+    fmt::print(stderr, "\r\033[K{}  {}/{} requests, {} failed, {:.1f} tokens/s, last first token {:.0f} ms", url_,
+               done_, total_, failed_, static_cast<double>(tokens_) / seconds, record.first_token * 1e3);
     std::fflush(stderr);
   }
 
@@ -99,28 +98,26 @@ int RunBench(const CommandContext& context, const BenchFlags& flags) {
 
 }  // namespace
 
-Run AddBench(CLI::App& app) {
+Run AddBench(Command& app) {
   auto flags = std::make_shared<BenchFlags>();
   LoadShape& shape = flags->shape;
-  CLI::App* bench = app.add_subcommand("bench", "put load on a server, and report what its clients saw");
-  bench->add_option("--model", shape.model, "which model; without it the server's default");
-  bench->add_option("-c,--concurrency", shape.concurrency, "clients, each with one request after the other")
-      ->check(CLI::Range(1, 1024));
-  bench->add_option("--rate", shape.rate, "requests a second at random times (Poisson), instead of clients in a row")
-      ->check(CLI::Range(0.0, 10000.0));
-  bench->add_option("-n,--requests", shape.requests, "requests a round")->check(CLI::Range(1, 4096));
-  bench->add_option("--prompt-tokens", shape.prompt_tokens, "length of each prompt")->check(CLI::Range(1, 1 << 20));
-  bench->add_option("--shared-prefix", shape.shared_prefix, "share of the prompt that all have in common, 0 to 1")
-      ->check(CLI::Range(0.0, 1.0));
-  bench->add_option("--max-tokens", shape.max_tokens, "length of each answer; its end is not obeyed")
-      ->check(CLI::Range(1, 1 << 20));
-  bench->add_option("--vocab", shape.vocab, "prompts are random token ids below this")->check(CLI::Range(2, 1 << 24));
-  const CLI::Option* seed = bench->add_option("--seed", shape.seed, "of the prompts; without it they are always new");
-  bench->add_option("--against", flags->against, "a second server's address: the two take turns");
-  bench->add_option("--rounds", flags->rounds, "rounds, each with new prompts")->check(CLI::Range(1, 1000));
-  bench->add_flag("--json", flags->json, "print JSON instead of a table");
+  Command bench = app.AddCommand("bench", "put load on a server, and report what its clients saw");
+  bench.Add("--model", shape.model, "which model; without it the server's default");
+  bench.Add("-c,--concurrency", shape.concurrency, "clients, each with one request after the other").Between(1, 1024);
+  bench.Add("--rate", shape.rate, "requests a second at random times (Poisson), instead of clients in a row")
+      .Between(0.0, 10000.0);
+  bench.Add("-n,--requests", shape.requests, "requests a round").Between(1, 4096);
+  bench.Add("--prompt-tokens", shape.prompt_tokens, "length of each prompt").Between(1, 1 << 20);
+  bench.Add("--shared-prefix", shape.shared_prefix, "share of the prompt that all have in common, 0 to 1")
+      .Between(0.0, 1.0);
+  bench.Add("--max-tokens", shape.max_tokens, "length of each answer; its end is not obeyed").Between(1, 1 << 20);
+  bench.Add("--vocab", shape.vocab, "prompts are random token ids below this").Between(2, 1 << 24);
+  const CommandOption seed = bench.Add("--seed", shape.seed, "of the prompts; without it they are always new");
+  bench.Add("--against", flags->against, "a second server's address: the two take turns");
+  bench.Add("--rounds", flags->rounds, "rounds, each with new prompts").Between(1, 1000);
+  bench.AddFlag("--json", flags->json, "print JSON instead of a table");
   return [flags, seed](const CommandContext& context) {
-    flags->seeded = seed->count() > 0;
+    flags->seeded = seed.given();
     return RunBench(context, *flags);
   };
 }

@@ -1,7 +1,6 @@
 // inferctl chat: a conversation, or one message.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -147,13 +146,13 @@ int RunChat(const CommandContext& context, const ChatFlags& flags) {
 
 }  // namespace
 
-Run AddChat(CLI::App& app) {
+Run AddChat(Command& app) {
   auto flags = std::make_shared<ChatFlags>();
-  CLI::App* chat = app.add_subcommand("chat", "talk to a model; from a pipe, each line is a message");
-  chat->add_option("--message,-m", flags->message, "send this one message, print the answer, and end");
-  chat->add_option("--system", flags->system, "a system message to begin with");
-  chat->add_flag("--no-start", flags->no_start, "never start a server where none answers");
-  flags->sampling.AddTo(*chat);
+  Command chat = app.AddCommand("chat", "talk to a model; from a pipe, each line is a message");
+  chat.Add("--message,-m", flags->message, "send this one message, print the answer, and end");
+  chat.Add("--system", flags->system, "a system message to begin with");
+  chat.AddFlag("--no-start", flags->no_start, "never start a server where none answers");
+  flags->sampling.AddTo(chat);
   return [flags](const CommandContext& context) { return RunChat(context, *flags); };
 }
 

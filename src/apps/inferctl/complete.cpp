@@ -1,5 +1,4 @@
 // inferctl complete: goes on with a text, without a chat template.
-#include <CLI/CLI.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <iostream>
@@ -41,11 +40,11 @@ int RunComplete(const CommandContext& context, const CompleteFlags& flags) {
 
 }  // namespace
 
-Run AddComplete(CLI::App& app) {
+Run AddComplete(Command& app) {
   auto flags = std::make_shared<CompleteFlags>();
-  CLI::App* complete = app.add_subcommand("complete", "go on with a text as it is, without a chat template");
-  complete->add_option("PROMPT", flags->prompt, "the text; without it, or with '-', it is read from standard input");
-  flags->sampling.AddTo(*complete);
+  Command complete = app.AddCommand("complete", "go on with a text as it is, without a chat template");
+  complete.Add("PROMPT", flags->prompt, "the text; without it, or with '-', it is read from standard input");
+  flags->sampling.AddTo(complete);
   return [flags](const CommandContext& context) { return RunComplete(context, *flags); };
 }
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
 
@@ -39,34 +38,18 @@ constexpr char kFooter[] =
     "'inferctl COMMAND --help' says more about each.";
 
 int Main(int argc, const char* const* argv) {
-  CLI::App app("Talks to an InferFlux server, and looks into models without one.", "inferctl");
-  app.footer(kFooter);
-  app.allow_extras();  // what nobody knows is named below, with a suggestion
-  app.fallthrough();
-  app.set_version_flag("--version", "inferctl " INFERFLUX_VERSION);
+  CommandLine app("inferctl", "Talks to an InferFlux server, and looks into models without one.", INFERFLUX_VERSION);
+  app.SetFooter(kFooter);
   config::FlagValues flags;
   bool print_config = false;
-  app.add_flag("--print-config", print_config, "print every setting, its value and where it came from, and end");
+  app.AddFlag("--print-config", print_config, "print every setting, its value and where it came from, and end");
   config::AddFlags(app, config::kClient, flags);
-  std::map<std::string, Run> commands = {{"admin", AddAdmin(app)},
-                                         {"backends", AddBackends(app)},
-                                         {"bench", AddBench(app)},
-                                         {"chat", AddChat(app)},
-                                         {"complete", AddComplete(app)},
-                                         {"models", AddModels(app)},
-                                         {"parity", AddParity(app)},
-                                         {"quickstart", AddQuickstart(app)},
-                                         {"status", AddStatus(app)},
-                                         {"template", AddTemplate(app)},
-                                         {"tokenize", AddTokenize(app)}};
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& asked) {  // --help, --version
-    return app.exit(asked);
-  } catch (const CLI::ParseError& error) {
-    return Complain(std::string(error.what()) + "; see --help", kUsageError);
-  }
-  if (Status known = config::RejectUnknownFlags(app); !known) return Complain(known.error().message, kUsageError);
+  std::map<std::string, Run> commands = {
+      {"admin", AddAdmin(app)},       {"backends", AddBackends(app)},     {"bench", AddBench(app)},
+      {"chat", AddChat(app)},         {"complete", AddComplete(app)},     {"models", AddModels(app)},
+      {"parity", AddParity(app)},     {"quickstart", AddQuickstart(app)}, {"status", AddStatus(app)},
+      {"template", AddTemplate(app)}, {"tokenize", AddTokenize(app)}};
+  if (const auto ended = app.Parse(argc, argv)) return *ended;
   const auto settings = config::Resolve(flags, config::ReadEnvironment(environ));
   if (!settings) return Complain(settings.error().message, kUsageError);
   if (const auto level = log::ParseLevel(settings->Text("log.level"))) log::SetLevel(*level);
@@ -74,9 +57,9 @@ int Main(int argc, const char* const* argv) {
     fmt::print("{}", settings->Describe(config::kClient));
     return kOk;
   }
-  if (app.get_subcommands().empty()) return Complain("which command? see --help", kUsageError);
+  if (app.chosen().empty()) return Complain("which command? see --help", kUsageError);
   const CommandContext context{*settings, settings->IsDefault("client.url")};
-  return commands.at(app.get_subcommands().front()->get_name())(context);
+  return commands.at(app.chosen())(context);
 }
 
 }  // namespace

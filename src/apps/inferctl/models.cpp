@@ -1,5 +1,4 @@
 // inferctl models: what the server serves.
-#include <CLI/CLI.hpp>
 
 #include "apps/inferctl/api_client.h"
 #include "apps/inferctl/command.h"
@@ -18,8 +17,8 @@ int RunModels(const CommandContext& context) {
 
 }  // namespace
 
-Run AddModels(CLI::App& app) {
-  app.add_subcommand("models", "list the models that the server serves");
+Run AddModels(Command& app) {
+  app.AddCommand("models", "list the models that the server serves");
   return RunModels;
 }
 

@@ -1,7 +1,6 @@
 // inferctl parity: every engine of this build against the reference engine, on one model.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -51,11 +50,11 @@ int RunParityCommand(const std::string& named) {
 
 }  // namespace
 
-Run AddParity(CLI::App& app) {
+Run AddParity(Command& app) {
   auto path = std::make_shared<std::string>();
-  CLI::App* parity = app.add_subcommand(
+  Command parity = app.AddCommand(
       "parity", "compare every backend of this build with the reference; needs no server; exit code 1 on a difference");
-  parity->add_option("--model", *path, "GGUF file; the model that comes with InferFlux where none is named");
+  parity.Add("--model", *path, "GGUF file; the model that comes with InferFlux where none is named");
   return [path](const CommandContext&) { return RunParityCommand(*path); };
 }
 

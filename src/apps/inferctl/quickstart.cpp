@@ -1,7 +1,6 @@
 // inferctl quickstart: settings for this machine, and what to type next.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -78,17 +77,15 @@ int RunQuickstart(const Arguments& arguments) {
 
 }  // namespace
 
-Run AddQuickstart(CLI::App& app) {
+Run AddQuickstart(Command& app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* quickstart = app.add_subcommand("quickstart", "write a server.yaml for this machine; needs no server");
-  quickstart->add_option(
-      "--backend", arguments->backend,
-      "what to run on: auto, or a word of 'inferctl backends', such as cpu, mlx or llama_cpp_vulkan");
-  quickstart->add_option(
-      "--model", arguments->model,
-      "GGUF file or Hugging Face directory to serve; the model that comes with InferFlux unless named");
-  quickstart->add_option("--output", arguments->output, "file to write (server.yaml)");
-  quickstart->add_flag("--force", arguments->force, "replace the file where it is there already");
+  Command quickstart = app.AddCommand("quickstart", "write a server.yaml for this machine; needs no server");
+  quickstart.Add("--backend", arguments->backend,
+                 "what to run on: auto, or a word of 'inferctl backends', such as cpu, mlx or llama_cpp_vulkan");
+  quickstart.Add("--model", arguments->model,
+                 "GGUF file or Hugging Face directory to serve; the model that comes with InferFlux unless named");
+  quickstart.Add("--output", arguments->output, "file to write (server.yaml)");
+  quickstart.AddFlag("--force", arguments->force, "replace the file where it is there already");
   return [arguments](const CommandContext&) { return RunQuickstart(*arguments); };
 }
 

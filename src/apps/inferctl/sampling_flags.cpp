@@ -1,17 +1,16 @@
 #include "apps/inferctl/sampling_flags.h"
 
-#include <CLI/CLI.hpp>
 #include <boost/json/array.hpp>
 
 namespace inferflux::apps {
 
-void SamplingFlags::AddTo(CLI::App& app) {
-  app.add_option("--model", model, "which of the server's models; without it, the server's default");
-  app.add_option("--max-tokens", max_tokens, "stop after this many tokens");
-  app.add_option("--temperature", temperature, "0 always takes the likeliest token; the API's default is 1");
-  app.add_option("--top-p", top_p, "choose among the likeliest tokens that together reach this probability");
-  app.add_option("--seed", seed, "the same seed gives the same answer");
-  app.add_option("--stop", stop, "end the answer before this text; may be repeated, up to 4")->allow_extra_args(false);
+void SamplingFlags::AddTo(Command& command) {
+  command.Add("--model", model, "which of the server's models; without it, the server's default");
+  command.Add("--max-tokens", max_tokens, "stop after this many tokens");
+  command.Add("--temperature", temperature, "0 always takes the likeliest token; the API's default is 1");
+  command.Add("--top-p", top_p, "choose among the likeliest tokens that together reach this probability");
+  command.Add("--seed", seed, "the same seed gives the same answer");
+  command.Add("--stop", stop, "end the answer before this text; may be repeated, up to 4").OneEachTime();
 }
 
 boost::json::object SamplingFlags::Fields() const {

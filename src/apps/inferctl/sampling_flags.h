@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "command_line/command_line.h"
 
 namespace inferflux::apps {
 
@@ -21,7 +19,7 @@ struct SamplingFlags {
   std::optional<int64_t> seed;
   std::vector<std::string> stop;
 
-  void AddTo(CLI::App& app);
+  void AddTo(Command& command);
   // The request's fields; what was not given is left out, so the server's defaults hold.
   boost::json::object Fields() const;
 };

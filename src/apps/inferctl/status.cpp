@@ -1,7 +1,6 @@
 // inferctl status: whether the server is there, what it is, and what it does now.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -44,10 +43,10 @@ int RunStatus(const CommandContext& context, const StatusFlags& flags) {
 
 }  // namespace
 
-Run AddStatus(CLI::App& app) {
+Run AddStatus(Command& app) {
   auto flags = std::make_shared<StatusFlags>();
-  CLI::App* status = app.add_subcommand("status", "show whether the server answers, and what it does");
-  status->add_flag("--ready", flags->ready, "exit with 1 unless all models are loaded");
+  Command status = app.AddCommand("status", "show whether the server answers, and what it does");
+  status.AddFlag("--ready", flags->ready, "exit with 1 unless all models are loaded");
   return [flags](const CommandContext& context) { return RunStatus(context, *flags); };
 }
 

@@ -1,5 +1,4 @@
 // inferctl template: what a chat template makes of a context, byte for byte.
-#include <CLI/CLI.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <chrono>
@@ -77,16 +76,14 @@ int RunTemplate(const TemplateFlags& flags) {
 
 }  // namespace
 
-Run AddTemplate(CLI::App& app) {
+Run AddTemplate(Command& app) {
   auto flags = std::make_shared<TemplateFlags>();
-  CLI::App* render =
-      app.add_subcommand("template", "print exactly the text that a chat template makes of a context; needs no server");
-  render->add_option("TEMPLATE", flags->template_file, "Jinja file")->required();
-  render->add_option("CONTEXT", flags->context_file, "JSON file with the variables: messages, tools, ...")->required();
-  render
-      ->add_option("--now", flags->now,
-                   "the UTC time that strftime_now shows, as 2024-07-26T12:30:00; else the clock's")
-      ->type_name("ISO_TIME");
+  Command render =
+      app.AddCommand("template", "print exactly the text that a chat template makes of a context; needs no server");
+  render.Add("TEMPLATE", flags->template_file, "Jinja file").Required();
+  render.Add("CONTEXT", flags->context_file, "JSON file with the variables: messages, tools, ...").Required();
+  render.Add("--now", flags->now, "the UTC time that strftime_now shows, as 2024-07-26T12:30:00; else the clock's")
+      .Shown("ISO_TIME");
   return [flags](const CommandContext&) { return RunTemplate(*flags); };
 }
 

@@ -1,7 +1,6 @@
 // inferctl tokenize: a text as the ids of a model's vocabulary.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
@@ -27,11 +26,12 @@ int RunTokenize(const std::string& path) {
 
 }  // namespace
 
-Run AddTokenize(CLI::App& app) {
+Run AddTokenize(Command& app) {
   auto path = std::make_shared<std::string>();
-  CLI::App* tokenize = app.add_subcommand(
+  Command tokenize = app.AddCommand(
       "tokenize", "print the token ids of the text on standard input, on one line, nothing added; needs no server");
-  tokenize->add_option("MODEL", *path, "GGUF file, one with the vocabulary alone will do, or a Hugging Face directory")->required();
+  tokenize.Add("MODEL", *path, "GGUF file, one with the vocabulary alone will do, or a Hugging Face directory")
+      .Required();
   return [path](const CommandContext&) { return RunTokenize(*path); };
 }
 

@@ -1,7 +1,6 @@
 // inferflux-bench: how fast a model runs here, and how much of what the machine can do that is.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include "apps/inferflux_bench/synthetic_model.h"
 #include "apps/inferflux_bench/workload.h"
 #include "base/usable_cores.h"
+#include "command_line/command_line.h"
 #include "engine/native/create_cpu_engine.h"
 #include "formats/gguf/gguf_file.h"
 #include "model/families/family.h"
@@ -82,9 +82,8 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   const auto tests = TestsOf(options);
   const WorkModel work = DescribeWork(**file, *config, compute::KvHeadBytes(options.kv, config->head_dim));
   const int most = *std::max_element(options.batches.begin(), options.batches.end());
-  engine::EngineOptions engine_options{.context = std::min(LongestSequence(tests), config->context),
-                                       .kv_dtype = options.kv,
-                                       .repack = options.repack};
+  engine::EngineOptions engine_options{
+      .context = std::min(LongestSequence(tests), config->context), .kv_dtype = options.kv, .repack = options.repack};
   engine_options.kv_bytes =
       static_cast<int64_t>(work.kv_bytes) * (LongestSequence(tests) + 2 * engine_options.block_size) * most;
   engine_options.max_sequences = std::max(engine_options.max_sequences, most);
@@ -148,49 +147,41 @@ Status Bench(const Options& options) {
 int main(int argc, char** argv) {
   using namespace inferflux;
   apps::Options options;
-  CLI::App app(
+  CommandLine app(
+      "inferflux-bench",
       "Times a model on this machine, and says what share of the machine's ceiling it reaches: of its read bandwidth\n"
-      "or of its multiply-add rate, measured right before and after each test.",
-      "inferflux-bench");
-  auto* model = app.add_option("-m,--model", options.model, "the model to time")->type_name("FILE.gguf");
-  auto* shape = app.add_option("--shape", options.shape, "random weights in this shape instead: " + apps::ShapeNames());
-  app.add_option("--type", options.type, "the type of the random weights")->needs(shape)->capture_default_str();
-  app.add_option("-p,--prompt", options.prompts, "prompt lengths to prefill; 0: none")
-      ->delimiter(',')
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
-  app.add_option("-n,--decode", options.decode, "tokens to decode; 0: none")
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
-  app.add_option("-d,--depth", options.depths, "tokens that are there before decoding")
-      ->delimiter(',')
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
-  app.add_option("-b,--batch", options.batches, "sequences to decode at once")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  app.add_option("-t,--threads", options.threads, "threads (default: the cores at hand)")->check(CLI::Range(1, 1024));
-  app.add_option("-r,--repetitions", options.repetitions, "times each test is run, after one that warms up")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app.add_option("--kv", options.kv, "KV element type")
-      ->check(CLI::IsMember({"fp32", "fp16", "bf16", "int8", "fp8"}))
-      ->capture_default_str();
-  app.add_flag("!--no-repack", options.repack, "leave the weights in the file: starts at once, runs slower");
-  app.add_flag("--profile", options.profile, "print where each test's time goes, operation by operation");
-  app.add_option("-o,--output", options.output, "how to print")
-      ->check(CLI::IsMember({"table", "json"}))
-      ->capture_default_str();
-  app.add_option("--masks", options.masks,
-                 "time structured output with the model's vocabulary instead: schemas and documents, as MaskBench has them")
-      ->type_name("FILE.jsonl")
-      ->needs(model);
-  model->excludes(shape);
-  CLI11_PARSE(app, argc, argv);
+      "or of its multiply-add rate, measured right before and after each test.");
+  CommandOption model = app.Add("-m,--model", options.model, "the model to time").Shown("FILE.gguf");
+  CommandOption shape =
+      app.Add("--shape", options.shape, "random weights in this shape instead: " + apps::ShapeNames());
+  app.Add("--type", options.type, "the type of the random weights").Needs(shape).ShowsDefault();
+  app.Add("-p,--prompt", options.prompts, "prompt lengths to prefill; 0: none")
+      .SplitAtCommas()
+      .Between(0, 1 << 20)
+      .ShowsDefault();
+  app.Add("-n,--decode", options.decode, "tokens to decode; 0: none").Between(0, 1 << 20).ShowsDefault();
+  app.Add("-d,--depth", options.depths, "tokens that are there before decoding")
+      .SplitAtCommas()
+      .Between(0, 1 << 20)
+      .ShowsDefault();
+  app.Add("-b,--batch", options.batches, "sequences to decode at once").SplitAtCommas().Between(1, 1024).ShowsDefault();
+  app.Add("-t,--threads", options.threads, "threads (default: the cores at hand)").Between(1, 1024);
+  app.Add("-r,--repetitions", options.repetitions, "times each test is run, after one that warms up")
+      .Between(1, 1000)
+      .ShowsDefault();
+  app.Add("--kv", options.kv, "KV element type").OneOf({"fp32", "fp16", "bf16", "int8", "fp8"}).ShowsDefault();
+  app.AddFlag("!--no-repack", options.repack, "leave the weights in the file: starts at once, runs slower");
+  app.AddFlag("--profile", options.profile, "print where each test's time goes, operation by operation");
+  app.Add("-o,--output", options.output, "how to print").OneOf({"table", "json"}).ShowsDefault();
+  app.Add("--masks", options.masks,
+          "time structured output with the model's vocabulary instead: schemas and documents, as MaskBench has them")
+      .Shown("FILE.jsonl")
+      .Needs(model);
+  model.Excludes(shape);
+  if (const auto ended = app.Parse(argc, argv)) return *ended;
   if (options.model.empty() == options.shape.empty()) {
     fmt::print(stderr, "inferflux-bench: give a model (-m) or a shape (--shape)\n");
-    return 2;
+    return kUsageError;
   }
   if (const auto done = apps::Bench(options); !done) {
     fmt::print(stderr, "inferflux-bench: {}\n", done.error().message);

@@ -1,13 +1,13 @@
 // inferflux-convert: a Hugging Face directory as a GGUF file.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 
 #include "apps/console/output_file.h"
 #include "apps/console/progress_bar.h"
 #include "apps/inferflux_convert/convert.h"
 #include "base/usable_cores.h"
+#include "command_line/command_line.h"
 
 namespace inferflux::apps {
 namespace {
@@ -47,27 +47,18 @@ Status Run(Arguments& arguments) {
 int main(int argc, char** argv) {
   using namespace inferflux;
   apps::Arguments arguments;
-  CLI::App app("Writes a Hugging Face model directory (config.json, tokenizer.json, safetensors) as a GGUF file.",
-               "inferflux-convert");
-  app.add_option("directory", arguments.convert.directory, "the model's directory")->required()->type_name("HF_DIR");
-  app.add_option("output", arguments.output, "the file to write")->required()->type_name("OUT.gguf");
-  app.add_option("--type", arguments.type, "quantise on the way: any type of inferflux-quantize (default: as stored)")
-      ->type_name("TYPE");
-  app.add_option("--pre", arguments.convert.pre, "the name of the pre-tokenizer, where it cannot be told")
-      ->type_name("NAME");
-  app.add_option("--threads", arguments.threads, "threads to use (default: the cores at hand)")
-      ->check(CLI::Range(1, 1024));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& asked) {
-    return app.exit(asked);
-  } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "inferflux-convert: {}\n", error.what());
-    return 2;
-  }
+  CommandLine app("inferflux-convert",
+                  "Writes a Hugging Face model directory (config.json, tokenizer.json, safetensors) as a GGUF file.");
+  app.Add("directory", arguments.convert.directory, "the model's directory").Required().Shown("HF_DIR");
+  app.Add("output", arguments.output, "the file to write").Required().Shown("OUT.gguf");
+  app.Add("--type", arguments.type, "quantise on the way: any type of inferflux-quantize (default: as stored)")
+      .Shown("TYPE");
+  app.Add("--pre", arguments.convert.pre, "the name of the pre-tokenizer, where it cannot be told").Shown("NAME");
+  app.Add("--threads", arguments.threads, "threads to use (default: the cores at hand)").Between(1, 1024);
+  if (const auto ended = app.Parse(argc, argv)) return *ended;
   if (const Status done = apps::Run(arguments); !done) {
     fmt::print(stderr, "inferflux-convert: {}\n", done.error().message);
-    return done.error().code == ErrorCode::kInvalidArgument ? 2 : 1;
+    return done.error().code == ErrorCode::kInvalidArgument ? kUsageError : 1;
   }
   return 0;
 }

@@ -1,7 +1,6 @@
 // inferflux-quantize: a GGUF model in smaller types.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
 
@@ -9,6 +8,7 @@
 #include "apps/console/progress_bar.h"
 #include "apps/inferflux_quantize/report.h"
 #include "base/usable_cores.h"
+#include "command_line/command_line.h"
 
 namespace inferflux::apps {
 namespace {
@@ -67,29 +67,21 @@ std::string TypeNames() {
 int main(int argc, char** argv) {
   using namespace inferflux;
   apps::Options options;
-  CLI::App app(
+  CommandLine app(
+      "inferflux-quantize",
       "Writes a GGUF model in smaller types.\n\nTypes:" + apps::TypeNames() +
           "\nQ3_K, Q4_K and Q5_K stand for their _M mixes. Start from an F32, F16 or BF16 file: what an earlier\n"
-          "quantisation lost does not come back.",
-      "inferflux-quantize");
-  app.add_option("input", options.input, "the model; of a split one, the first part")->required()->type_name("IN.gguf");
-  app.add_option("output", options.output, "the file to write")->required()->type_name("OUT.gguf");
-  app.add_option("type", options.type, "one of the types above")->required()->type_name("TYPE");
-  app.add_option("--imatrix", options.importance, "an importance matrix, in GGUF form")->type_name("FILE");
-  app.add_option("--threads", options.threads, "threads to use (default: the cores at hand)")
-      ->check(CLI::Range(1, 1024));
-  app.add_flag("--list", options.list_tensors, "print every tensor's types and error");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& asked) {
-    return app.exit(asked);
-  } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "inferflux-quantize: {}\n", error.what());
-    return 2;
-  }
+          "quantisation lost does not come back.");
+  app.Add("input", options.input, "the model; of a split one, the first part").Required().Shown("IN.gguf");
+  app.Add("output", options.output, "the file to write").Required().Shown("OUT.gguf");
+  app.Add("type", options.type, "one of the types above").Required().Shown("TYPE");
+  app.Add("--imatrix", options.importance, "an importance matrix, in GGUF form").Shown("FILE");
+  app.Add("--threads", options.threads, "threads to use (default: the cores at hand)").Between(1, 1024);
+  app.AddFlag("--list", options.list_tensors, "print every tensor's types and error");
+  if (const auto ended = app.Parse(argc, argv)) return *ended;
   if (const Status done = apps::Quantize(options); !done) {
     fmt::print(stderr, "inferflux-quantize: {}\n", done.error().message);
-    return done.error().code == ErrorCode::kInvalidArgument ? 2 : 1;
+    return done.error().code == ErrorCode::kInvalidArgument ? kUsageError : 1;
   }
   return 0;
 }

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace inferflux::config {
+namespace inferflux {
 
 // The candidate with the fewest edits (insert, delete, replace, swap of neighbours) from `word`; empty where all are
 // far.
@@ -14,4 +14,4 @@ std::string_view Nearest(std::string_view word, const std::vector<std::string_vi
 // "; did you mean 'x'?", or nothing.
 std::string Suggestion(std::string_view word, const std::vector<std::string_view>& candidates);
 
-}  // namespace inferflux::config
+}  // namespace inferflux

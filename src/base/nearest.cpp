@@ -1,11 +1,11 @@
-#include "config/nearest.h"
+#include "base/nearest.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 
-namespace inferflux::config {
+namespace inferflux {
 namespace {
 
 // Optimal string alignment distance, three rows of the table at a time.
@@ -48,4 +48,4 @@ std::string Suggestion(std::string_view word, const std::vector<std::string_view
   return nearest.empty() ? std::string() : fmt::format("; did you mean '{}'?", nearest);
 }
 
-}  // namespace inferflux::config
+}  // namespace inferflux

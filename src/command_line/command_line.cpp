@@ -1,0 +1,198 @@
+#include "command_line/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <sstream>
+#include <utility>
+
+#include "base/nearest.h"
+
+namespace inferflux {
+namespace {
+
+CommandOption Wrap(CLI::Option* option) { return CommandOption(*option); }
+
+// The options and subcommands that could have been meant: of `app`, and of the subcommands that were given.
+void CollectNames(const CLI::App& app, std::vector<std::string>& names) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  for (const CLI::App* command : app.get_subcommands()) CollectNames(*command, names);
+}
+
+}  // namespace
+
+CommandOption& CommandOption::Shown(const std::string& as) {
+  option_.type_name(as);
+  return *this;
+}
+
+CommandOption& CommandOption::Required() {
+  option_.required();
+  return *this;
+}
+
+CommandOption& CommandOption::Between(int least, int most) {
+  option_.check(CLI::Range(least, most));
+  return *this;
+}
+
+CommandOption& CommandOption::Between(double least, double most) {
+  option_.check(CLI::Range(least, most));
+  return *this;
+}
+
+CommandOption& CommandOption::OneOf(const std::vector<std::string>& words) {
+  option_.check(CLI::IsMember(words));
+  return *this;
+}
+
+CommandOption& CommandOption::ShowsDefault() {
+  option_.capture_default_str();
+  return *this;
+}
+
+CommandOption& CommandOption::SplitAtCommas() {
+  option_.delimiter(',');
+  return *this;
+}
+
+CommandOption& CommandOption::OneEachTime() {
+  option_.allow_extra_args(false);
+  return *this;
+}
+
+CommandOption& CommandOption::Needs(const CommandOption& other) {
+  option_.needs(&other.option_);
+  return *this;
+}
+
+CommandOption& CommandOption::Excludes(const CommandOption& other) {
+  option_.excludes(&other.option_);
+  return *this;
+}
+
+bool CommandOption::given() const { return option_.count() > 0; }
+
+CommandOption Command::Add(const std::string& names, std::string& value, const std::string& help) {
+  return Wrap(app_->add_option(names, value, help));
+}
+
+CommandOption Command::Add(const std::string& names, int& value, const std::string& help) {
+  return Wrap(app_->add_option(names, value, help));
+}
+
+CommandOption Command::Add(const std::string& names, int64_t& value, const std::string& help) {
+  return Wrap(app_->add_option(names, value, help));
+}
+
+CommandOption Command::Add(const std::string& names, uint64_t& value, const std::string& help) {
+  return Wrap(app_->add_option(names, value, help));
+}
+
+CommandOption Command::Add(const std::string& names, double& value, const std::string& help) {
+  return Wrap(app_->add_option(names, value, help));
+}
+
+CommandOption Command::Add(const std::string& names, std::optional<std::string>& value, const std::string& help) {
+  return Wrap(app_->add_option(names, value, help));
+}
+
+CommandOption Command::Add(const std::string& names, std::optional<int64_t>& value, const std::string& help) {
+  return Wrap(app_->add_option(names, value, help));
+}
+
+CommandOption Command::Add(const std::string& names, std::optional<double>& value, const std::string& help) {
+  return Wrap(app_->add_option(names, value, help));
+}
+
+CommandOption Command::Add(const std::string& names, std::vector<std::string>& values, const std::string& help) {
+  return Wrap(app_->add_option(names, values, help));
+}
+
+CommandOption Command::Add(const std::string& names, std::vector<int>& values, const std::string& help) {
+  return Wrap(app_->add_option(names, values, help));
+}
+
+CommandOption Command::Add(const std::string& names, std::function<void(const std::string&)> take,
+                           const std::string& help) {
+  return Wrap(app_->add_option_function<std::string>(names, take, help));
+}
+
+CommandOption Command::AddFlag(const std::string& names, bool& value, const std::string& help) {
+  return Wrap(app_->add_flag(names, value, help));
+}
+
+Command Command::AddCommand(const std::string& name, const std::string& help) {
+  return Command(*app_->add_subcommand(name, help));
+}
+
+void Command::RequireCommand() { app_->require_subcommand(1); }
+
+std::string Command::chosen() const {
+  const auto given = app_->get_subcommands();
+  return given.empty() ? std::string() : given.front()->get_name();
+}
+
+CommandLine::CommandLine(const std::string& program, const std::string& about, const std::string& version)
+    : CommandLine(std::make_unique<CLI::App>(about, program), version) {}
+
+CommandLine::CommandLine(std::unique_ptr<CLI::App> app, const std::string& version)
+    : Command(*app), owned_(std::move(app)) {
+  app_->allow_extras();  // what nobody knows is named after the parse, with a suggestion
+  app_->fallthrough();   // a program's options may stand behind its subcommand
+  if (!version.empty()) app_->set_version_flag("--version", app_->get_name() + " " + version);
+}
+
+CommandLine::~CommandLine() = default;
+
+void CommandLine::SetFooter(const std::string& text) { app_->footer(text); }
+
+Result<std::optional<std::string>> CommandLine::Parse(const std::vector<std::string>& words) {
+  try {
+    app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them from the back
+  } catch (const CLI::Success& asked) {                                   // --help, --version
+    std::ostringstream text;
+    app_->exit(asked, text, text);
+    return text.str();
+  } catch (const CLI::ParseError& error) {
+    const bool lacks = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+    if (const Status known = RejectUnknown(); lacks && !known) return tl::make_unexpected(known.error());
+    return Fail(ErrorCode::kInvalidArgument, "{}; see --help", error.what());
+  }
+  if (const Status known = RejectUnknown(); !known) return tl::make_unexpected(known.error());
+  return std::nullopt;
+}
+
+std::optional<int> CommandLine::Parse(int argc, const char* const* argv) {
+  const auto ended = Parse(std::vector<std::string>(argv + 1, argv + argc));
+  if (!ended) {
+    fmt::print(stderr, "{}: {}\n", app_->get_name(), ended.error().message);
+    return kUsageError;
+  }
+  if (!*ended) return std::nullopt;
+  fmt::print("{}", **ended);
+  return 0;
+}
+
+Status CommandLine::RejectUnknown() const {
+  const std::vector<std::string> words = app_->remaining(true);
+  if (words.empty()) return {};
+  std::vector<std::string> names;
+  CollectNames(*app_, names);
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  // An option that is not known also leaves its value over; the option is what is wrong.
+  const auto option = std::find_if(words.begin(), words.end(), [](const std::string& w) { return w.starts_with('-'); });
+  const bool is_option = option != words.end();
+  const std::string word = is_option ? option->substr(0, option->find('=')) : words.front();
+  return Fail(ErrorCode::kInvalidArgument, "{} '{}'{}; see --help", is_option ? "unknown flag" : "unexpected argument",
+              word, Suggestion(word, candidates));
+}
+
+}  // namespace inferflux
