@@ -46,9 +46,17 @@ concept LoadNotes = Backend<B> && requires(const typename B::Context& context) {
   { B::LoadNotes(context) } -> std::same_as<std::vector<std::string>>;
 };
 
-// A backend that takes weights as affine groups, in HostMatrix::affine, as they are.
+// A backend that takes weights in forms that GGUF has not, in HostMatrix::form, as they are.
 template <class B>
-concept AffineWeights = Backend<B> && B::kTakesAffine;
+concept OwnForms = Backend<B> && requires {
+  { B::kForms } -> std::convertible_to<formats::StoredForms>;
+};
+
+template <Backend B>
+inline constexpr formats::StoredForms kFormsOf = [] {
+  if constexpr (OwnForms<B>) return B::kForms;
+  return formats::StoredForms{};
+}();
 
 // Mixtures of experts (arXiv:2101.03961, 2401.04088): a router sends each row to a few of many feed-forward networks.
 // Between Route and Combine a matrix has one line for each row and each of its experts, [rows * used, n], a row's lines

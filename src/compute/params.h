@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/token_id.h"
-#include "formats/affine_form.h"
+#include "formats/stored_form.h"
 #include "formats/tensor_type.h"
 
 namespace inferflux::compute {
@@ -24,8 +24,8 @@ struct HostMatrix {
   int64_t cols = 0;
   std::span<const std::byte> data;
   std::shared_ptr<const void> owner;
-  // The same weights as affine groups; then there may be no data. Only for backends that ask for it (AffineWeights).
-  std::shared_ptr<const formats::AffineForm> affine = nullptr;
+  // The same weights in a form that GGUF has not; then there are no data. Only for backends that ask for it (OwnForms).
+  std::shared_ptr<const formats::StoredForm> form = nullptr;
 };
 
 // How the dimensions of a head pair up under a rotary embedding (RoFormer, arXiv:2104.09864).

@@ -68,30 +68,26 @@ Result<const ModelSource::Tensor*> ModelSource::Checked(std::string_view name, i
   return &it->second;
 }
 
-Result<compute::HostMatrix> ModelSource::Matrix(std::string_view name, int64_t rows, int64_t cols) const {
+Result<compute::HostMatrix> ModelSource::Matrix(std::string_view name, int64_t rows, int64_t cols,
+                                                formats::StoredForms forms) const {
   const auto found = Checked(name, rows, cols);
   if (!found) return tl::make_unexpected(found.error());
-  if ((*found)->make == nullptr) return (*found)->matrix;
-  auto made = (*found)->make();
+  const Tensor& tensor = **found;
+  if (tensor.form && forms.Contains(tensor.form->stored)) {
+    compute::HostMatrix out = tensor.matrix;
+    out.form = tensor.form->make();
+    return out;
+  }
+  if (tensor.make == nullptr) return tensor.matrix;
+  auto made = tensor.make();
   if (!made) return Forward(made, path_);
   return made;
 }
 
-Result<compute::HostMatrix> ModelSource::AffineMatrix(std::string_view name, int64_t rows, int64_t cols) const {
-  const auto it = tensors_.find(name);
-  auto affine = it != tensors_.end() && it->second.affine ? it->second.affine() : nullptr;
-  if (affine == nullptr) return Matrix(name, rows, cols);
-  const auto found = Checked(name, rows, cols);
-  if (!found) return tl::make_unexpected(found.error());
-  compute::HostMatrix out = (*found)->matrix;
-  out.affine = std::move(affine);
-  return out;
-}
-
 Result<compute::HostMatrix> ModelSource::Expert(std::string_view name, int32_t expert, int32_t experts, int64_t rows,
-                                                int64_t cols) const {
+                                                int64_t cols, formats::StoredForms forms) const {
   const std::string apart = ExpertName(name, expert);
-  if (Find(apart) != nullptr) return Matrix(apart, rows, cols);
+  if (Find(apart) != nullptr) return Matrix(apart, rows, cols, forms);
   auto all = Matrix(name, experts * rows, cols);
   if (!all) return all;
   const size_t bytes = all->data.size() / static_cast<size_t>(experts);
@@ -115,12 +111,6 @@ Result<std::vector<float>> ModelSource::Values(std::string_view name, int64_t ro
                            cols);
   }
   return out;
-}
-
-Result<compute::HostMatrix> ModelSource::AffineExpert(std::string_view name, int32_t expert, int32_t experts,
-                                                      int64_t rows, int64_t cols) const {
-  const std::string apart = ExpertName(name, expert);
-  return Find(apart) != nullptr ? AffineMatrix(apart, rows, cols) : Expert(name, expert, experts, rows, cols);
 }
 
 std::vector<std::string> ModelSource::UnusedTensors(const std::set<std::string, std::less<>>& used) const {
@@ -154,9 +144,8 @@ std::string ModelSource::commonest_type() const {
   for (const auto& [name, tensor] : tensors_) {
     const compute::HostMatrix& matrix = tensor.matrix;
     if (matrix.rows < 2) continue;
-    const auto affine = tensor.affine ? tensor.affine() : nullptr;
-    const std::string type =
-        affine ? fmt::format("MLX {}-bit", affine->bits) : std::string(formats::TensorTypeName(matrix.type));
+    const std::string type = tensor.form ? StoredFormName(tensor.form->stored)
+                                         : std::string(formats::TensorTypeName(matrix.type));
     weights[type] += matrix.rows * matrix.cols;
   }
   if (weights.empty()) return "none";

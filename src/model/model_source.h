@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,7 +28,12 @@ class ModelSource {
   struct Tensor {
     compute::HostMatrix matrix;
     std::function<Result<compute::HostMatrix>()> make;  // empty: the data are there
-    std::function<std::shared_ptr<const formats::AffineForm>()> affine = {};  // empty: the file holds no affine groups
+    // As the file holds it, where GGUF has no type for that: of which form it is, and a way to make it.
+    struct Form {
+      formats::StoredForm stored;
+      std::function<std::shared_ptr<const formats::StoredForm>()> make;
+    };
+    std::optional<Form> form = {};
   };
 
   // What a reader of some format found. `owner` keeps alive what metadata and tensors look into. Where a checkpoint holds
@@ -44,17 +50,13 @@ class ModelSource {
   const compute::HostMatrix* Find(std::string_view name) const;
 
   // With its data, checked: kNotFound where it is missing, kDataLoss where its shape is not [rows, cols]; both name the tensor.
-  Result<compute::HostMatrix> Matrix(std::string_view name, int64_t rows, int64_t cols) const;
+  // Where the file holds it in one of `forms`, it comes in that and without data.
+  Result<compute::HostMatrix> Matrix(std::string_view name, int64_t rows, int64_t cols,
+                                     formats::StoredForms forms = {}) const;
 
-  // The same, but as affine groups and without data where the file holds it so.
-  Result<compute::HostMatrix> AffineMatrix(std::string_view name, int64_t rows, int64_t cols) const;
-
-  // Slice `expert` of a tensor of [experts, rows, cols], checked in the same way.
-  Result<compute::HostMatrix> Expert(std::string_view name, int32_t expert, int32_t experts, int64_t rows,
-                                     int64_t cols) const;
-  // The same, but as AffineMatrix has it.
-  Result<compute::HostMatrix> AffineExpert(std::string_view name, int32_t expert, int32_t experts, int64_t rows,
-                                           int64_t cols) const;
+  // Slice `expert` of a tensor of [experts, rows, cols], in the same way.
+  Result<compute::HostMatrix> Expert(std::string_view name, int32_t expert, int32_t experts, int64_t rows, int64_t cols,
+                                     formats::StoredForms forms = {}) const;
 
   // Dequantised, and checked in the same way.
   Result<std::vector<float>> Values(std::string_view name, int64_t rows, int64_t cols) const;

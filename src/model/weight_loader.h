@@ -79,13 +79,11 @@ class WeightLoader {
  private:
   // In the form that the backend likes best.
   Result<compute::HostMatrix> Matrix(const std::string& name, int64_t rows, int64_t cols) const {
-    if constexpr (compute::AffineWeights<B>) return source_.AffineMatrix(Use(name), rows, cols);
-    return source_.Matrix(Use(name), rows, cols);
+    return source_.Matrix(Use(name), rows, cols, compute::kFormsOf<B>);
   }
   Result<compute::HostMatrix> Expert(const std::string& name, int32_t expert, int32_t experts, int64_t rows,
                                      int64_t cols) const {
-    if constexpr (compute::AffineWeights<B>) return source_.AffineExpert(Use(name), expert, experts, rows, cols);
-    return source_.Expert(Use(name), expert, experts, rows, cols);
+    return source_.Expert(Use(name), expert, experts, rows, cols, compute::kFormsOf<B>);
   }
   const std::string& Use(const std::string& name) const { return *used_.insert(name).first; }
 

@@ -52,11 +52,40 @@ def as_gptq(weight: np.ndarray, group: int = 32) -> dict[str, tuple[str, tuple[i
             "scales": ("F16", scales.T.shape, np.ascontiguousarray(scales.T).tobytes())}
 
 
+def e4m3() -> np.ndarray:
+    """What 8-bit floats are, by their bits; the two that are no numbers are left out."""
+    bits = np.arange(256)
+    exponent, mantissa = bits >> 3 & 15, bits & 7
+    values = np.where(exponent == 0, mantissa / 512, (1 + mantissa / 8) * 2.0 ** (exponent - 7)) * np.where(bits > 127, -1, 1)
+    return np.where(bits & 127 == 127, np.inf, values)
+
+
+def as_fp8(weight: np.ndarray, block: int = 128) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+    """Rounded to 8-bit floats with a scale for each block of outputs and inputs, as DeepSeek's and Qwen's checkpoints have them."""
+    outputs, inputs = weight.shape
+    tiles = [[weight[o:o + block, i:i + block] for i in range(0, inputs, block)] for o in range(0, outputs, block)]
+    scales = np.array([[np.abs(tile).max() / 448 for tile in row] for row in tiles], np.float32)
+    scaled = weight / np.kron(scales, np.ones((block, block), np.float32))[:outputs, :inputs]
+    order = np.argsort(e4m3(), kind="stable")[:254]
+    sorted_values = e4m3()[order]
+    above = np.clip(np.searchsorted(sorted_values, scaled), 1, 253)
+    nearest = above - (scaled - sorted_values[above - 1] < sorted_values[above] - scaled)
+    bits = order[nearest].astype(np.uint8)
+    return {"weight": ("F8_E4M3", weight.shape, bits.tobytes()), "weight_scale_inv": ("F32", scales.shape, scales.tobytes())}
+
+
+# How weights can be packed, and what config.json says of it.
+PACKINGS = {
+    "gptq": (as_gptq, {"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": True}),
+    "fp8": (as_fp8, {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [128, 128]}),
+}
+
+
 def field(reader: gguf.GGUFReader, key: str):
     return reader.get_field(key).contents()
 
 
-def write_weights(reader: gguf.GGUFReader, out: Path, quantised: bool) -> None:
+def write_weights(reader: gguf.GGUFReader, out: Path, packing: str) -> None:
     heads = {"attn_q": field(reader, "llama.attention.head_count"), "attn_k": field(reader, "llama.attention.head_count_kv")}
     tensors = {}
     for tensor in reader.tensors:
@@ -67,10 +96,10 @@ def write_weights(reader: gguf.GGUFReader, out: Path, quantised: bool) -> None:
             data = half_apart(data, heads[stem])
         name = name_of(tensor.name)
         tensors[name] = (tensor.tensor_type.name, shape, np.ascontiguousarray(data).tobytes())
-        if quantised and "_proj" in name:
+        if packing and "_proj" in name:
             _, _, stored = tensors.pop(name)
             weight = (np.frombuffer(stored, np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(shape)  # BF16
-            tensors |= {name.removesuffix("weight") + part: value for part, value in as_gptq(weight).items()}
+            tensors |= {name.removesuffix("weight") + part: value for part, value in PACKINGS[packing][0](weight).items()}
     names = sorted(tensors)
     files, places = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"], {}
     for number, file in enumerate(files):
@@ -97,8 +126,8 @@ def tokenizer_of(reader: gguf.GGUFReader) -> dict:
 
 
 def write_directory(out: Path, template_in: str = "tokenizer_config.json", ends: tuple[int, ...] = (2, 0),
-                    quantised: bool = False) -> Path:
-    """`template_in`: where the chat template is: "tokenizer_config.json", "chat_template.jinja", or "list"."""
+                    packing: str = "") -> Path:
+    """`template_in`: where the chat template is: "tokenizer_config.json", "chat_template.jinja", or "list". `packing`: one of PACKINGS."""
     out.mkdir(parents=True)
     reader = gguf.GGUFReader(MODEL)
     tokens = field(reader, "tokenizer.ggml.tokens")
@@ -127,9 +156,9 @@ def write_directory(out: Path, template_in: str = "tokenizer_config.json", ends:
         "tokenizer_config.json": tokenizer_config,
         "tokenizer.json": tokenizer_of(reader),
     }
-    if quantised:
-        files["config.json"]["quantization_config"] = {"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": True}
+    if packing:
+        files["config.json"]["quantization_config"] = PACKINGS[packing][1]
     for name, value in files.items():
         (out / name).write_text(json.dumps(value, ensure_ascii=False))
-    write_weights(reader, out, quantised)
+    write_weights(reader, out, packing)
     return out

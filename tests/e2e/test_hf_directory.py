@@ -71,18 +71,19 @@ def test_every_end_of_generation_ends(tmp_path, server):
         assert ask(running, messages_of(row))["usage"] == answer["usage"]
 
 
-def test_a_gptq_directory_is_served_and_converted_without_loss(tmp_path):
-    model = write_directory(tmp_path / "m", quantised=True)
+@pytest.mark.parametrize(("packing", "served_as", "converted_to"), [("gptq", "Q4_0", "Q4_0"), ("fp8", "FP8", "F32")])
+def test_a_packed_directory_is_served_and_converted_without_loss(tmp_path, packing, served_as, converted_to):
+    model = write_directory(tmp_path / "m", packing=packing)
     converted = tmp_path / "m.gguf"
     subprocess.run([program("inferflux-convert"), str(model), str(converted)], check=True, capture_output=True)
     question = [{"role": "user", "content": "What is the capital of France?"}]
     with ServerProcess(model=model) as one, ServerProcess(model=converted) as other:
         answer = ask(one, question, logprobs=True, top_logprobs=3)["choices"][0]
         assert answer == ask(other, question, logprobs=True, top_logprobs=3)["choices"][0]
-        assert "Paris" in answer["message"]["content"], "four bits are enough for that"
-        for server in (one, other):
+        assert "Paris" in answer["message"]["content"], "that many bits are enough for that"
+        for server, type_name in ((one, served_as), (other, converted_to)):
             listed = requests.get(server.url + "/v1/models").json()["data"][0]
-            assert "Q4_0" in json.dumps(listed), listed
+            assert f'"{type_name}"' in json.dumps(listed), listed
 
 
 def test_tokenize_reads_a_directory(directory):

@@ -17,6 +17,7 @@ Activations::Flavour Activations::FlavourOf(PanelFormat format) {
   switch (format) {
     case PanelFormat::kF32:
     case PanelFormat::kF16:
+    case PanelFormat::kFp8:
       return Flavour::kFloat;
     case PanelFormat::kBf16:
       return Flavour::kBf16;

@@ -55,6 +55,7 @@ struct Cpu {
     HostMatrix rows;
   };
 
+  static constexpr formats::StoredForms kForms{.fp8 = true};
   static consteval bool SupportsWeights(formats::TensorType type) { return cpu::HasPanels(type); }
 
   static Buffer LoadVector(Context& context, std::span<const float> values);

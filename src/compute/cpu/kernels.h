@@ -34,7 +34,7 @@ struct ProductTask {
   // LaneChunk<LaneVectorsOf(rows)> at lanes + c * lanes_stride.
   const std::byte* lanes = nullptr;
   int64_t lanes_stride = 0;
-  Rows<float> x;       // for F32 and F16, instead of activations
+  Rows<float> x;       // for F32, F16 and FP8, instead of activations
   Rows<Bf16> x_bf16;   // for BF16: inputs rounded, and a zero behind an odd number of them
   float* y = nullptr;  // output 0 of row 0
   int64_t y_stride = 0;

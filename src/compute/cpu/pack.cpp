@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <vector>
 
 #include "compute/cpu/packed_matrix.h"
@@ -50,13 +51,31 @@ void PackPairs(const HostMatrix& matrix, int64_t panel, std::byte* out) {
   }
 }
 
+bool IsNone(std::byte fp8) { return (fp8 & std::byte{0x7f}) == std::byte{0x7f}; }
+
+void PackFp8(const Fp8Form& form, const HostMatrix& matrix, int64_t panel, std::byte* out) {
+  auto* chunks = reinterpret_cast<ChunkFp8*>(out);
+  const int64_t lanes = std::min<int64_t>(kPanel, matrix.rows - panel * kPanel);
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    const int64_t output = panel * kPanel + lane;
+    const std::byte* row = form.values.data() + output * matrix.cols;
+    const float* scales = form.scales.data() + output / form.block_outputs * ScaleColumns(form, matrix.cols);
+    for (int64_t first = 0; first < matrix.cols; first += kFp8Inputs) {
+      ChunkFp8& chunk = chunks[first / kFp8Inputs];
+      const int64_t count = std::min<int64_t>(kFp8Inputs, matrix.cols - first);
+      for (int64_t i = 0; i < count; ++i) chunk.q[i][lane] = Fp8{static_cast<uint8_t>(row[first + i])};
+      const bool none = std::any_of(row + first, row + first + count, IsNone);
+      chunk.scales[lane] = none ? std::numeric_limits<float>::quiet_NaN() : scales[first / form.block_inputs] * 256.0f;
+    }
+  }
+}
+
 void PackDecoded(const HostMatrix& matrix, int64_t panel, std::byte* out) {
   auto* to = reinterpret_cast<float*>(out);
   const int64_t lanes = std::min<int64_t>(kPanel, matrix.rows - panel * kPanel);
   std::vector<float> row(static_cast<size_t>(matrix.cols));
   for (int64_t lane = 0; lane < lanes; ++lane) {
-    DequantizeRow(matrix.type, matrix.data.data() + (panel * kPanel + lane) * host::RowBytesOf(matrix), row.data(),
-                  matrix.cols);
+    host::ReadRow(matrix, panel * kPanel + lane, row.data());
     for (int64_t i = 0; i < matrix.cols; ++i) to[i * kPanel + lane] = row[i];
   }
 }
@@ -71,6 +90,7 @@ constexpr Facts kFacts[] = {
     {PanelFormat::kF32, "f32"},
     {PanelFormat::kF16, "f16"},
     {PanelFormat::kBf16, "bf16"},
+    {PanelFormat::kFp8, "fp8", sizeof(ChunkFp8)},
     {PanelFormat::kQ8_0, "q8_0", sizeof(ChunkQ8_0), 8 * kGroupBytes},
     {PanelFormat::kQ4_0, "q4_0", sizeof(ChunkQ4_0), sizeof(Nibbles)},
     {PanelFormat::kQ4_1, "q4_1", sizeof(ChunkQ4_1), sizeof(Nibbles)},
@@ -103,6 +123,8 @@ int64_t PanelBytes(PanelFormat format, int64_t inputs) {
       return inputs * kPanel * 2;
     case PanelFormat::kBf16:
       return (inputs + 1) / 2 * kPanel * 4;
+    case PanelFormat::kFp8:
+      return (inputs + kFp8Inputs - 1) / kFp8Inputs * static_cast<int64_t>(sizeof(ChunkFp8));
     default: {
       const Facts& facts = FactsOf(format);
       const int64_t chunks = (inputs + kChunk - 1) / kChunk;
@@ -113,6 +135,7 @@ int64_t PanelBytes(PanelFormat format, int64_t inputs) {
 }
 
 void PackPanel(const HostMatrix& matrix, int64_t panel, std::byte* out) {
+  if (matrix.form) return PackFp8(std::get<Fp8Form>(*matrix.form), matrix, panel, out);
   switch (matrix.type) {
     case TensorType::kF32:
       return PackPlain<float>(matrix, panel, out);

@@ -83,6 +83,11 @@ constexpr PanelFormat FormatOf(formats::TensorType type) {
   }
 }
 
+// The same of a matrix that may be in another form.
+inline PanelFormat FormatOf(const HostMatrix& matrix) {
+  return matrix.form ? PanelFormat::kFp8 : FormatOf(matrix.type);
+}
+
 // Whether they are made without decoding.
 constexpr bool HasPanels(formats::TensorType type) {
   return type == formats::TensorType::kF32 || FormatOf(type) != PanelFormat::kF32;
@@ -90,7 +95,8 @@ constexpr bool HasPanels(formats::TensorType type) {
 
 // Whether products with it multiply bytes; floats otherwise.
 constexpr bool IsInt8(PanelFormat format) {
-  return format != PanelFormat::kF32 && format != PanelFormat::kF16 && format != PanelFormat::kBf16;
+  return format != PanelFormat::kF32 && format != PanelFormat::kF16 && format != PanelFormat::kBf16 &&
+         format != PanelFormat::kFp8;
 }
 
 const char* FormatName(PanelFormat format);

@@ -8,7 +8,7 @@
 //
 // Where the inputs end within a chunk, it ends behind the last block of 32 that it has. Dense panels have no chunks:
 // F32 and F16 lie as [inputs][16 outputs], BF16 as [inputs / 2][16 outputs][2 inputs], which is what the bfloat16 dot
-// products take.
+// products take. FP8 has chunks of its own, of 128 inputs, all of them whole.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,7 @@ enum class PanelFormat {
   kF32,
   kF16,
   kBf16,
+  kFp8,
   kQ8_0,
   kQ4_0,
   kQ4_1,
@@ -46,7 +47,14 @@ enum class PanelFormat {
   kQ6K,
   kLattice
 };
-inline constexpr int kPanelFormats = 18;
+inline constexpr int kPanelFormats = 19;
+
+inline constexpr int kFp8Inputs = 128;  // a chunk of 8-bit floats
+
+struct alignas(64) ChunkFp8 {  // value = scale * (q / 256), rounded; a scale that is NaN where a weight of its is
+  float scales[kPanel];
+  Fp8 q[kFp8Inputs][kPanel];
+};
 
 // Four bits of a block: groups 0 to 3 in the low nibbles, 4 to 7 in the high ones.
 using Nibbles = uint8_t[4][kGroupBytes];

@@ -19,7 +19,7 @@ Result<cpu::PackedMatrix> Cpu::LoadMatrix(Context& context, std::span<const Host
   std::vector<int64_t> offsets;
   uint64_t bytes = 0;
   for (const HostMatrix& part : parts) {
-    const auto format = cpu::FormatOf(part.type);
+    const auto format = cpu::FormatOf(part);
     const int64_t panels = (part.rows + cpu::kPanel - 1) / cpu::kPanel;
     out.parts.push_back({format, out.rows, part.rows, out.tasks, nullptr});
     out.rows += part.rows;
@@ -35,7 +35,7 @@ Result<cpu::PackedMatrix> Cpu::LoadMatrix(Context& context, std::span<const Host
   }
   if (!context.repack) {
     out.unpacked.assign(parts.begin(), parts.end());
-    for (const HostMatrix& part : parts) context.weight_bytes += static_cast<int64_t>(part.data.size());
+    for (const HostMatrix& part : parts) context.weight_bytes += host::StoredBytesOf(part);
     out.description = fmt::format("{} [{}, {}] packed for each product as {}, {}", host::TypesOf(parts), out.rows,
                                   out.cols, formats, CpuIsaName(context.kernels.isa));
     return out;
@@ -59,7 +59,7 @@ Result<cpu::PackedMatrix> Cpu::LoadMatrix(Context& context, std::span<const Host
 
 Result<Cpu::Table> Cpu::LoadTable(Context& context, const HostMatrix& table) {
   if (auto checked = host::CheckParts({&table, 1}); !checked) return Forward(checked);
-  context.weight_bytes += static_cast<int64_t>(table.data.size());
+  context.weight_bytes += host::StoredBytesOf(table);
   return Table{table};
 }
 

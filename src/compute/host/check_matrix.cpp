@@ -8,19 +8,6 @@
 #include "formats/quant/dequantize.h"
 
 namespace inferflux::compute::host {
-namespace {
-
-// Its arrays have the sizes that the shape makes them.
-bool Fits(const formats::AffineForm& form, const HostMatrix& matrix) {
-  const auto weights = CheckedMul(static_cast<uint64_t>(matrix.rows), static_cast<uint64_t>(matrix.cols));
-  if (!weights || *weights > uint64_t{1} << 50 || matrix.cols % form.group != 0) return false;
-  const uint64_t scale_bytes = *weights / static_cast<uint64_t>(form.group) * formats::Traits(form.scale_type).block_bytes;
-  return form.words.size() * 8 == *weights * static_cast<uint64_t>(form.bits) && form.scales.size() == scale_bytes &&
-         form.biases.size() == scale_bytes;
-}
-
-}  // namespace
-
 Status CheckParts(std::span<const HostMatrix> parts) {
   if (parts.empty()) return Fail(ErrorCode::kInvalidArgument, "a matrix of no parts");
   for (const HostMatrix& part : parts) {
@@ -31,9 +18,11 @@ Status CheckParts(std::span<const HostMatrix> parts) {
       return Fail(ErrorCode::kInvalidArgument, "{} has {} inputs where {} has {}: they cannot share a product",
                   part.name, part.cols, parts.front().name, parts.front().cols);
     }
-    const bool fits = part.affine == nullptr || Fits(*part.affine, part);
-    if (!fits) return Fail(ErrorCode::kDataLoss, "{}: its affine groups are not of [{}, {}]", part.name, part.rows, part.cols);
-    if (part.affine != nullptr) continue;
+    if (part.form != nullptr) {
+      if (formats::Fits(*part.form, part.rows, part.cols)) continue;
+      return Fail(ErrorCode::kDataLoss, "{}: its numbers and scales are not of [{}, {}]", part.name, part.rows,
+                  part.cols);
+    }
     if (!formats::CanDequantize(part.type)) {
       return Fail(ErrorCode::kUnsupported, "{}: no decoder for {}", part.name, formats::TensorTypeName(part.type));
     }
@@ -48,13 +37,24 @@ Status CheckParts(std::span<const HostMatrix> parts) {
   return {};
 }
 
+void ReadRow(const HostMatrix& part, int64_t row, float* out) {
+  if (part.form == nullptr) {
+    formats::DequantizeRow(part.type, part.data.data() + row * RowBytesOf(part), out, part.cols);
+    return;
+  }
+  formats::ReadRow(std::get<formats::Fp8Form>(*part.form), row, part.cols, out);
+}
+
+int64_t StoredBytesOf(const HostMatrix& part) {
+  return static_cast<int64_t>(part.form ? StoredBytes(*part.form) : part.data.size());
+}
+
 int64_t RowBytesOf(const HostMatrix& part) { return static_cast<int64_t>(part.data.size()) / part.rows; }
 
 std::string TypesOf(std::span<const HostMatrix> parts) {
   std::vector<std::string> names;
   for (const HostMatrix& part : parts) {
-    names.push_back(part.affine ? fmt::format("MLX {}-bit", part.affine->bits)
-                                : std::string(formats::TensorTypeName(part.type)));
+    names.push_back(part.form ? StoredFormName(*part.form) : std::string(formats::TensorTypeName(part.type)));
   }
   return fmt::format("{}", fmt::join(names, "+"));
 }

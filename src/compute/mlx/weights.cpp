@@ -168,7 +168,7 @@ mx::Dtype ProductType(const Mlx::Weights& weights, bool narrow) {
 }
 
 Mlx::Weights WeightsOf(Mlx::Context& context, const HostMatrix& matrix) {
-  if (matrix.affine) return AsTheyAre(*matrix.affine, matrix.rows);
+  if (matrix.form) return AsTheyAre(std::get<formats::AffineForm>(*matrix.form), matrix.rows);
   switch (matrix.type) {
     case TensorType::kF32:
       return {Plain<float>(matrix, mx::float32), std::nullopt, std::nullopt};

@@ -3,7 +3,6 @@
 #include "compute/host/check_matrix.h"
 #include "compute/host/copies.h"
 #include "compute/reference/reference_backend.h"
-#include "formats/quant/dequantize.h"
 
 namespace inferflux::compute {
 
@@ -18,8 +17,7 @@ Result<Reference::Matrix> Reference::LoadMatrix(Context& context, std::span<cons
     const size_t before = out.values.size();
     out.values.resize(before + static_cast<size_t>(part.rows * part.cols));
     for (int64_t r = 0; r < part.rows; ++r) {
-      formats::DequantizeRow(part.type, part.data.data() + r * host::RowBytesOf(part),
-                             out.values.data() + before + r * part.cols, part.cols);
+      host::ReadRow(part, r, out.values.data() + before + r * part.cols);
     }
     out.rows += part.rows;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -50,9 +51,20 @@ Result<ScaledFp8> ScaledFp8::Open(const SafetensorsTensor& weight, const Safeten
   }
   auto values = ReadScaleTensor(scales);
   if (!values) return Forward(values);
-  out.scales_ = std::move(*values);
-  if (std::all_of(out.scales_.begin(), out.scales_.end(), KeepsProductsInBf16)) out.type_ = TensorType::kBf16;
+  if (std::ranges::all_of(*values, KeepsProductsInBf16)) out.type_ = TensorType::kBf16;
+  out.scales_ = std::make_shared<const std::vector<float>>(std::move(*values));
   return out;
+}
+
+std::optional<Fp8Form> ScaledFp8::form() const {
+  const bool long_runs = block_inputs_ >= inputs_ || block_inputs_ % kFp8Run == 0;
+  if (type_ != TensorType::kF32 || weight_->dtype != SafetensorsDtype::kF8E4m3 || !long_runs) return std::nullopt;
+  if (std::ranges::any_of(*scales_, [](float scale) { return std::abs(scale) >= kMostFp8Scale; })) return std::nullopt;
+  return Fp8Form{.block_outputs = block_outputs_,
+                 .block_inputs = block_inputs_,
+                 .values = weight_->data,
+                 .scales = *scales_,
+                 .owner = scales_};
 }
 
 std::vector<std::byte> ScaledFp8::Read() const {

@@ -41,9 +41,9 @@ Result<std::vector<ModelSource::Tensor>> Tensors(const std::shared_ptr<const Dir
       };
       tensors.push_back({matrix, nullptr});
       if (part->data.empty()) tensors.back().make = make;
-      const bool of_rows = recipe.change == TensorChange::kNone || recipe.change == TensorChange::kInterleaveRows;
-      if (of_rows && i < recipe.parts.size() && recipe.parts[i]->affine() != nullptr) {
-        tensors.back().affine = [recipe = &recipe, i] { return AffinePart(*recipe, i); };
+      if (auto form = FormOfPart(recipe, i)) {
+        const formats::StoredForm stored = form->stored;
+        tensors.back().form = ModelSource::Tensor::Form{stored, [form = std::move(*form)] { return form.Make(); }};
       }
     }
   }

@@ -17,9 +17,13 @@ std::span<const std::byte> StoredWeight::mapped() const {
   return data != nullptr ? *data : std::span<const std::byte>();
 }
 
-const formats::AffineForm* StoredWeight::affine() const {
-  const auto* groups = std::get_if<formats::AffineGroups>(&data_);
-  return groups != nullptr ? &groups->form() : nullptr;
+std::optional<formats::StoredForm> StoredWeight::form() const {
+  return std::visit(
+      [](const auto& packed) -> std::optional<formats::StoredForm> {
+        if constexpr (requires { packed.form(); }) return packed.form();
+        return std::nullopt;
+      },
+      data_);
 }
 
 std::vector<std::byte> StoredWeight::Read() const {

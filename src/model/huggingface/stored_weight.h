@@ -18,6 +18,7 @@
 #include "formats/checkpoint/scaled_fp8.h"
 #include "formats/huggingface/hf_config.h"
 #include "formats/safetensors/safetensors_model.h"
+#include "formats/stored_form.h"
 #include "formats/tensor_type.h"
 
 namespace inferflux::model {
@@ -47,8 +48,8 @@ class StoredWeight {
   // The values in type() where the checkpoint has them so, unaligned; empty where they must be made by Read.
   std::span<const std::byte> mapped() const;
   std::vector<std::byte> Read() const;
-  // The groups that it is made of, where it is made of such; else null.
-  const formats::AffineForm* affine() const;
+  // As the checkpoint has it, where that is a form that GGUF has not.
+  std::optional<formats::StoredForm> form() const;
 
  private:
   std::string name_;

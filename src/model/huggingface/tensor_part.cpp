@@ -24,6 +24,42 @@ std::vector<std::byte> Interleave(std::span<const std::byte> data, uint32_t head
   return out;
 }
 
+formats::AffineForm InterleavedForm(formats::AffineForm form, uint32_t heads, size_t rows) {
+  struct Arrays {
+    std::vector<std::byte> words, scales, biases;
+  };
+  const auto arrays = std::make_shared<const Arrays>(Arrays{
+      Interleave(form.words, heads, rows), Interleave(form.scales, heads, rows), Interleave(form.biases, heads, rows)});
+  form.words = arrays->words;
+  form.scales = arrays->scales;
+  form.biases = arrays->biases;
+  form.owner = arrays;
+  return form;
+}
+
+// Rows of one block may part: each gets scales of its own.
+formats::Fp8Form InterleavedForm(formats::Fp8Form form, uint32_t heads, size_t rows) {
+  const size_t columns = form.scales.size() / ((rows + static_cast<size_t>(form.block_outputs) - 1) /
+                                               static_cast<size_t>(form.block_outputs));
+  std::vector<float> of_rows;
+  for (size_t row = 0; row < rows; ++row) {
+    const auto block = form.scales.subspan(row / static_cast<size_t>(form.block_outputs) * columns, columns);
+    of_rows.insert(of_rows.end(), block.begin(), block.end());
+  }
+  struct Arrays {
+    std::vector<std::byte> values;
+    std::vector<float> scales;
+  };
+  const auto scale_bytes = Interleave(std::as_bytes(std::span(of_rows)), heads, rows);
+  std::memcpy(of_rows.data(), scale_bytes.data(), scale_bytes.size());
+  const auto arrays = std::make_shared<const Arrays>(Arrays{Interleave(form.values, heads, rows), std::move(of_rows)});
+  return {.block_outputs = 1,
+          .block_inputs = form.block_inputs,
+          .values = arrays->values,
+          .scales = arrays->scales,
+          .owner = arrays};
+}
+
 std::vector<std::byte> Transpose(std::span<const std::byte> data, int64_t rows, int64_t cols) {
   std::vector<std::byte> out(data.size());
   const size_t bytes = data.size() / static_cast<size_t>(rows * cols);
@@ -71,8 +107,8 @@ Result<TensorPart> DescribeTensorPart(const TensorRecipe& recipe, size_t part) {
       break;
     case TensorChange::kInterleaveRows:
       if (recipe.heads == 0 || weight.shape()[0] % (2 * uint64_t{recipe.heads}) != 0) {
-        return Fail(ErrorCode::kDataLoss, "tensor '{}' has {} rows, which {} heads cannot share in pairs", weight.name(),
-                    weight.shape()[0], recipe.heads);
+        return Fail(ErrorCode::kDataLoss, "tensor '{}' has {} rows, which {} heads cannot share in pairs",
+                    weight.name(), weight.shape()[0], recipe.heads);
       }
       break;
     case TensorChange::kAddOne:
@@ -95,25 +131,18 @@ Result<TensorPart> DescribeTensorPart(const TensorRecipe& recipe, size_t part) {
   return out;
 }
 
-std::shared_ptr<const formats::AffineForm> AffinePart(const TensorRecipe& recipe, size_t part) {
-  if (part >= recipe.parts.size() || recipe.parts[part] == nullptr) return nullptr;
-  const formats::AffineForm* stored = recipe.parts[part]->affine();
-  if (stored == nullptr) return nullptr;
-  auto out = std::make_shared<formats::AffineForm>(*stored);
-  if (recipe.change == TensorChange::kNone) return out;
-  if (recipe.change != TensorChange::kInterleaveRows) return nullptr;
-  const size_t rows = recipe.parts[part]->shape()[0];
-  struct Arrays {
-    std::vector<std::byte> words, scales, biases;
-  };
-  const auto arrays = std::make_shared<const Arrays>(Arrays{Interleave(stored->words, recipe.heads, rows),
-                                                            Interleave(stored->scales, recipe.heads, rows),
-                                                            Interleave(stored->biases, recipe.heads, rows)});
-  out->words = arrays->words;
-  out->scales = arrays->scales;
-  out->biases = arrays->biases;
-  out->owner = arrays;
-  return out;
+std::optional<FormPart> FormOfPart(const TensorRecipe& recipe, size_t part) {
+  if (part >= recipe.parts.size() || recipe.parts[part] == nullptr) return std::nullopt;
+  if (recipe.change != TensorChange::kNone && recipe.change != TensorChange::kInterleaveRows) return std::nullopt;
+  auto stored = recipe.parts[part]->form();
+  if (!stored) return std::nullopt;
+  return FormPart{std::move(*stored), recipe.change, recipe.heads, recipe.parts[part]->shape()[0]};
+}
+
+std::shared_ptr<const formats::StoredForm> FormPart::Make() const {
+  if (change == TensorChange::kNone) return std::make_shared<const formats::StoredForm>(stored);
+  return std::make_shared<const formats::StoredForm>(
+      std::visit([&](const auto& form) -> formats::StoredForm { return InterleavedForm(form, heads, rows); }, stored));
 }
 
 Result<TensorPart> ReadTensorPart(const TensorRecipe& recipe, size_t part) {

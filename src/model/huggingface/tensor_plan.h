@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,9 +53,17 @@ struct TensorPart {
 // Without the values that must be made, which is cheap. `part` < max(1, recipe.parts.size()). kDataLoss names a tensor that
 // is empty, or does not have the rows that the change needs.
 Result<TensorPart> DescribeTensorPart(const TensorRecipe& recipe, size_t part);
-// The part as affine groups, its rows in their new order, where the checkpoint holds it so and the change is one of rows; else
-// null.
-std::shared_ptr<const formats::AffineForm> AffinePart(const TensorRecipe& recipe, size_t part);
+// The part in a form of the checkpoint's own, where it has one and the change is none or one of the order of rows. Making it
+// puts the rows in their new order.
+struct FormPart {
+  formats::StoredForm stored;  // as the checkpoint has it
+  TensorChange change = TensorChange::kNone;
+  uint32_t heads = 0;
+  size_t rows = 0;
+
+  std::shared_ptr<const formats::StoredForm> Make() const;
+};
+std::optional<FormPart> FormOfPart(const TensorRecipe& recipe, size_t part);
 // With all values.
 Result<TensorPart> ReadTensorPart(const TensorRecipe& recipe, size_t part);
 

@@ -62,8 +62,8 @@ TEST(MlxGoldenDirectory, ItsOwnCheckpointsLoadAsTheyAre) {
     EXPECT_EQ(compute::Mlx::LoadNotes(context).size(), 1u) << "nothing was held in another form";
     const auto source = ModelSource::Open(path + "-hf");
     EXPECT_EQ((*source)->commonest_type(), "MLX " + std::to_string(bits) + "-bit");
-    const auto matrix = (*source)->AffineMatrix("blk.0.attn_q.weight", 64, 64);  // whose rows change their order
-    ASSERT_TRUE(matrix && matrix->affine);
+    const auto matrix = (*source)->Matrix("blk.0.attn_q.weight", 64, 64, compute::Mlx::kForms);  // whose rows change their order
+    ASSERT_TRUE(matrix && matrix->form);
     EXPECT_TRUE(matrix->data.empty());
   }
 }
@@ -78,13 +78,14 @@ TEST(MlxGoldenDirectory, ItsOwnMixturesLoadAsTheyAre) {
   }
   const auto source = ModelSource::Open(testing::DataPath("checkpoints/mlx_qwen3_moe-hf"));
   ASSERT_TRUE(source) << source.error().message;
-  const auto expert = (*source)->AffineExpert("blk.0.ffn_down_exps.weight", 3, 4, 64, 32);
-  ASSERT_TRUE(expert && expert->affine);
+  const auto expert = (*source)->Expert("blk.0.ffn_down_exps.weight", 3, 4, 64, 32, compute::Mlx::kForms);
+  ASSERT_TRUE(expert && expert->form);
   EXPECT_TRUE(expert->data.empty());
-  const auto router = (*source)->AffineMatrix("blk.0.ffn_gate_inp.weight", 4, 64);
-  ASSERT_TRUE(router && router->affine);
-  EXPECT_EQ(router->affine->bits, 8) << "config.json gives the router a form of its own";
-  EXPECT_EQ(router->affine->group, 64);
+  const auto router = (*source)->Matrix("blk.0.ffn_gate_inp.weight", 4, 64, compute::Mlx::kForms);
+  ASSERT_TRUE(router && router->form);
+  const auto& groups = std::get<formats::AffineForm>(*router->form);
+  EXPECT_EQ(groups.bits, 8) << "config.json gives the router a form of its own";
+  EXPECT_EQ(groups.group, 64);
 }
 
 }  // namespace

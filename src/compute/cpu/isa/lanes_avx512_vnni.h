@@ -108,6 +108,13 @@ inline Floats LoadFloats(const Fp8* p) {
   const __m512i bits = _mm512_mask_mov_epi32(_mm512_castps_si512(value), none, _mm512_set1_epi32(0x7fc00000));
   return _mm512_castsi512_ps(_mm512_or_si512(bits, _mm512_and_si512(wide, _mm512_set1_epi32(INT32_MIN))));
 }
+// Of 8-bit floats value / 256, which half floats have, subnormal ones too (as floats these would slow the product down);
+// what is no number becomes one.
+inline Floats LoadDownscaled(const Fp8* p) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const __m256i words = _mm256_slli_epi16(_mm256_cvtepi8_epi16(bytes), 7);
+  return _mm512_cvtph_ps(_mm256_and_si256(words, _mm256_set1_epi16(INT16_C(-0x4080))));  // less the sign's second copy
+}
 inline Two LoadTwo(const Bf16* p) {
   int32_t both;
   std::memcpy(&both, p, 4);

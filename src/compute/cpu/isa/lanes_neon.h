@@ -157,6 +157,17 @@ inline Floats LoadFloats(const Fp8* p) {
   };
   return Each(f, WidenSigned(reinterpret_cast<const int8_t*>(p)));
 }
+// Of 8-bit floats value / 256, which half floats have, subnormal ones too (as floats these would slow the product down);
+// what is no number becomes one.
+inline Floats LoadDownscaled(const Fp8* p) {
+  const auto eight = [&](int i) {
+    const int16x8_t words = vshlq_n_s16(vmovl_s8(vld1_s8(reinterpret_cast<const int8_t*>(p + i))), 7);
+    return vandq_u16(vreinterpretq_u16_s16(words), vdupq_n_u16(0xbf80));  // less the sign's second copy
+  };
+  const auto four = [](uint16x4_t halves) { return vcvt_f32_f16(vreinterpret_f16_u16(halves)); };
+  const uint16x8_t low = eight(0), high = eight(8);
+  return {four(vget_low_u16(low)), four(vget_high_u16(low)), four(vget_low_u16(high)), four(vget_high_u16(high))};
+}
 inline float32x4_t LowBf16(uint32x4_t pairs) { return vreinterpretq_f32_u32(vshlq_n_u32(pairs, 16)); }
 inline float32x4_t HighBf16(uint32x4_t pairs) {
   return vreinterpretq_f32_u32(vandq_u32(pairs, vdupq_n_u32(0xffff0000)));

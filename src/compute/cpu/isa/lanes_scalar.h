@@ -133,6 +133,13 @@ inline Floats LoadFloats(const Bf16* p) {
 inline Floats LoadFloats(const Fp8* p) {
   return Fill<Floats>([=](size_t i) { return ToFloat(p[i]); });
 }
+// Of 8-bit floats value / 256, which half floats have, subnormal ones too (as floats these would slow the product down);
+// what is no number becomes one.
+inline Floats LoadDownscaled(const Fp8* p) {
+  return Fill<Floats>([=](size_t i) {
+    return ToFloat(Fp16{static_cast<uint16_t>((p[i].bits & 0x80) << 8 | (p[i].bits & 0x7f) << 7)});
+  });
+}
 inline Floats LoadFloats(const int8_t* p) {
   return Fill<Floats>([=](size_t i) { return static_cast<float>(p[i]); });
 }

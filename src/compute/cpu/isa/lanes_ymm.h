@@ -123,6 +123,13 @@ inline Floats LoadFloats(const Fp8* p) {
   const Ints wide = WidenSigned(reinterpret_cast<const int8_t*>(p));
   return {FromFp8(wide.a), FromFp8(wide.b)};
 }
+// Of 8-bit floats value / 256, which half floats have, subnormal ones too (as floats these would slow the product down);
+// what is no number becomes one.
+inline Floats LoadDownscaled(const Fp8* p) {
+  const __m256i words = _mm256_slli_epi16(_mm256_cvtepi8_epi16(Load128(p)), 7);
+  const __m256i halves = _mm256_and_si256(words, _mm256_set1_epi16(INT16_C(-0x4080)));  // less the sign's second copy
+  return {_mm256_cvtph_ps(_mm256_castsi256_si128(halves)), _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1))};
+}
 inline Two LoadTwo(const Bf16* p) {
   int32_t both;
   std::memcpy(&both, p, 4);
