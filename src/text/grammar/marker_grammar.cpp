@@ -54,6 +54,11 @@ Expr MarkerGrammar(std::string_view marker, const MarkerTokens& tokens, JsonGram
   return Sequence(std::move(out));
 }
 
+Result<CharAutomaton> TextWithout(std::string_view text) {
+  const auto with = CharAutomaton::Of(*Sequence({AnyText(), Literal(std::string(text)), AnyText()}));
+  return with ? CharAutomaton::Everything().Without(*with) : with;
+}
+
 Result<Expr> TextWithoutCalls(const ToolCallForm& form) {
   std::string_view opens = FirstMarker(form);
   opens = opens.substr(0, opens.find_first_of("\n*"));

@@ -13,6 +13,9 @@ namespace inferflux::text {
 // nothing: the answer ends there.
 Expr MarkerGrammar(std::string_view marker, const MarkerTokens& tokens, JsonGrammar& json);
 
+// Any text in which this one does not stand.
+Result<CharAutomaton> TextWithout(std::string_view text);
+
 // Any text in which the form's parser finds no call.
 Result<Expr> TextWithoutCalls(const ToolCallForm& form);
 

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "text/grammar/automaton/char_automaton.h"
 #include "text/grammar/json_schema/json_schema.h"
 #include "text/grammar/json_schema/schema_compiler.h"
 #include "text/grammar/json_schema/schema_keywords.h"
@@ -73,10 +72,7 @@ class TaggedWriter {
   // Any text that does not end the value.
   Result<Expr> Text() {
     if (text_) return *text_;
-    const Expr any = Repeat(OneOf(Complement({})), 0, kUnbounded);
-    auto with = CharAutomaton::Of(*Sequence({any, Literal(std::string(form_.value_closes)), any}));
-    if (!with) return Forward(with);
-    auto without = CharAutomaton::Everything().Without(*with);
+    auto without = TextWithout(form_.value_closes);
     if (!without) return Forward(without);
     text_ = Call(json_.grammar().Add("text of an argument", without->ToExpression()));
     return *text_;

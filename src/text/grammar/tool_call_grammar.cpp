@@ -8,8 +8,10 @@
 #include "text/grammar/json_schema/json_grammar.h"
 #include "text/grammar/json_schema/json_schema.h"
 #include "text/grammar/json_schema/schema_compiler.h"
+#include "text/grammar/json_schema/sort_properties.h"
 #include "text/grammar/marker_grammar.h"
 #include "text/grammar/tagged_grammar.h"
+#include "text/grammar/value_grammar.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
@@ -34,6 +36,7 @@ Result<Expr> Arguments(const ToolCallSpec& spec, const OfferedTool& tool, JsonGr
   auto schema = ReadSchema(tool.parameters);
   if (!schema) return Forward(schema);
   if (auto narrowed = NarrowToObjects(*schema); !narrowed) return Forward(narrowed);
+  if (spec.form->sorted) SortProperties(*schema);
   return SchemaCompiler(*schema, json).Compile();
 }
 
@@ -94,8 +97,10 @@ Expr Calls(const ToolCallSpec& spec, const Expr& call, JsonGrammar& json) {
 
 Result<Grammar> GrammarOfToolCalls(const ToolCallSpec& spec) {
   if (spec.tools.empty()) return Fail(ErrorCode::kInvalidArgument, "there is no tool to call");
-  JsonGrammar json;
   const ToolCallForm& form = *spec.form;
+  const auto values = GrammarOfValues(form, spec.tokens);
+  if (!values) return tl::make_unexpected(values.error());
+  JsonGrammar& json = **values;
   auto body = OneCall(spec, json);
   if (!body) return Forward(body);
   if (!form.bare) *body = Sequence({MarkerGrammar(form.call_opens, spec.tokens, json), std::move(*body)});

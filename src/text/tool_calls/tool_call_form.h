@@ -11,8 +11,14 @@ namespace inferflux::text {
 // Where a call has its name and its arguments.
 enum class CallBody : uint8_t {
   kObject,  // a JSON object holds both
-  kNamed,   // the name, then the arguments as a JSON object
+  kNamed,   // the name, then the arguments as an object
   kTagged,  // the name, then each argument between tags
+};
+
+// How the arguments of a kNamed are written.
+enum class ValueSyntax : uint8_t {
+  kJson,
+  kMarked,  // as JSON, but strings stand as they are between two `string_mark`, and the names of members need none
 };
 
 // Markers: see marker.h. Empty ones are not there.
@@ -22,7 +28,7 @@ struct ToolCallForm {
 
   std::string_view opens = {};        // in front of all calls
   std::string_view call_opens = {};   // in front of each
-  std::string_view name_closes = {};  // behind a name that stands by itself
+  std::string_view name_closes = {};  // behind a name that stands by itself; a kNamed's may end where arguments begin
   std::string_view call_closes = {};  // behind each
   std::string_view closes = {};       // behind all calls
   bool list = false;                  // kObject: the calls are the elements of one JSON list
@@ -32,6 +38,10 @@ struct ToolCallForm {
   std::string_view name_key = "name";
   std::string_view arguments_key = "arguments";
   std::string_view id_key = {};  // comes first, and numbers the calls
+
+  ValueSyntax values = ValueSyntax::kJson;
+  std::string_view string_mark = {};
+  bool sorted = false;  // members come by their names, in the order of dictsort
 
   // Around the arguments of a kTagged.
   std::string_view key_opens = {};

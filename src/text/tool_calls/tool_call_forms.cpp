@@ -115,6 +115,13 @@ constexpr ToolCallForm kForms[] = {
      .key_opens = "<param name=\"",
      .key_closes = "\">",
      .value_closes = "</param>"},
+    {.id = "gemma 4",
+     .body = CallBody::kNamed,
+     .call_opens = "<|tool_call>call:",
+     .call_closes = "<tool_call|>",
+     .values = ValueSyntax::kMarked,
+     .string_mark = "<|\"|>",
+     .sorted = true},
 };
 
 }  // namespace

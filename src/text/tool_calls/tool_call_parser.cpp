@@ -62,7 +62,8 @@ ToolCallParser::ToolCallParser(const ToolCallForm& form, Tools tools, bool sever
                                      : "]\n") +
               std::string(form.closes)),
       bare_opens_(BareOpens(form, *tools_)),
-      at_state_(form.bare ? At::kAnswer : At::kText) {}
+      at_state_(form.bare ? At::kAnswer : At::kText),
+      values_(form) {}
 
 ToolCallParser::Output ToolCallParser::Feed(std::string_view text) {
   Output out;
@@ -106,7 +107,7 @@ ToolCallParser::Step ToolCallParser::Next(Output& out) {
     case At::kName:
       return Name();
     case At::kJson:
-      return Json();
+      return form_.values == ValueSyntax::kJson ? Json() : Values();
     case At::kKey:
       return Key(out);
     case At::kValue:
@@ -164,17 +165,19 @@ ToolCallParser::Step ToolCallParser::Expect(std::string_view marker, At next) {
 }
 
 ToolCallParser::Step ToolCallParser::Name() {
-  const bool closed = !form_.name_closes.empty();
-  const MarkerMatch end = closed ? EndOfName(pending_, at_, {form_.name_closes})
-                                 : EndOfName(pending_, at_, {form_.key_opens, form_.call_closes});
+  const bool closed = !form_.name_closes.empty(), named = form_.body == CallBody::kNamed;
+  const MarkerMatch end = closed  ? EndOfName(pending_, at_, {form_.name_closes})
+                          : named ? EndOfName(pending_, at_, {ArgumentsOpen(form_.values)})
+                                  : EndOfName(pending_, at_, {form_.key_opens, form_.call_closes});
   if (end.partly()) return Step::kWait;
   if (!end.whole()) return Step::kMisfit;
   const std::string_view name = Trimmed(std::string_view(pending_).substr(at_, end.begin - at_));
   if (name.empty() || name.find_first_of(" \t\r\n{}\"") != std::string_view::npos) return Step::kMisfit;
   call_.name = name;
   at_ = closed ? end.end : end.begin;
-  if (form_.body == CallBody::kNamed) {
+  if (named) {
     at_state_ = At::kJson;
+    values_.Reset();
     return Step::kDone;
   }
   at_state_ = At::kKey;
@@ -206,6 +209,15 @@ ToolCallParser::Step ToolCallParser::Json() {
   } else {
     call_.arguments = json::serialize(value);
   }
+  at_state_ = At::kCallCloses;
+  return Step::kDone;
+}
+
+ToolCallParser::Step ToolCallParser::Values() {
+  const ValueReader::Step step = values_.Read(pending_, at_);
+  if (step == ValueReader::Step::kWait) return Step::kWait;
+  if (step == ValueReader::Step::kMisfit) return Step::kMisfit;
+  call_.arguments = json::serialize(values_.Release());
   at_state_ = At::kCallCloses;
   return Step::kDone;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "text/tool_calls/tool_call_form.h"
+#include "text/tool_calls/value_reader.h"
 
 namespace inferflux::text {
 
@@ -48,6 +49,7 @@ class ToolCallParser {
   Step Expect(std::string_view marker, At next);
   Step Name();
   Step Json();
+  Step Values();
   Step Key(Output& out);
   Step Value();
   Step CallCloses(Output& out);
@@ -72,6 +74,7 @@ class ToolCallParser {
   FoundToolCall call_;
   boost::json::stream_parser json_;
   bool in_json_ = false;
+  ValueReader values_;
   boost::json::value parameters_;  // the called tool's schema
   boost::json::object arguments_;  // of a kTagged
   std::string key_;

@@ -136,14 +136,20 @@ Expr JsonGrammar::String() {
   return Call(*string_);
 }
 
-Expr JsonGrammar::String(uint32_t min, uint32_t max) {
+Result<Expr> JsonGrammar::String(uint32_t min, uint32_t max) {
   if (min == 0 && max == kUnbounded) return String();
   return Sequence({Literal("\""), Repeat(Character(), min, max), Literal("\"")});
 }
 
-Expr JsonGrammar::Quoted(const Expr& content) { return Sequence({Literal("\""), Escape(content), Literal("\"")}); }
+Result<Expr> JsonGrammar::Quoted(const Expr& content) {
+  return Sequence({Literal("\""), Escape(content), Literal("\"")});
+}
 
-Expr JsonGrammar::StringExcept(const std::vector<std::string_view>& names) {
+Result<Expr> JsonGrammar::Quoted(const CharAutomaton& contents) { return Quoted(contents.ToExpression()); }
+
+Expr JsonGrammar::Word(std::string_view word) { return Literal(std::string(word)); }
+
+Result<Expr> JsonGrammar::NameExcept(const std::vector<std::string_view>& names) {
   if (names.empty()) return String();
   NameTree tree;
   for (const std::string_view name : names) tree.Add(name);
@@ -172,7 +178,7 @@ Expr JsonGrammar::Value() {
   if (!value_) {
     value_ = grammar_.Add("a value", nullptr);
     const Expr array = ListOf('[', Call(*value_), Space(), ']');
-    Expr body = Choice({Object(), array, String(), Number(), Literal("true"), Literal("false"), Literal("null")});
+    Expr body = Choice({Object(), array, String(), Number(), Word("true"), Word("false"), Word("null")});
     grammar_.rules[*value_].body = std::move(body);
   }
   return Call(*value_);
@@ -181,7 +187,7 @@ Expr JsonGrammar::Value() {
 Expr JsonGrammar::Object() {
   if (!object_) {
     object_ = grammar_.Add("an object", nullptr);
-    Expr body = ListOf('{', Member(String(), Value()), Space(), '}');
+    Expr body = ListOf('{', Member(Name(), Value()), Space(), '}');
     grammar_.rules[*object_].body = std::move(body);
   }
   return Call(*object_);
@@ -191,25 +197,36 @@ Expr JsonGrammar::Member(Expr name, Expr value) {
   return Sequence({std::move(name), Literal(":"), Space(), std::move(value)});
 }
 
-Expr JsonGrammar::Constant(const json::value& value) {
+Result<Expr> JsonGrammar::Constant(const json::value& value) {
   if (value.is_double()) return Literal(fmt::format("{}", value.get_double()));
+  if (value.is_string()) return Quoted(Literal(std::string(value.get_string())));
+  if (value.is_null() || value.is_bool()) return Word(json::serialize(value));
   if (!value.is_structured()) return Literal(json::serialize(value));
   const bool is_object = value.is_object();
   std::vector<Expr> parts = {Literal(is_object ? "{" : "["), Space()};
-  size_t left = is_object ? value.get_object().size() : value.get_array().size();
-  const bool empty = left == 0;
   const auto add = [&](Expr part) {
+    if (parts.size() > 2) {
+      parts.push_back(Literal(","));
+      parts.push_back(Space());
+    }
     parts.push_back(std::move(part));
-    if (--left == 0) return;
-    parts.push_back(Literal(","));
-    parts.push_back(Space());
   };
   if (is_object) {
-    for (const auto& [name, item] : value.get_object()) add(Member(Literal(QuotedText(name)), Constant(item)));
+    for (const auto& [key, content] : value.get_object()) {
+      auto name = Name(key);
+      if (!name) return name;
+      auto item = Constant(content);
+      if (!item) return item;
+      add(Member(std::move(*name), std::move(*item)));
+    }
   } else {
-    for (const auto& item : value.get_array()) add(Constant(item));
+    for (const auto& content : value.get_array()) {
+      auto item = Constant(content);
+      if (!item) return item;
+      add(std::move(*item));
+    }
   }
-  if (!empty) parts.push_back(Space());
+  if (parts.size() > 2) parts.push_back(Space());
   parts.push_back(Literal(is_object ? "}" : "]"));
   return Sequence(std::move(parts));
 }

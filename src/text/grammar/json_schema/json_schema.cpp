@@ -89,7 +89,7 @@ Result<Expr> SchemaCompiler::AnyObject(const Object& schema, const Place& at) {
     auto body = AnyObject(rest, {.path = at.path, .depth = at.depth + 1});
     if (!body || *nullable == false) return body;
     if (*nullable != true) return Wrong(at.At("nullable"), "must be true or false");
-    return Choice({std::move(*body), Literal("null")});
+    return Choice({std::move(*body), json_.Word("null")});
   }
   if (schema.contains("anyOf")) return Alternatives(schema, "anyOf", at);
   if (schema.contains("oneOf")) return Alternatives(schema, "oneOf", at);
@@ -132,8 +132,8 @@ Result<std::vector<std::string_view>> SchemaCompiler::TypesOf(const Object& sche
 }
 
 Result<Expr> SchemaCompiler::OfType(std::string_view type, const Object& schema, const Place& at) {
-  if (type == "null") return Literal("null");
-  if (type == "boolean") return Choice({Literal("true"), Literal("false")});
+  if (type == "null") return json_.Word("null");
+  if (type == "boolean") return Choice({json_.Word("true"), json_.Word("false")});
   if (type == "integer" || type == "number") return Number(schema, type == "integer", at);
   if (type == "string") return String(schema, at);
   if (type == "array") return List(schema, at);
@@ -238,7 +238,7 @@ Result<Expr> SchemaCompiler::String(const Object& schema, const Place& at) {
   const bool bounded = *min || *max;
   const Value* never = schema.if_contains("not");
   if (pattern == nullptr && format == nullptr && never == nullptr) {
-    return json_.String(min->value_or(0), max->value_or(kUnbounded));
+    return Placed(json_.String(min->value_or(0), max->value_or(kUnbounded)), at);
   }
   std::vector<Expr> contents;
   if (pattern != nullptr) {
@@ -251,7 +251,7 @@ Result<Expr> SchemaCompiler::String(const Object& schema, const Place& at) {
     if (!content) return Wrong(at.At("format"), "{}", content.error().message);
     contents.push_back(std::move(*content));
   }
-  if (contents.size() == 1 && !bounded && never == nullptr) return json_.Quoted(contents[0]);
+  if (contents.size() == 1 && !bounded && never == nullptr) return Placed(json_.Quoted(contents[0]), at);
   auto texts = CharAutomaton::OfLength(min->value_or(0), max->value_or(kUnbounded));
   for (const Expr& content : contents) {
     if (!texts) break;
@@ -264,7 +264,7 @@ Result<Expr> SchemaCompiler::String(const Object& schema, const Place& at) {
     texts = texts->Without(*excluded);
   }
   if (!texts) return Wrong(at, "'pattern', 'format', 'not' and lengths: {}", texts.error().message);
-  return json_.Quoted(texts->ToExpression());
+  return Placed(json_.Quoted(*texts), at);
 }
 
 Expr SchemaCompiler::Enclosed(char open, Expr content, char close) {

@@ -147,7 +147,10 @@ Result<Expr> SchemaCompiler::Constants(const Object& schema, const Place& at) {
   for (const Value& value : ListedValues(schema)) {
     const auto fits = Holds(schema, value, at);
     if (!fits) return tl::make_unexpected(fits.error());
-    if (*fits) ways.push_back(json_.Constant(value));
+    if (!*fits) continue;
+    auto way = Placed(json_.Constant(value), at.At(keyword));
+    if (!way) return way;
+    ways.push_back(std::move(*way));
   }
   return Choice(std::move(ways));
 }

@@ -48,6 +48,11 @@ class SchemaCompiler {
   static tl::unexpected<Error> Wrong(const Place& at, fmt::format_string<Args...> format, Args&&... args) {
     return Fail(ErrorCode::kInvalidArgument, "at #{}: {}", at.path, fmt::format(format, std::forward<Args>(args)...));
   }
+  // Says where it is that the syntax of the values cannot write something.
+  static Result<Expr> Placed(Result<Expr> written, const Place& at) {
+    if (!written) return Forward(written, "at #" + at.path);
+    return written;
+  }
 
   Result<Expr> Any(const Value& schema, const Place& at);
   Result<Expr> AnyObject(const Object& schema, const Place& at);

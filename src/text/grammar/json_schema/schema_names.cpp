@@ -147,7 +147,9 @@ Result<Expr> SchemaCompiler::OtherMembers(const std::vector<NamePattern>& patter
     if (each.schemas.empty()) continue;
     auto value = Any(AllOf(each.schemas), at.At("patternProperties"));
     if (!value) return value;
-    ways.push_back(json_.Member(json_.Quoted(each.names.ToExpression()), std::move(*value)));
+    auto name = Placed(json_.NameIn(each.names), at.At("patternProperties"));
+    if (!name) return name;
+    ways.push_back(json_.Member(std::move(*name), std::move(*value)));
   }
   return Choice(std::move(ways));
 }

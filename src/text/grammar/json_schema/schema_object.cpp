@@ -1,6 +1,5 @@
 // Schemas of objects. Members come in the schema's own order.
 #include <algorithm>
-#include <boost/json/serialize.hpp>
 
 #include "text/grammar/json_schema/schema_compiler.h"
 
@@ -71,7 +70,9 @@ Result<Expr> SchemaCompiler::Others(const Object& schema, const Value* additiona
   }
   auto value = Any(*additional, at.At("additionalProperties"));
   if (!value) return value;
-  return json_.Member(json_.StringExcept(taken), std::move(*value));
+  auto name = Placed(json_.NameExcept(taken), at.At("additionalProperties"));
+  if (!name) return name;
+  return json_.Member(std::move(*name), std::move(*value));
 }
 
 // A number of members that cannot be told from the members themselves is not counted.
@@ -114,7 +115,9 @@ Result<std::vector<SchemaCompiler::NamedMember>> SchemaCompiler::NamedMembers(co
     if (!body) return Forward(body);
     const bool is_required = std::ranges::find(required, name) != required.end();
     if (value == false && !is_required) return {};  // never there
-    Expr member = json_.Member(Literal(json::serialize(Value(name))), std::move(*body));
+    auto written = Placed(json_.Name(name), place);
+    if (!written) return Forward(written);
+    Expr member = json_.Member(std::move(*written), std::move(*body));
     members.push_back({.member = Call(json_.grammar().Add(place.path, std::move(member))), .required = is_required});
     return {};
   };

@@ -142,5 +142,50 @@ TEST(MarkerTokensTest, AnEndTokenClosesTheCalls) {
   EXPECT_EQ(parser.Feed(text).calls.size() + parser.Finish().calls.size(), 1u);
 }
 
+// Marks around strings are such tokens too: within a string neither another one nor their own letters may stand.
+TEST(MarkerTokensTest, TheMarksOfStringsAreTokens) {
+  VocabSpec spec = testing::ByteLevelSpec({});
+  const TokenId opens = AddToken(spec, "<|tool_call>", TokenKind::kControl);
+  const TokenId closes = AddToken(spec, "<tool_call|>", TokenKind::kControl);
+  const TokenId mark = AddToken(spec, "<|\"|>", TokenKind::kControl);
+  const TokenId eos = AddToken(spec, "<turn|>", TokenKind::kControl);
+  spec.end_of_generation = {eos};
+  const std::shared_ptr<const Tokenizer> tokenizer = *Tokenizer::Create(std::move(spec), {});
+  const ToolCallForm& form = FormOf("gemma 4");
+  const ToolCallSpec calls = Spec(form, *tokenizer, true);
+  EXPECT_THAT(calls.tokens.shown, ElementsAre(opens, closes, mark));
+  GrammarCompiler compiler(tokenizer);
+  const auto grammar = compiler.Compile({.kind = GrammarSpec::Kind::kToolCalls, .tool_calls = calls});
+  ASSERT_TRUE(grammar) << grammar.error().message;
+  GrammarMatcher matcher(*grammar, true);
+  Detokenizer detokenizer(tokenizer, {.shown_control = calls.tokens.shown});
+  std::string text;
+  const auto take = [&](TokenId id) {
+    ASSERT_TRUE(matcher.Accept(id)) << text;
+    text += detokenizer.Push(id);
+  };
+  const auto spell = [&](std::string_view letters) {
+    for (const TokenId id : tokenizer->Encode(letters)) take(id);
+  };
+  take(opens);
+  spell("call:look_up{word:");
+  EXPECT_FALSE((*matcher.Mask())->Allows(*tokenizer->Find("<"))) << "the mark is a token, not its letters";
+  take(mark);
+  spell("a <tool_call|> <|\"|");
+  const auto inside = *matcher.Mask();
+  EXPECT_FALSE(inside->Allows(*tokenizer->Find(">")));
+  for (const TokenId id : {opens, closes, eos}) EXPECT_FALSE(inside->Allows(id));
+  take(mark);
+  spell("}");
+  EXPECT_FALSE(matcher.can_end());
+  take(closes);
+  EXPECT_TRUE(matcher.can_end());
+
+  ToolCallParser parser(form, std::make_shared<const std::vector<OfferedTool>>(calls.tools), true);
+  const auto found = parser.Feed(text);
+  ASSERT_EQ(found.calls.size(), 1u) << text;
+  EXPECT_EQ(found.calls[0].arguments, R"({"word":"a <tool_call|> <|\"|"})");
+}
+
 }  // namespace
 }  // namespace inferflux::text

@@ -23,7 +23,7 @@ std::string Described(const std::optional<TemplateCalls>& calls) {
 }
 
 // Of the templates from the field, the form in which each writes calls. The others leave calls out, or have a form that
-// is not known: Python's (LFM), one of their own for values (Gemma 4, MiniMax M3), a recipient's (Functionary).
+// is not known: Python's (LFM), one of its own for values (MiniMax M3), a recipient's (Functionary).
 TEST(TemplateCallsTest, TheTemplateShowsTheForm) {
   INFERFLUX_REQUIRE_CONFORMANCE("chat_templates");
   std::map<std::string, std::string> found;
@@ -58,6 +58,7 @@ TEST(TemplateCallsTest, TheTemplateShowsTheForm) {
       {"deepseek-ai-DeepSeek-V3.1", "deepseek 3.1"},
       {"deepseek-ai-DeepSeek-V4", "deepseek 4"},
       {"deepseek-ai-DeepSeek-V4-Flash-0731", "deepseek 4"},
+      {"google-gemma-4-31B-it-interleaved", "gemma 4"},
       {"ibm-granite-granite-3.3-2B-Instruct", "granite 3"},
       {"ibm-granite-granite-4.0", "hermes"},
       {"meta-llama-Llama-3.1-8B-Instruct", "llama 3, one"},

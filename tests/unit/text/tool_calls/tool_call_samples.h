@@ -73,6 +73,7 @@ inline constexpr ToolCallSample kToolCallSamples[] = {
      "", "</tool_calls:opensource>"},
     {"minicpm 5", "",
      R"(<function name="look_up"><param name="word">$</param><param name="pages">%</param></function>)", "\n", ""},
+    {"gemma 4", "", R"(<|tool_call>call:look_up{pages:%,word:<|"|>$<|"|>}<tool_call|>)", "", ""},
 };
 
 struct WordAndPages {

@@ -1,0 +1,110 @@
+#include "text/grammar/marked_grammar.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "text/grammar/marker_grammar.h"
+
+namespace inferflux::text {
+namespace {
+
+constexpr uint32_t kMaxExact = 16;  // characters that are counted beside the search for the mark
+
+Expr BareName() {
+  static const CodeRanges kLetters = {{'$', '$'}, {'-', '9'}, {'@', 'Z'}, {'_', '_'}, {'a', 'z'}, {0xC0, 0xD7FF}};
+  return Repeat(OneOf(kLetters), 1, kUnbounded);
+}
+
+bool MayHold(const Expression& expression, char c) {
+  const auto code = static_cast<char32_t>(c);
+  return expression.text.find(c) != std::string::npos ||
+         std::ranges::any_of(expression.ranges,
+                             [&](const CodeRange& range) { return range.first <= code && code <= range.last; }) ||
+         std::ranges::any_of(expression.parts, [&](const Expr& part) { return MayHold(*part, c); });
+}
+
+}  // namespace
+
+MarkedGrammar::MarkedGrammar(const ToolCallForm& form, const MarkerTokens& tokens, CharAutomaton texts)
+    : mark_(form.string_mark),
+      texts_(std::move(texts)),
+      mark_grammar_(MarkerGrammar(form.string_mark, tokens, *this)) {}
+
+Expr MarkedGrammar::Enclosed(Expr content) const {
+  return Sequence({mark_grammar_, std::move(content), mark_grammar_});
+}
+
+Expr MarkedGrammar::String() {
+  if (!string_) {
+    string_ = grammar().Add("a string", Enclosed(texts_.ToExpression()));
+    grammar().rules[*string_].apart = true;
+  }
+  return Call(*string_);
+}
+
+Result<Expr> MarkedGrammar::String(uint32_t min, uint32_t max) {
+  if (min == 0 && max == kUnbounded) return String();
+  if ((max == kUnbounded ? min : max) <= kMaxExact) {
+    auto counted = CharAutomaton::OfLength(min, max);
+    if (counted) counted = counted->And(texts_);
+    if (!counted) return tl::make_unexpected(counted.error());
+    return Enclosed(counted->ToExpression());
+  }
+  const auto never = static_cast<char32_t>(mark_[1]);
+  return Enclosed(Repeat(OneOf(Complement({{never, never}})), min, max));
+}
+
+Result<Expr> MarkedGrammar::Quoted(const Expr& content) {
+  if (!MayHold(*content, mark_[0])) return Enclosed(content);
+  const auto contents = CharAutomaton::Of(*content);
+  if (!contents) return tl::make_unexpected(contents.error());
+  return Quoted(*contents);
+}
+
+Result<Expr> MarkedGrammar::Quoted(const CharAutomaton& contents) {
+  const auto free = contents.And(texts_);
+  if (!free) return tl::make_unexpected(free.error());
+  if (free->empty() && !contents.empty()) {
+    return Fail(ErrorCode::kUnsupported, "the model writes strings between '{0}', so none can hold '{0}'", mark_);
+  }
+  return Enclosed(free->ToExpression());
+}
+
+// Templates print nothing at all as Python does.
+Expr MarkedGrammar::Word(std::string_view word) {
+  if (word != "null") return Literal(std::string(word));
+  return Choice({Literal("null"), Literal("None")});
+}
+
+Expr MarkedGrammar::Name() {
+  if (!name_) name_ = grammar().Add("a name", BareName());
+  return Call(*name_);
+}
+
+Result<Expr> MarkedGrammar::Name(std::string_view name) {
+  const auto bare = CharAutomaton::Of(*BareName());
+  if (bare && bare->Matches(name)) return Literal(std::string(name));
+  return Fail(ErrorCode::kUnsupported,
+              "the model writes names without quotes, so they need to be letters, digits and '_-.$@/'");
+}
+
+Result<Expr> MarkedGrammar::NameExcept(const std::vector<std::string_view>& names) {
+  if (names.empty()) return Name();
+  std::vector<Expr> texts;
+  for (const std::string_view name : names) texts.push_back(Literal(std::string(name)));
+  const auto taken = CharAutomaton::Of(*Choice(std::move(texts)));
+  if (!taken) return tl::make_unexpected(taken.error());
+  const auto others = CharAutomaton::Everything().Without(*taken);
+  if (!others) return tl::make_unexpected(others.error());
+  return NameIn(*others);
+}
+
+Result<Expr> MarkedGrammar::NameIn(const CharAutomaton& names) {
+  const auto bare = CharAutomaton::Of(*BareName());
+  if (!bare) return tl::make_unexpected(bare.error());
+  const auto both = names.And(*bare);
+  if (!both) return tl::make_unexpected(both.error());
+  return both->ToExpression();
+}
+
+}  // namespace inferflux::text

@@ -1,0 +1,15 @@
+// The syntaxes in which models write the arguments of calls, as grammars of JSON's values.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "text/grammar/json_schema/json_grammar.h"
+#include "text/tool_calls/marker_tokens.h"
+#include "text/tool_calls/tool_call_form.h"
+
+namespace inferflux::text {
+
+Result<std::unique_ptr<JsonGrammar>> GrammarOfValues(const ToolCallForm& form, const MarkerTokens& tokens);
+
+}  // namespace inferflux::text

@@ -1,0 +1,137 @@
+// Calls whose arguments are written in a syntax of a model's own, held to their tools' schemas.
+#include "text/grammar/value_grammar.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+
+#include "text/grammar/grammar_text.h"
+#include "text/grammar/tool_call_grammar.h"
+#include "text/tool_calls/tool_call_parser.h"
+
+namespace inferflux::text {
+namespace {
+
+using testing::CompileOrFail;
+using testing::ErrorOf;
+using ::testing::HasSubstr;
+using testing::Matches;
+
+const ToolCallForm& FormOf(std::string_view id) { return *std::ranges::find(ToolCallForms(), id, &ToolCallForm::id); }
+
+GrammarSpec Forced(std::string_view form, const std::string& parameters) {
+  return {.kind = GrammarSpec::Kind::kToolCalls,
+          .tool_calls = {.form = &FormOf(form), .tools = {{"f", parameters}}, .forced = true}};
+}
+
+std::string Property(const std::string& schema) {
+  return R"({"type":"object","properties":{"p":)" + schema + R"(},"required":["p"],"additionalProperties":false})";
+}
+
+// Of values for the argument `p`, which ones its schema lets through.
+void ExpectMarked(const std::string& schema, std::initializer_list<const char*> valid,
+                  std::initializer_list<const char*> invalid) {
+  const auto grammar = CompileOrFail(Forced("gemma 4", Property(schema)));
+  ASSERT_TRUE(grammar);
+  const auto call = [](std::string_view value) {
+    return "<|tool_call>call:f{p:" + std::string(value) + "}<tool_call|>";
+  };
+  for (const char* value : valid) EXPECT_TRUE(Matches(grammar, call(value))) << schema << "\nrefuses " << value;
+  for (const char* value : invalid) EXPECT_FALSE(Matches(grammar, call(value))) << schema << "\ntakes " << value;
+}
+
+TEST(ValueGrammarTest, MarkedValuesAreOfTheirTypes) {
+  ExpectMarked(R"({"type":"string"})", {R"(<|"|><|"|>)", R"(<|"|>a "b" \ } <tool_call|> <|"< 日本<|"|>)"},
+               {"x", "\"x\"", "1", R"(<|"|>x)", R"(<|"|>x<|"|>y<|"|>)"});
+  ExpectMarked(R"({"type":"integer","minimum":-5,"maximum":20})", {"0", "20", "-5"}, {"21", "1.5", R"(<|"|>1<|"|>)"});
+  ExpectMarked(R"({"type":"number"})", {"1e5", "-0", "2.5"}, {"nan", "+1", ".5"});
+  ExpectMarked(R"({"type":["boolean","null"]})", {"true", "false", "null", "None"}, {"True", "0"});
+  ExpectMarked(R"({"type":"string","nullable":true})", {R"(<|"|>x<|"|>)", "None"}, {"true"});
+  ExpectMarked(R"({"enum":["a b",3,null,{"k":["v"]}]})", {R"(<|"|>a b<|"|>)", "3", "None", R"({k:[<|"|>v<|"|>]})"},
+               {"a b", R"(<|"|>3<|"|>)", R"({<|"|>k<|"|>:[<|"|>v<|"|>]})"});
+  ExpectMarked(R"({"type":"array","items":{"type":"integer"},"minItems":1,"maxItems":2})", {"[1]", "[1,2]", "[1, 2]"},
+               {"[]", "[1,2,3]", "[None]"});
+  ExpectMarked(R"({"type":"object","properties":{"x":{"$ref":"#/properties/p/$defs/x"}},"required":["x"],
+                   "additionalProperties":false,"$defs":{"x":{"const":1}}})",
+               {"{x:1}"}, {"{}", "{x:2}", "{x:1,y:2}", R"({"x":1})"});
+  ExpectMarked("{}", {"{}", R"({a:[1,{b-c:<|"|>x<|"|>}],d:None})"}, {"{a}", R"({"a":1})", "{a b:1}"});
+}
+
+// Whatever else a string is held to, it never holds the mark, which would end it.
+TEST(ValueGrammarTest, MarkedStringsAreHeldToTheirKeywords) {
+  ExpectMarked(R"({"type":"string","minLength":1})", {R"(<|"|>x<|"|>)", R"(<|"|><|"<|"|>)"},
+               {R"(<|"|><|"|>)", R"(<|"|><|"|><|"|>)"});
+  ExpectMarked(R"({"type":"string","maxLength":5})", {R"(<|"|><|"|x<|"|>)"},
+               {R"(<|"|>123456<|"|>)", R"(<|"|><|"|><|"|>)"});
+  ExpectMarked(R"({"type":"string","minLength":2,"maxLength":2000})", {R"(<|"|>a < b<|"|>)"},
+               {R"(<|"|>x<|"|>)", R"(<|"|><|"|>x<|"|>)"});
+  ExpectMarked(R"({"type":"string","pattern":"^a.*z$"})", {R"(<|"|>az<|"|>)", R"(<|"|>a<|"z<|"|>)"},
+               {R"(<|"|>a<|"|>)", R"(<|"|>a<|"|>z<|"|>)"});
+  ExpectMarked(R"({"type":"string","pattern":"^a.*z$","maxLength":3})", {R"(<|"|>abz<|"|>)"}, {R"(<|"|>abbz<|"|>)"});
+  ExpectMarked(R"({"type":"string","format":"date"})", {R"(<|"|>2026-02-28<|"|>)"}, {R"(<|"|>today<|"|>)"});
+  ExpectMarked(R"({"type":"string","not":{"const":"x"}})", {R"(<|"|>y<|"|>)"}, {R"(<|"|>x<|"|>)"});
+}
+
+TEST(ValueGrammarTest, NamesOfMarkedMembersAreHeldToTheirSchemas) {
+  ExpectMarked(R"({"type":"object","properties":{"ab":{"const":1}},"additionalProperties":{"const":2}})",
+               {"{}", "{ab:1}", "{ab:1,b:2}", "{a:2,abc:2}", "{größe:2}"},
+               {"{ab:2}", "{ab:1,ab:2}", "{a:1}", "{a b:2}"});
+  ExpectMarked(R"({"type":"object","patternProperties":{"^x-":{"const":1}},"additionalProperties":false})",
+               {"{}", "{x-a:1}"}, {"{a:1}", "{x-a:2}", "{x-:}"});
+}
+
+// As its template sorts them: else an optional argument could not stand where the model puts it.
+TEST(ValueGrammarTest, SortedMembersComeInTheOrderOfTheirNames) {
+  const auto grammar = CompileOrFail(Forced(
+      "gemma 4", R"({"properties":{"b":{"type":"integer"},"C":{"type":"integer"},"a":{"properties":{"z":{"const":1},
+                     "y":{"const":2}}}},"required":["a"]})"));
+  EXPECT_TRUE(Matches(grammar, "<|tool_call>call:f{a:{y:2,z:1},b:1,C:2}<tool_call|>"));
+  EXPECT_FALSE(Matches(grammar, "<|tool_call>call:f{b:1,a:{}}<tool_call|>"));
+}
+
+TEST(ValueGrammarTest, WhatMarkedValuesCannotBeIsAnError) {
+  for (const auto& [schema, where] : {std::pair(R"({"const":"a<|\"|>b"})", "at #/properties/p/const"),
+                                      {R"({"enum":["x",["<|\"|>"]]})", "at #/properties/p/enum"},
+                                      {R"({"properties":{"a b":{}}})", "at #/properties/p/properties/a b"},
+                                      {R"({"properties":{"":{}}})", "at #/properties/p/properties/"},
+                                      {R"({"const":{"a:b":1}})", "at #/properties/p/const"},
+                                      {R"({"type":"string","pattern":"^<\\|\"\\|>$"})", "at #/properties/p"},
+                                      {R"({"unevaluatedItems":false})", "at #/properties/p/unevaluatedItems"}}) {
+    EXPECT_THAT(ErrorOf(Forced("gemma 4", Property(schema))),
+                HasSubstr("the parameters of 'f': " + std::string(where) + ": "))
+        << schema;
+  }
+}
+
+// What the grammar lets through is what the parser finds, and valid: random texts, byte by byte.
+void ExpectRandomCallsAreValid(std::string_view form, const std::string& parameters) {
+  const auto grammar = CompileOrFail(Forced(form, parameters)), valid = CompileOrFail(testing::Schema(parameters));
+  ASSERT_TRUE(grammar && valid);
+  std::mt19937 random(13);
+  const auto tools = std::make_shared<const std::vector<OfferedTool>>(std::vector<OfferedTool>{{"f", parameters}});
+  size_t empty = 0;
+  for (int i = 0; i < 300; ++i) {
+    const std::string text = testing::RandomText(grammar, random);
+    ToolCallParser parser(FormOf(form), tools, true);
+    ToolCallParser::Output out = parser.Feed(text);
+    EXPECT_EQ(out.content + parser.Finish().content, "") << text;
+    ASSERT_EQ(out.calls.size(), 1u) << text;
+    empty += out.calls[0].arguments == "{}" ? 1 : 0;
+    EXPECT_TRUE(Matches(valid, out.calls[0].arguments)) << text << '\n' << out.calls[0].arguments;
+  }
+  EXPECT_LT(empty, 200u);
+}
+
+constexpr const char* kMixed = R"({"type":"object","properties":{
+  "flag":{"type":["boolean","null"]},"kind":{"enum":["it's","a \"b\" \\ c","true"]},
+  "list":{"type":"array","items":{"type":"integer","minimum":-9,"maximum":9},"maxItems":3},
+  "place":{"type":"object","properties":{"code":{"type":"string","pattern":"^[a-c'\"\\\\\n]{0,4}$"}},"required":["code"]},
+  "size":{"type":"integer"}}})";
+
+TEST(ValueGrammarTest, WhateverIsForcedIsReadAsValidArguments) { ExpectRandomCallsAreValid("gemma 4", kMixed); }
+
+}  // namespace
+}  // namespace inferflux::text

@@ -1,0 +1,160 @@
+#include "text/tool_calls/value_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+
+#include "support/conformance.h"
+#include "text/chat_template/chat_template.h"
+#include "text/tool_calls/tool_call_parser.h"
+
+namespace inferflux::text {
+namespace json = boost::json;
+namespace {
+
+const ToolCallForm& FormOf(std::string_view id) { return *std::ranges::find(ToolCallForms(), id, &ToolCallForm::id); }
+
+// The arguments as JSON and what stands behind them, or what becomes of a text that holds none; the same however the
+// text is cut.
+std::string Read(std::string_view form, const std::string& text) {
+  std::string whole;
+  for (size_t piece = text.size(); piece > 0; --piece) {
+    ValueReader reader(FormOf(form));
+    size_t at = 0;
+    auto step = ValueReader::Step::kWait;
+    for (size_t size = piece; step == ValueReader::Step::kWait; size += piece) {
+      step = reader.Read(std::string_view(text).substr(0, size), at);
+      if (size >= text.size()) break;
+    }
+    std::string out = step == ValueReader::Step::kMisfit ? "misfit" : "unfinished";
+    if (step == ValueReader::Step::kDone) out = json::serialize(reader.Release()) + text.substr(at);
+    if (piece == text.size()) whole = out;
+    EXPECT_EQ(out, whole) << text << " in pieces of " << piece;
+  }
+  return whole;
+}
+
+std::string Marked(const std::string& text) { return Read("gemma 4", text); }
+
+TEST(ValueReaderTest, MarkedValuesAreWhatTheTemplateWrites) {
+  EXPECT_EQ(Marked("{}"), "{}");
+  EXPECT_EQ(Marked("{ }<tool_call|>"), "{}<tool_call|>");
+  EXPECT_EQ(Marked(R"({a:<|"|>x<|"|>,b:3,c:-2.5,d:true,e:false,f:None,g:null} and)"),
+            R"({"a":"x","b":3,"c":-2.5E0,"d":true,"e":false,"f":null,"g":null} and)");
+  EXPECT_EQ(Marked(R"({o:{k:{},l:[]},m:[1,[<|"|>y<|"|>],{n:0}]})"), R"({"o":{"k":{},"l":[]},"m":[1,["y"],{"n":0}]})");
+  EXPECT_EQ(Marked("{ a : 1 ,\n b : [ 2 , 3 ] }"), R"({"a":1,"b":[2,3]})");
+}
+
+TEST(ValueReaderTest, MarkedStringsHoldAnythingButTheMark) {
+  EXPECT_EQ(Marked(R"({a:<|"|>"x", } ] <tool_call|> \n <|"<|"|>})"), R"({"a":"\"x\", } ] <tool_call|> \\n <|\""})");
+  EXPECT_EQ(Marked("{a:<|\"|>l 1\nl\t2 日本<|\"|>}"), "{\"a\":\"l 1\\nl\\t2 日本\"}");
+  EXPECT_EQ(Marked(R"({a:<|"|><|"|>})"), R"({"a":""})");
+  EXPECT_EQ(Marked(R"({a:<|"|>12<|"|>,b:<|"|>true<|"|>})"), R"({"a":"12","b":"true"})");
+}
+
+TEST(ValueReaderTest, NamesMayStandBetweenMarks) {
+  EXPECT_EQ(Marked(R"({<|"|>a:b<|"|>:1,<|"|><|"|>:2})"), R"({"a:b":1,"":2})");
+  EXPECT_EQ(Marked("{my key:1,a-b.c:2,größe:3,<b>:4}"), R"({"my key":1,"a-b.c":2,"größe":3,"<b>":4})");
+  EXPECT_EQ(Marked("{a:1,b:2,a:3}"), R"({"a":3,"b":2})");
+}
+
+TEST(ValueReaderTest, NumbersKeepTheirValues) {
+  EXPECT_EQ(Marked("{a:1e5,b:-0,c:1E-2,d:1e+20}"), R"({"a":1E5,"b":0,"c":1E-2,"d":1E20})");
+  EXPECT_EQ(Marked("{a:9223372036854775807,b:18446744073709551615}"),
+            R"({"a":9223372036854775807,"b":18446744073709551615})");
+}
+
+TEST(ValueReaderTest, WhatIsNoValueIsAMisfit) {
+  for (const char* text : {"[]",       "x",       "{a}",        "{a:}",    "{a:1 2}",  "{a:1]",     "{a:[1}",
+                           "{:1}",     "{,}",     "{a:x}",      "{a:nan}", "{a:inf}",  "{a:1e999}", "{a:\"x\"}",
+                           "{a:TRUE}", "{a:--1}", "{a:1,,b:2}", "{a:b:c}", "{a:{}{}}", "{\"a\":1}", "{a=1}"}) {
+    EXPECT_EQ(Marked(text), "misfit") << text;
+  }
+  for (const char* text :
+       {"{", "{a", "{a:", "{a:1", "{a:1,", R"({a:<|")", R"({a:<|"|>x<|"|)", R"({a:<|"|>x}<tool_call|>)"}) {
+    EXPECT_EQ(Marked(text), "unfinished") << text;
+  }
+}
+
+// Deeper than this is no call: what reads the arguments afterwards recurses.
+TEST(ValueReaderTest, NestingHasAnEnd) {
+  const auto nested = [](size_t depth) {
+    std::string text = "{a:";
+    for (size_t i = 0; i < depth; ++i) text += '[';
+    for (size_t i = 0; i < depth; ++i) text += ']';
+    return text + '}';
+  };
+  EXPECT_EQ(Marked(nested(31)).substr(0, 5), "{\"a\":");
+  EXPECT_EQ(Marked(nested(32)), "misfit");
+  ValueReader reader(FormOf("gemma 4"));
+  size_t at = 0;
+  EXPECT_EQ(reader.Read(nested(1'000'000), at), ValueReader::Step::kMisfit);
+}
+
+// Arguments that templates from the field render, read back.
+
+json::value RandomValue(std::mt19937& random, int depth) {
+  static const char* const kStrings[] = {"",         "x",       "a b", "12", "true", "日本 ü", "{\"a\": [1]}",
+                                         "l1\nl2\t", "a, b: c", "<b>"};
+  switch (random() % (depth > 0 ? 8 : 6)) {
+    case 0:
+      return static_cast<int64_t>(random() % 2000) - 1000;
+    case 1:
+      return (static_cast<double>(random() % 4000) - 2000) / 8;
+    case 2:
+      return random() % 2 == 0;
+    case 3:
+      return nullptr;
+    case 6: {
+      json::array out;
+      for (size_t i = random() % 4; i > 0; --i) out.push_back(RandomValue(random, depth - 1));
+      return out;
+    }
+    case 7: {
+      json::object out;
+      for (size_t i = random() % 4; i > 0; --i) {
+        out["key_" + std::to_string(random() % 50)] = RandomValue(random, depth - 1);
+      }
+      return out;
+    }
+    default:
+      return json::string(kStrings[random() % std::size(kStrings)]);
+  }
+}
+
+TEST(ValueReaderTest, WhatATemplateRendersIsReadBack) {
+  INFERFLUX_REQUIRE_CONFORMANCE("chat_templates");
+  std::mt19937 random(3);
+  for (const auto& [file, id] : {std::pair("google-gemma-4-31B-it-interleaved.jinja", "gemma 4")}) {
+    std::ifstream source(inferflux::testing::ConformanceDir() / "chat_templates" / file);
+    const auto chat_template = ChatTemplate::Compile(std::string(std::istreambuf_iterator<char>(source), {}));
+    ASSERT_TRUE(chat_template) << file;
+    for (int i = 0; i < 300; ++i) {
+      json::object arguments;
+      for (size_t count = random() % 4; count > 0; --count) {
+        arguments["argument_" + std::to_string(random() % 50)] = RandomValue(random, 3);
+      }
+      const json::object call = {{"type", "function"}, {"function", {{"name", "f"}, {"arguments", arguments}}}};
+      const json::array messages = {{{"role", "user"}, {"content", "Go."}},
+                                    {{"role", "assistant"}, {"content", ""}, {"tool_calls", json::array{call}}}};
+      const auto spans = chat_template->Render({{"messages", messages}, {"bos_token", ""}});
+      ASSERT_TRUE(spans) << spans.error().message;
+      std::string text;
+      for (const TextSpan& span : *spans) text += span.text;
+      ToolCallParser parser(FormOf(id), std::make_shared<const std::vector<OfferedTool>>(), true);
+      auto out = parser.Feed(text);
+      ASSERT_EQ(out.calls.size(), 1u) << text;
+      EXPECT_EQ(json::parse(out.calls[0].arguments), json::value(arguments)) << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace inferflux::text
