@@ -58,7 +58,8 @@ std::string Walk(const std::shared_ptr<const CompiledGrammar>& grammar, const To
       (form.own_lines ? "\n" : "") + std::string(form.value_closes) + std::string(form.string_mark);
   while (!run.CanEnd(at) || (run.CanGoOn(at) && choices.Next() % 2 == 0)) {
     if (out.size() > kMostBytes) return "";
-    const bool closed = choices.Next() % 2 == 0 && ((!closes.empty() && follow(closes)) || follow("\"") || follow("}"));
+    const bool closed = choices.Next() % 2 == 0 && ((!closes.empty() && follow(closes)) || follow("\"") ||
+                                                    follow("'") || follow("}") || follow(")"));
     if (closed) continue;
     std::vector<char> ways;
     for (int byte = 0; byte < 256; ++byte) {

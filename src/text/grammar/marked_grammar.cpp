@@ -90,11 +90,7 @@ Result<Expr> MarkedGrammar::Name(std::string_view name) {
 
 Result<Expr> MarkedGrammar::NameExcept(const std::vector<std::string_view>& names) {
   if (names.empty()) return Name();
-  std::vector<Expr> texts;
-  for (const std::string_view name : names) texts.push_back(Literal(std::string(name)));
-  const auto taken = CharAutomaton::Of(*Choice(std::move(texts)));
-  if (!taken) return tl::make_unexpected(taken.error());
-  const auto others = CharAutomaton::Everything().Without(*taken);
+  const auto others = NamesBut(names);
   if (!others) return tl::make_unexpected(others.error());
   return NameIn(*others);
 }

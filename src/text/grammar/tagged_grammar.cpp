@@ -1,6 +1,5 @@
 #include "text/grammar/tagged_grammar.h"
 
-#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <string>
@@ -11,6 +10,7 @@
 #include "text/grammar/json_schema/schema_compiler.h"
 #include "text/grammar/json_schema/schema_keywords.h"
 #include "text/grammar/marker_grammar.h"
+#include "text/grammar/named_arguments.h"
 #include "text/tool_calls/argument_schema.h"
 #include "text/tool_calls/marker.h"
 
@@ -35,28 +35,17 @@ class TaggedWriter {
     return Repeat(Argument(name, std::move(*value)), 0, kUnbounded);
   }
 
-  Result<Expr> Under(const json::value& schema) {
-    const json::object empty;
-    const json::value* properties = schema.get_object().if_contains("properties");
-    const json::object& named = properties != nullptr && properties->is_object() ? properties->get_object() : empty;
-    const json::value* list = schema.get_object().if_contains("required");
-    const json::array required = list != nullptr && list->is_array() ? list->get_array() : json::array();
-    for (const json::value& name : required) {
-      if (!name.is_string() || !named.contains(name.get_string())) {
-        return Refused("#/required", "names an argument without a schema");
-      }
-    }
+  Result<Expr> Under(const std::vector<NamedArgument>& arguments) {
     std::vector<Expr> out;
-    for (const auto& [name, ignored] : named) {
-      const std::string at = "#/properties/" + std::string(name);
+    for (const NamedArgument& argument : arguments) {
+      const std::string& name = argument.name;
       if (name.empty() || name.find_first_of("<>\" \t\r\n") != std::string_view::npos) {
-        return Refused(at, "cannot stand in a tag");
+        return Refused(argument.at, "cannot stand in a tag");
       }
-      auto value = Value(schema, *SchemaOfArgument(schema, name), at);
+      auto value = Value(argument.schema, argument.at);
       if (!value) return value;
-      Expr argument = Argument(Literal(std::string(name)), std::move(*value));
-      const bool needed = std::ranges::find(required, json::value(name)) != required.end();
-      out.push_back(needed ? std::move(argument) : Optional(std::move(argument)));
+      Expr written = Argument(Literal(name), std::move(*value));
+      out.push_back(argument.required ? std::move(written) : Optional(std::move(written)));
     }
     return Sequence(std::move(out));
   }
@@ -78,8 +67,12 @@ class TaggedWriter {
     return *text_;
   }
 
-  Result<Expr> Value(const json::value& root, const json::value& schema, const std::string& at) {
-    if (!AllowsType(&schema, "string")) return AsJson(root, schema, at);
+  Result<Expr> Value(const json::value& schema, const std::string& at) {
+    if (!AllowsType(&schema, "string")) {
+      auto value = SchemaCompiler(schema, json_).Compile();
+      if (!value) return Forward(value, at);
+      return value;
+    }
     if (!schema.is_object()) return Text();  // true
     std::vector<Expr> ways;
     for (const auto& [keyword, value] : schema.get_object()) {
@@ -108,7 +101,7 @@ class TaggedWriter {
             ways.push_back(Literal("null"));
             continue;
           }
-          auto way = Value(root, one, at + "/anyOf");
+          auto way = Value(one, at + "/anyOf");
           if (!way) return way;
           ways.push_back(std::move(*way));
         }
@@ -117,19 +110,6 @@ class TaggedWriter {
       }
     }
     return ways.empty() ? Text() : Choice(std::move(ways));
-  }
-
-  Result<Expr> AsJson(const json::value& root, const json::value& schema, const std::string& at) {
-    json::value whole = schema;
-    if (whole.is_object()) {
-      for (const char* definitions : {"$defs", "definitions"}) {
-        const json::value* found = root.get_object().if_contains(definitions);
-        if (found != nullptr) whole.get_object()[definitions] = *found;
-      }
-    }
-    auto value = SchemaCompiler(whole, json_).Compile();
-    if (!value) return Forward(value, at);
-    return value;
   }
 
   const ToolCallForm& form_;
@@ -146,16 +126,9 @@ Result<Expr> TaggedArguments(const ToolCallForm& form, const MarkerTokens& token
   if (tool.parameters.empty()) return writer.Anything();
   auto schema = ReadSchema(tool.parameters);
   if (!schema) return Forward(schema);
-  if (!schema->is_object()) return Fail(ErrorCode::kInvalidArgument, "at #: must be an object");
-  for (const auto& [keyword, value] : schema->get_object()) {
-    const bool known = keyword == "type" ? value == "object"
-                                         : keyword == "properties" || keyword == "required" || keyword == "$defs" ||
-                                               keyword == "definitions" || keyword == "additionalProperties";
-    if (!known && !IsAnnotation(keyword)) {
-      return Refused("#/" + std::string(keyword), "arguments between tags cannot be held to it");
-    }
-  }
-  return writer.Under(*schema);
+  const auto arguments = NamedArguments(*schema);
+  if (!arguments) return tl::make_unexpected(arguments.error());
+  return writer.Under(*arguments);
 }
 
 }  // namespace inferflux::text

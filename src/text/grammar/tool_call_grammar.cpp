@@ -10,6 +10,7 @@
 #include "text/grammar/json_schema/schema_compiler.h"
 #include "text/grammar/json_schema/sort_properties.h"
 #include "text/grammar/marker_grammar.h"
+#include "text/grammar/python_arguments.h"
 #include "text/grammar/tagged_grammar.h"
 #include "text/grammar/value_grammar.h"
 
@@ -32,6 +33,7 @@ Status NarrowToObjects(json::value& schema) {
 
 Result<Expr> Arguments(const ToolCallSpec& spec, const OfferedTool& tool, JsonGrammar& json) {
   if (spec.form->body == CallBody::kTagged) return TaggedArguments(*spec.form, spec.tokens, tool, json);
+  if (spec.form->values == ValueSyntax::kPython) return PythonArguments(tool, json);
   if (tool.parameters.empty()) return json.Object();
   auto schema = ReadSchema(tool.parameters);
   if (!schema) return Forward(schema);

@@ -18,6 +18,7 @@ enum class CallBody : uint8_t {
 // How the arguments of a kNamed are written.
 enum class ValueSyntax : uint8_t {
   kJson,
+  kPython,  // as Python calls: (name=value, ...)
   kMarked,  // as JSON, but strings stand as they are between two `string_mark`, and the names of members need none
 };
 

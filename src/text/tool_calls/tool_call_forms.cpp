@@ -122,6 +122,12 @@ constexpr ToolCallForm kForms[] = {
      .values = ValueSyntax::kMarked,
      .string_mark = "<|\"|>",
      .sorted = true},
+    {.id = "lfm",
+     .body = CallBody::kNamed,
+     .opens = "<|tool_call_start|>",
+     .closes = "<|tool_call_end|>",
+     .list = true,
+     .values = ValueSyntax::kPython},
 };
 
 }  // namespace

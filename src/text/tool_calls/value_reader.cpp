@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "text/tool_calls/marker.h"
+#include "text/tool_calls/python_string.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
@@ -38,7 +39,7 @@ std::optional<json::value> WordValue(std::string_view word) {
 
 }  // namespace
 
-std::string_view ArgumentsOpen(ValueSyntax) { return "{"; }
+std::string_view ArgumentsOpen(ValueSyntax syntax) { return syntax == ValueSyntax::kPython ? "(" : "{"; }
 
 void ValueReader::Reset() {
   open_.clear();
@@ -67,13 +68,14 @@ ValueReader::Step ValueReader::Take(std::string_view text, size_t& at) {
   switch (next_) {
     case Next::kArguments:
       ++at;
-      return c == '{' ? Begin(json::object(), '}') : Step::kMisfit;
+      if (c != ArgumentsOpen(form_.values)[0]) return Step::kMisfit;
+      return c == '(' ? Begin(json::object(), ')', '=') : Begin(json::object(), '}');
     case Next::kKey:
       return Key(text, at);
     case Next::kSeparator:
       ++at;
       next_ = Next::kValue;
-      return c == ':' ? Step::kDone : Step::kMisfit;
+      return c == open_.back().binds ? Step::kDone : Step::kMisfit;
     case Next::kComma:
       ++at;
       next_ = open_.back().content.is_object() ? Next::kKey : Next::kItem;
@@ -84,12 +86,15 @@ ValueReader::Step ValueReader::Take(std::string_view text, size_t& at) {
 }
 
 ValueReader::Step ValueReader::Key(std::string_view text, size_t& at) {
-  const Step quoted = String(text, at, open_.back().key);
+  const bool bare = open_.back().binds == '=';
+  const Step quoted = bare ? Step::kMisfit : String(text, at, open_.back().key);
   if (quoted == Step::kDone) next_ = Next::kSeparator;
   if (quoted != Step::kMisfit) return quoted;
-  const size_t end = std::min(text.find(':', at), text.size());
+  const char binds = open_.back().binds;
+  if (form_.values == ValueSyntax::kPython && binds == ':') return Step::kMisfit;
+  const size_t end = std::min(text.find(binds, at), text.size());
   const std::string_view name = TrimEnd(text.substr(at, end - at));
-  if (end - at > kMaxKeyBytes || name.empty() || name.find_first_of("{}[],\"") != std::string_view::npos) {
+  if (end - at > kMaxKeyBytes || name.empty() || name.find_first_of("{}[](),\"'") != std::string_view::npos) {
     return Step::kMisfit;
   }
   if (end == text.size()) return Step::kWait;
@@ -113,6 +118,27 @@ ValueReader::Step ValueReader::Value(std::string_view text, size_t& at) {
 
 // kMisfit: no string begins here.
 ValueReader::Step ValueReader::String(std::string_view text, size_t& at, std::string& out) {
+  return form_.values == ValueSyntax::kPython ? QuotedString(text, at, out) : MarkedString(text, at, out);
+}
+
+ValueReader::Step ValueReader::QuotedString(std::string_view text, size_t& at, std::string& out) {
+  const char quote = text[at];
+  if (quote != '"' && quote != '\'') return Step::kMisfit;
+  size_t end = std::max(at + 1, searched_);
+  while (end < text.size() && text[end] != quote) {
+    if (text[end] == '\\' && end + 1 == text.size()) break;
+    end += text[end] == '\\' ? 2 : 1;
+  }
+  searched_ = end;
+  if (end >= text.size() || text[end] != quote) return Step::kWait;
+  auto content = PythonString(text.substr(at + 1, end - at - 1));
+  if (!content) return Step::kMisfit;
+  out = std::move(*content);
+  at = end + 1;
+  return Step::kDone;
+}
+
+ValueReader::Step ValueReader::MarkedString(std::string_view text, size_t& at, std::string& out) {
   const std::string_view mark = form_.string_mark, rest = text.substr(at, mark.size());
   if (!mark.starts_with(rest)) return Step::kMisfit;
   if (rest.size() < mark.size()) return Step::kWait;
@@ -138,10 +164,10 @@ ValueReader::Step ValueReader::Word(std::string_view text, size_t& at) {
   return Step::kDone;
 }
 
-ValueReader::Step ValueReader::Begin(json::value empty, char closes) {
+ValueReader::Step ValueReader::Begin(json::value empty, char closes, char binds) {
   if (open_.size() == kMaxDepth) return Step::kMisfit;
   next_ = empty.is_object() ? Next::kKey : Next::kItem;
-  open_.push_back({.content = std::move(empty), .key = {}, .closes = closes});
+  open_.push_back({.content = std::move(empty), .key = {}, .closes = closes, .binds = binds});
   return Step::kDone;
 }
 

@@ -41,14 +41,17 @@ class ValueReader {
     boost::json::value content;
     std::string key;  // of an object's next value
     char closes = 0;
+    char binds = ':';  // a value to its name
   };
 
   Step Take(std::string_view text, size_t& at);
   Step Key(std::string_view text, size_t& at);
   Step Value(std::string_view text, size_t& at);
   Step String(std::string_view text, size_t& at, std::string& out);
+  Step QuotedString(std::string_view text, size_t& at, std::string& out);
+  Step MarkedString(std::string_view text, size_t& at, std::string& out);
   Step Word(std::string_view text, size_t& at);
-  Step Begin(boost::json::value empty, char closes);
+  Step Begin(boost::json::value empty, char closes, char binds = ':');
   Step Close();
   void Put(boost::json::value value);
 

@@ -9,45 +9,19 @@
 #include <utility>
 
 #include "text/grammar/gbnf_parser.h"
+#include "text/grammar/json_schema/quoted_text.h"
 #include "text/tokenizer/utf8.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-const CodeRanges kPlain = {
-    {' ', '!'}, {'#', '['}, {']', 0xD7FF}, {0xE000, 0x10FFFF}};  // no quote, backslash or control
-const CodeRanges kEscaped = {{0, 0x1F}, {'"', '"'}, {'\\', '\\'}};
-
-std::string QuotedText(std::string_view text) { return json::serialize(json::value(text)); }
+constexpr char kQuote = '"';
 
 Expr HexDigit() { return OneOf({{'0', '9'}, {'A', 'F'}, {'a', 'f'}}); }
 Expr Digits(uint32_t min, uint32_t max) { return Repeat(OneOf({{'0', '9'}}), min, max); }
 Expr Either(char a, char b) {
   return OneOf(Normalise(std::vector<CodeRange>{{char32_t(a), char32_t(a)}, {char32_t(b), char32_t(b)}}));
-}
-
-// What the character's content in a JSON string is.
-Expr Escape(const Expr& content) {
-  using Kind = Expression::Kind;
-  if (content->kind == Kind::kText) {
-    const std::string quoted = QuotedText(content->text);
-    return Literal(quoted.substr(1, quoted.size() - 2));
-  }
-  if (content->kind == Kind::kClass) {
-    std::vector<Expr> ways = {OneOf(Intersect(content->ranges, kPlain))};
-    for (const CodeRange& range : Intersect(content->ranges, kEscaped)) {
-      for (char32_t code = range.first; code <= range.last; ++code) {
-        std::string text;
-        AppendUtf8(code, text);
-        ways.push_back(Escape(Literal(text)));
-      }
-    }
-    return Choice(std::move(ways));
-  }
-  Expression out = *content;
-  for (Expr& part : out.parts) part = Escape(part);
-  return std::make_shared<Expression>(std::move(out));
 }
 
 // A tree of names by their characters.
@@ -69,14 +43,14 @@ struct NameTree {
     std::vector<CodeRange> begun;
     std::vector<Expr> ways;
     for (const auto& [code, tree] : next) {
-      if (Intersect({{code, code}}, kPlain).empty()) continue;  // it needs an escape: never written
+      if (Intersect({{code, code}}, PlainWithin(kQuote)).empty()) continue;  // it needs an escape: never written
       begun.push_back({code, code});
       std::string text;
       AppendUtf8(code, text);
       ways.push_back(Sequence({Literal(text), tree.Others()}));
     }
-    ways.push_back(
-        Sequence({OneOf(Intersect(kPlain, Complement(Normalise(begun)))), Repeat(OneOf(kPlain), 0, kUnbounded)}));
+    ways.push_back(Sequence({OneOf(Intersect(PlainWithin(kQuote), Complement(Normalise(begun)))),
+                             Repeat(OneOf(PlainWithin(kQuote)), 0, kUnbounded)}));
     if (!is_name) ways.push_back(Literal(""));
     return Choice(std::move(ways));
   }
@@ -118,8 +92,8 @@ Expr JsonGrammar::CharacterBody() {
                               OneOf({{'C', 'F'}, {'c', 'f'}}), hex, hex});
   const Expr letter = OneOf(Normalise(std::vector<CodeRange>{
       {'"', '"'}, {'\\', '\\'}, {'/', '/'}, {'b', 'b'}, {'f', 'f'}, {'n', 'n'}, {'r', 'r'}, {'t', 't'}}));
-  return Choice(
-      {OneOf(kPlain), Sequence({Literal("\\"), Choice({letter, Sequence({Literal("u"), Choice({single, pair})})})})});
+  return Choice({OneOf(PlainWithin(kQuote)),
+                 Sequence({Literal("\\"), Choice({letter, Sequence({Literal("u"), Choice({single, pair})})})})});
 }
 
 Expr JsonGrammar::Character() {
@@ -142,7 +116,7 @@ Result<Expr> JsonGrammar::String(uint32_t min, uint32_t max) {
 }
 
 Result<Expr> JsonGrammar::Quoted(const Expr& content) {
-  return Sequence({Literal("\""), Escape(content), Literal("\"")});
+  return Sequence({Literal("\""), EscapedWithin(kQuote, content), Literal("\"")});
 }
 
 Result<Expr> JsonGrammar::Quoted(const CharAutomaton& contents) { return Quoted(contents.ToExpression()); }
@@ -154,6 +128,13 @@ Result<Expr> JsonGrammar::NameExcept(const std::vector<std::string_view>& names)
   NameTree tree;
   for (const std::string_view name : names) tree.Add(name);
   return Sequence({Literal("\""), tree.Others(), Literal("\"")});
+}
+
+Result<CharAutomaton> JsonGrammar::NamesBut(const std::vector<std::string_view>& names) {
+  std::vector<Expr> texts;
+  for (const std::string_view name : names) texts.push_back(Literal(std::string(name)));
+  const auto listed = CharAutomaton::Of(*Choice(std::move(texts)));
+  return listed ? CharAutomaton::Everything().Without(*listed) : listed;
 }
 
 Expr JsonGrammar::Integer() {

@@ -52,6 +52,9 @@ class JsonGrammar {
   virtual Result<Expr> NameExcept(const std::vector<std::string_view>& names);
   virtual Result<Expr> NameIn(const CharAutomaton& names) { return Quoted(names); }
 
+ protected:
+  static Result<CharAutomaton> NamesBut(const std::vector<std::string_view>& names);
+
  private:
   Expr Character();
   static Expr CharacterBody();

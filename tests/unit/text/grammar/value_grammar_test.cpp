@@ -83,6 +83,83 @@ TEST(ValueGrammarTest, NamesOfMarkedMembersAreHeldToTheirSchemas) {
                {"{}", "{x-a:1}"}, {"{a:1}", "{x-a:2}", "{x-:}"});
 }
 
+void ExpectPython(const std::string& schema, std::initializer_list<const char*> valid,
+                  std::initializer_list<const char*> invalid) {
+  const auto grammar = CompileOrFail(Forced("lfm", Property(schema)));
+  ASSERT_TRUE(grammar);
+  const auto call = [](std::string_view value) {
+    return "<|tool_call_start|>[f(p=" + std::string(value) + ")]<|tool_call_end|>";
+  };
+  for (const char* value : valid) EXPECT_TRUE(Matches(grammar, call(value))) << schema << "\nrefuses " << value;
+  for (const char* value : invalid) EXPECT_FALSE(Matches(grammar, call(value))) << schema << "\ntakes " << value;
+}
+
+TEST(ValueGrammarTest, PythonsValuesAreOfTheirTypes) {
+  ExpectPython(R"({"type":"string"})", {R"("")", "''", R"("it's \"\n\u00e9 日本")", R"('"it\'s"')"},
+               {"x", R"("x')", "'it's'", R"("\d")", R"("\ud83d")", "'a\nb'", "'''x'''", "1"});
+  ExpectPython(R"({"type":"integer","minimum":-5,"maximum":20})", {"0", "20", "-5"}, {"21", "1.5", "'1'", "True"});
+  ExpectPython(R"({"type":"number"})", {"1e5", "-0", "2.5"}, {"nan", "+1", ".5"});
+  ExpectPython(R"({"type":["boolean","null"]})", {"True", "False", "true", "None", "null"}, {"TRUE", "0", "'True'"});
+  ExpectPython(R"({"enum":["it's",3,null,{"k":["v"]}]})",
+               {R"("it's")", R"('it\'s')", "3", "None", R"({'k':["v"]})", R"({"k": ['v']})"},
+               {"'its'", "'3'", "{k:['v']}"});
+  ExpectPython(R"({"type":"array","items":{"type":"integer"},"minItems":1,"maxItems":2})", {"[1]", "[1, 2]"},
+               {"[]", "[1,2,3]", "[None]", "(1,2)"});
+  ExpectPython(
+      R"({"type":"object","properties":{"x":{"const":1}},"required":["x"],"additionalProperties":{"const":2}})",
+      {"{'x': 1}", R"({"x": 1, 'it\'s': 2})"}, {"{}", "{'x': 2}", R"({'x': 1, "x": 2})", "{'x': 1, 'y': 1}"});
+  ExpectPython("{}", {"{}", R"({"a b": [1, {'c': "x"}]})"}, {"{a: 1}", "f()"});
+}
+
+TEST(ValueGrammarTest, PythonsStringsAreHeldToTheirKeywords) {
+  ExpectPython(R"({"type":"string","minLength":1,"maxLength":2})", {"'x'", R"("\n'")", R"('\u00e9"')"},
+               {"''", "'xyz'"});
+  ExpectPython(R"({"type":"string","pattern":"^['\"x]+$"})", {R"('\'"x')", R"("'\"x")"}, {"''", "'y'", "''x'"});
+  ExpectPython(R"({"type":"string","format":"date"})", {"'2026-02-28'", R"("2026-02-28")"}, {"'today'"});
+  ExpectPython(R"({"type":"object","patternProperties":{"^x'":{"const":1}},"additionalProperties":false})",
+               {"{}", R"({"x'a": 1})", R"({'x\'a': 1})"}, {"{'x': 1}"});
+}
+
+TEST(ValueGrammarTest, PythonsArgumentsComeInTheSchemasOrder) {
+  const auto call = [](std::string_view arguments) {
+    return "<|tool_call_start|>[f(" + std::string(arguments) + ")]<|tool_call_end|>";
+  };
+  const auto some = CompileOrFail(Forced(
+      "lfm", R"({"type":"object","properties":{"a":{"type":"integer"},"b":{"$ref":"#/$defs/b"},"c":{"type":"integer"}},
+                 "required":["b"],"$defs":{"b":{"const":2}},"description":"F."})"));
+  for (const char* valid : {"b=2", "a=1, b=2", "a=1,b=2,c=3", "b=2, c=3", "\n\n  a=1,\n  b=2\n"}) {
+    EXPECT_TRUE(Matches(some, call(valid))) << valid;
+  }
+  for (const char* invalid : {"", "a=1", "b=1", "b=2,", ",b=2", "b=2,a=1", "a=1,a=1,b=2", "b=2,d=4", "2", "a=1 b=2"}) {
+    EXPECT_FALSE(Matches(some, call(invalid))) << invalid;
+  }
+  const auto free = CompileOrFail(Forced("lfm", R"({"properties":{"a":{"const":1},"b":{"const":2}}})"));
+  for (const char* valid : {"", "a=1", "b=2", "a=1, b=2"}) EXPECT_TRUE(Matches(free, call(valid))) << valid;
+  for (const char* invalid : {"a=1,", "b=2, a=1"}) EXPECT_FALSE(Matches(free, call(invalid))) << invalid;
+  for (const char* schema : {"", "{}", R"({"type":"object","additionalProperties":true})"}) {
+    const auto any = CompileOrFail(Forced("lfm", schema));
+    EXPECT_TRUE(Matches(any, call("")) && Matches(any, call("x_1=[True], y={}"))) << schema;
+    EXPECT_FALSE(Matches(any, call("1x=2")) || Matches(any, call("3"))) << schema;
+  }
+  const auto none = CompileOrFail(Forced("lfm", R"({"type":"object","additionalProperties":false})"));
+  EXPECT_TRUE(Matches(none, call("")));
+  EXPECT_FALSE(Matches(none, call("x=1")));
+}
+
+TEST(ValueGrammarTest, WhatPythonCannotCallIsAnError) {
+  for (const auto& [schema, where] :
+       {std::pair(R"({"properties":{"a-b":{}}})", "at #/properties/a-b: "),
+        {R"({"properties":{"1":{}}})", "at #/properties/1: "},
+        {R"({"properties":{"":{}}})", "at #/properties/: "},
+        {R"({"properties":{"a":{"uniqueItems":true,"items":{}}}})", "at #/properties/a: at #/uniqueItems: "},
+        {R"({"properties":{"a":{}},"required":["b"]})", "at #/required: "},
+        {R"({"anyOf":[{"required":["a"]}]})", "at #/anyOf: "},
+        {R"({"additionalProperties":{"type":"string"}})", "at #/additionalProperties: "},
+        {R"({"type":"array"})", "at #/type: "}}) {
+    EXPECT_THAT(ErrorOf(Forced("lfm", schema)), HasSubstr("the parameters of 'f': " + std::string(where))) << schema;
+  }
+}
+
 // As its template sorts them: else an optional argument could not stand where the model puts it.
 TEST(ValueGrammarTest, SortedMembersComeInTheOrderOfTheirNames) {
   const auto grammar = CompileOrFail(Forced(
@@ -131,7 +208,10 @@ constexpr const char* kMixed = R"({"type":"object","properties":{
   "place":{"type":"object","properties":{"code":{"type":"string","pattern":"^[a-c'\"\\\\\n]{0,4}$"}},"required":["code"]},
   "size":{"type":"integer"}}})";
 
-TEST(ValueGrammarTest, WhateverIsForcedIsReadAsValidArguments) { ExpectRandomCallsAreValid("gemma 4", kMixed); }
+TEST(ValueGrammarTest, WhateverIsForcedIsReadAsValidArguments) {
+  ExpectRandomCallsAreValid("gemma 4", kMixed);
+  ExpectRandomCallsAreValid("lfm", kMixed);
+}
 
 }  // namespace
 }  // namespace inferflux::text

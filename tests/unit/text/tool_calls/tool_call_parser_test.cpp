@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <random>
 #include <string>
 
@@ -169,13 +170,23 @@ TEST(ToolCallParserTest, WhatIsNoCallStaysVisible) {
 
 // Arguments in a syntax of the model's own: a broken call is content, and the next one is a call again.
 TEST(ToolCallParserTest, BrokenArgumentsStayVisible) {
-  const std::string broken = R"(<|tool_call>call:look_up{word:heron}<tool_call|>)";
-  const std::string whole = R"(<|tool_call>call:look_up{word:<|"|><tool_call|> }<|"|>}<tool_call|>)";
-  for (const size_t step : {1u, 4u, 1000u}) {
-    const Parsed parsed = Parse(FormOf("gemma 4"), broken + whole, step);
-    EXPECT_EQ(parsed.content, broken);
-    ASSERT_EQ(parsed.calls.size(), 1u);
-    EXPECT_EQ(parsed.calls[0].arguments, R"({"word":"<tool_call|> }"})");
+  const auto expect = [](std::string_view form, const std::string& broken, const std::string& whole,
+                         const std::string& word) {
+    for (const size_t step : {1u, 4u, 1000u}) {
+      const Parsed parsed = Parse(FormOf(form), broken + whole, step);
+      EXPECT_EQ(parsed.content, broken);
+      ASSERT_EQ(parsed.calls.size(), 1u) << broken;
+      EXPECT_EQ(parsed.calls[0].arguments, json::serialize(json::value{{"word", word}}));
+    }
+  };
+  const std::string marked = R"(<|tool_call>call:look_up{word:<|"|><tool_call|> }<|"|>}<tool_call|>)";
+  for (const char* broken : {"look_up{word:heron}", "look_up", "look up{}", "{}", "look_up{word:<|\"|>x}", "f(){}"}) {
+    expect("gemma 4", "<|tool_call>call:" + std::string(broken) + "<tool_call|>", marked, "<tool_call|> }");
+  }
+  const std::string python = R"py(<|tool_call_start|>[look_up(word=")]<|tool_call_end|>")]<|tool_call_end|>)py";
+  for (const char* broken : {"look_up('heron')", "look_up(word=heron)", "look_up(word='it's')", "look_up", "word=\"x\"",
+                             "()", "look_up(word='x' pages=3)", "print(look_up(word='x'))", "[look_up()]"}) {
+    expect("lfm", "<|tool_call_start|>[" + std::string(broken) + "]<|tool_call_end|>", python, ")]<|tool_call_end|>");
   }
 }
 
@@ -264,6 +275,7 @@ TEST(ToolCallParserTest, ACallMayHaveNoArguments) {
             "{}");
   EXPECT_EQ(Parse(FormOf("mistral, named"), "[TOOL_CALLS]get_weather[ARGS]{}", 3).calls.at(0).arguments, "{}");
   EXPECT_EQ(Parse(FormOf("gemma 4"), "<|tool_call>call:get_weather{}<tool_call|>", 3).calls.at(0).arguments, "{}");
+  EXPECT_EQ(Parse(FormOf("lfm"), "<|tool_call_start|>[get_weather()]", 3).calls.at(0).arguments, "{}");
 }
 
 }  // namespace

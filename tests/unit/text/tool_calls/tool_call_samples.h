@@ -74,6 +74,7 @@ inline constexpr ToolCallSample kToolCallSamples[] = {
     {"minicpm 5", "",
      R"(<function name="look_up"><param name="word">$</param><param name="pages">%</param></function>)", "\n", ""},
     {"gemma 4", "", R"(<|tool_call>call:look_up{pages:%,word:<|"|>$<|"|>}<tool_call|>)", "", ""},
+    {"lfm", "<|tool_call_start|>[", "look_up(word='$', pages=%)", ", ", "]<|tool_call_end|>"},
 };
 
 struct WordAndPages {

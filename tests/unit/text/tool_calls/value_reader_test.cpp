@@ -42,6 +42,7 @@ std::string Read(std::string_view form, const std::string& text) {
 }
 
 std::string Marked(const std::string& text) { return Read("gemma 4", text); }
+std::string Python(const std::string& text) { return Read("lfm", text); }
 
 TEST(ValueReaderTest, MarkedValuesAreWhatTheTemplateWrites) {
   EXPECT_EQ(Marked("{}"), "{}");
@@ -80,6 +81,42 @@ TEST(ValueReaderTest, WhatIsNoValueIsAMisfit) {
   for (const char* text :
        {"{", "{a", "{a:", "{a:1", "{a:1,", R"({a:<|")", R"({a:<|"|>x<|"|)", R"({a:<|"|>x}<tool_call|>)"}) {
     EXPECT_EQ(Marked(text), "unfinished") << text;
+  }
+}
+
+TEST(ValueReaderTest, PythonsArgumentsAreReadWithItsWordsOrJsons) {
+  EXPECT_EQ(Python("()"), "{}");
+  EXPECT_EQ(Python("( )]"), "{}]");
+  EXPECT_EQ(Python(R"py((a="x", b='y', c=3, d=-2.5, e=True, f=false, g=None, h=null))py"),
+            R"({"a":"x","b":"y","c":3,"d":-2.5E0,"e":true,"f":false,"g":null,"h":null})");
+  EXPECT_EQ(Python(R"py((a=[1, "x", None, []], b={"k": {'l': [True]}, "": {}}) and)py"),
+            R"({"a":[1,"x",null,[]],"b":{"k":{"l":[true]},"":{}}} and)");
+  EXPECT_EQ(Python("(\n  a = 1,\n  b = [1, 2,],\n)"), R"({"a":1,"b":[1,2]})");
+  EXPECT_EQ(Python("(a=5., b=.5, c=1e5, größe=0, a=6)"), R"({"a":6,"b":5E-1,"c":1E5,"größe":0})");
+}
+
+TEST(ValueReaderTest, PythonsStringsHaveItsEscapes) {
+  EXPECT_EQ(Python(R"py((a='it\'s "x"', b="it's \"y\"", c="), ]}", d="\\"))py"),
+            R"json({"a":"it's \"x\"","b":"it's \"y\"","c":"), ]}","d":"\\"})json");
+  EXPECT_EQ(Python(R"py((a="\n\t\r\x41\u00e9\U0001F600\ud83d\ude00\101\0"))py"), R"({"a":"\n\t\rAé😀😀A\u0000"})");
+  EXPECT_EQ(Python(R"py((a="\d+\/\é"))py"), R"({"a":"\\d+\\/\\é"})");  // no escapes: Python leaves the backslash
+  EXPECT_EQ(Python("(a='l 1\nl 2\\\nl 2 too')"), R"({"a":"l 1\nl 2l 2 too"})");
+  for (const char* text :
+       {R"py((a="\ud83d"))py", R"py((a="\uZZZZ"))py", R"py((a="\x4"))py", R"py((a="\U00110000"))py"}) {
+    EXPECT_EQ(Python(text), "misfit") << text;
+  }
+}
+
+TEST(ValueReaderTest, WhatPythonDoesNotCallIsAMisfit) {
+  for (const char* text : {"{}",       "[]",         "x",          "(1)",           "('x')",
+                           "(a)",      "(a=)",       "(a=x)",      "(a='x' b='y')", "(a:1)",
+                           "('a'=1)",  "(a={b: 1})", "(a={1: 2})", "(a={'b'=1})",   "(a=f(1))",
+                           "(a=b'x')", "(a=(1, 2))", "(a=1]",      "(a=[1)",        "(,)",
+                           "(a=nan)",  "(a=1+2)",    "(a='x'.y)",  "(*a)",          "(a=0x10)"}) {
+    EXPECT_EQ(Python(text), "misfit") << text;
+  }
+  for (const char* text : {"(", "(a", "(a=", "(a='x", "(a='x\\", "(a='x\\'", "(a=1", "(a=1,", "(a={'b'"}) {
+    EXPECT_EQ(Python(text), "unfinished") << text;
   }
 }
 
@@ -132,7 +169,8 @@ json::value RandomValue(std::mt19937& random, int depth) {
 TEST(ValueReaderTest, WhatATemplateRendersIsReadBack) {
   INFERFLUX_REQUIRE_CONFORMANCE("chat_templates");
   std::mt19937 random(3);
-  for (const auto& [file, id] : {std::pair("google-gemma-4-31B-it-interleaved.jinja", "gemma 4")}) {
+  for (const auto& [file, id] :
+       {std::pair("google-gemma-4-31B-it-interleaved.jinja", "gemma 4"), {"LFM2.5-8B-A1B.jinja", "lfm"}}) {
     std::ifstream source(inferflux::testing::ConformanceDir() / "chat_templates" / file);
     const auto chat_template = ChatTemplate::Compile(std::string(std::istreambuf_iterator<char>(source), {}));
     ASSERT_TRUE(chat_template) << file;
