@@ -37,7 +37,8 @@ struct RenderOptions {
 
 // Jinja2 3.1's ImmutableSandboxedEnvironment as Hugging Face's transformers sets it up: trim_blocks, lstrip_blocks,
 // loop controls, tojson as plain json.dumps, raise_exception, strftime_now, {% generation %}. Differences: an int has
-// 64 bits, {% include %} and its kin and the filters pprint, random, striptags, urlize and wordwrap are refused.
+// 64 bits, {% include %} and its kin and the filters pprint, random, striptags, urlize and wordwrap are refused, and
+// the list that a namespace holds may be changed by append and pop, without which Kimi K2's templates render no call.
 //
 // Immutable after Compile, so that any number of threads may render at once.
 class ChatTemplate {

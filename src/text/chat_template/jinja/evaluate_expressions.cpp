@@ -1,5 +1,6 @@
 #include "text/chat_template/jinja/access.h"
 #include "text/chat_template/jinja/evaluator.h"
+#include "text/chat_template/jinja/held_list.h"
 #include "text/chat_template/jinja/iterate.h"
 #include "text/chat_template/jinja/operators.h"
 
@@ -96,8 +97,25 @@ Value Evaluator::CallValue(const Value& callee, CallArgs args) {
   return object->Call(rt_, std::move(args));
 }
 
+std::optional<Value> Evaluator::HolderOfChanged(const Call& node) const {
+  const auto* method = std::get_if<Attribute>(&node.callee->node);
+  const auto* held = method != nullptr ? std::get_if<Attribute>(&method->object->node) : nullptr;
+  const auto* name = held != nullptr ? std::get_if<Name>(&held->object->node) : nullptr;
+  const Value* holder = name != nullptr && ChangesHeldList(method->name) ? scope_->Find(name->symbol) : nullptr;
+  auto* space = holder != nullptr ? holder->As<Namespace>() : nullptr;
+  const auto list = space != nullptr ? space->GetAttr(rt_, held->name) : std::nullopt;
+  return list && list->AsList() != nullptr ? std::optional(*holder) : std::nullopt;
+}
+
 Value Evaluator::EvalNode(const Call& node) {
   const int line = rt_.line;
+  if (const auto holder = HolderOfChanged(node)) {
+    const auto& method = std::get<Attribute>(node.callee->node);
+    CallArgs args = EvalArgs(node.args);
+    rt_.line = line;
+    const std::string& list = std::get<Attribute>(method.object->node).name;
+    return ChangeHeldList(rt_, *holder->As<Namespace>(), list, method.name, std::move(args));
+  }
   const Value callee = Eval(*node.callee);
   CallArgs args = EvalArgs(node.args);
   rt_.line = line;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -81,6 +82,8 @@ class Evaluator {
   Value EvalOrNone(const ExprPtr& expr) { return expr != nullptr ? Eval(*expr) : Value(); }
   CallArgs EvalArgs(const ArgList& args);
   Value CallValue(const Value& callee, CallArgs args);
+  // The namespace whose list `node` changes; none where it is something else.
+  std::optional<Value> HolderOfChanged(const Call& node) const;
   Value ApplyFilters(const Expr& chain, const Value& body);
   Value ApplyFilter(const FilterExpr& node, const Value& input);
 

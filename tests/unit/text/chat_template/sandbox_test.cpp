@@ -40,7 +40,8 @@ INSTANTIATE_TEST_SUITE_P(
         "{% set ns = namespace(x='ab') %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
         "{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
         "{% set ns = namespace(x=1) %}{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}",
-        "{% set ns = namespace(x=[]) %}{% for i in range(99999) %}{% set ns.x = ns.x + [{'a': i}] %}{% endfor %}"));
+        "{% set ns = namespace(x=[]) %}{% for i in range(99999) %}{% set ns.x = ns.x + [{'a': i}] %}{% endfor %}",
+        "{% set ns = namespace(x=[]) %}{% for i in range(99999) %}{% set _ = ns.x.append({'a': i}) %}{% endfor %}"));
 
 INSTANTIATE_TEST_SUITE_P(
     Steps, ExhaustsTheSandbox,
@@ -59,6 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
         "{% macro f() %}{{ caller() }}{% call f() %}{% endcall %}{% endmacro %}{% call f() %}{% endcall %}",
         "{% for x in [1] recursive %}{{ loop([x]) }}{% endfor %}",
         "{% set ns = namespace(x=1) %}{% for i in range(5000) %}{% set ns.x = [ns.x] %}{% endfor %}",
+        "{% set ns = namespace(x=[]) %}{% for i in range(5000) %}{% set _ = ns.x.append(ns.x) %}{% endfor %}",
         "{% set ns = namespace(x=1) %}{% for i in range(5000) %}{% set ns.x = {'a': ns.x} %}{% endfor %}",
         "{% set ns = namespace(x=[]) %}{% for i in range(5000) %}{% set ns.x = ns.x|map('upper') %}{% endfor %}",
         "{% set ns = namespace(x=[]) %}{% for i in range(5000) %}{% set ns.x = cycler(ns.x) %}{% endfor %}",
@@ -153,12 +155,35 @@ TEST(TemplateErrors, NameTheLineAndTheReason) {
             "line 3: unsupported operand types for +: 'int' and 'str'"},
            {"\n{{ raise_exception('Roles must\nalternate') }}", "line 2: Roles must\nalternate"},
            {"{{ [].append(1) }}", "access to attribute 'append' of 'list' object is unsafe"},
+           {"{% set l = [] %}{{ l.append(1) }}", "access to attribute 'append' of 'list' object is unsafe"},
+           {"{% set n = namespace(l=[]) %}{{ n.l.extend([1]) }}", "access to attribute 'extend' of 'list'"},
+           {"{% set n = namespace(d={}) %}{{ n.d.pop('x') }}", "access to attribute 'pop' of 'dict' object is unsafe"},
+           {"{% set n = namespace(l=[1]) %}{{ n.l.pop(1) }}", "there is no such item"},
+           {"{% set n = namespace(l=[]) %}{{ n.l.append() }}", "append"},
+           {"{% macro m() %}{% set n.l = 1 %}{% endmacro %}{% set n = namespace(l=[]) %}{{ n.l.append(m()) }}",
+            "'int'"},
            {"{{ 'x' | pprint }}", "there is no filter 'pprint'"},
            {"{% set x.y = 1 %}", "cannot assign attribute on non-namespace object 'x'"}}) {
     const auto rendered = RenderText(source);
     ASSERT_FALSE(rendered.has_value()) << source;
     EXPECT_THAT(rendered.error().message, HasSubstr(message)) << source;
     EXPECT_EQ(rendered.error().code, ErrorCode::kInvalidArgument) << source;
+  }
+}
+
+// Without which Kimi K2's templates render no call; nobody else's list changes with it.
+TEST(Sandbox, AListThatANamespaceHoldsMayGrowAndShrink) {
+  const boost::json::object context = {{"list", {"a", "b"}}};
+  for (const auto& [source, text] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"{% set n = namespace(l=[]) %}{% for i in range(3) %}{% set _ = n.l.append('x' ~ i) %}{% endfor %}"
+            "{{ n.l.pop(0) }}{{ n.l.pop() }}{{ n.l }}",
+            "x0x2['x1']"},
+           {"{% set n = namespace(l=list) %}{{ n.l.append('c') }} {{ n.l }} {{ list }}",
+            "None ['a', 'b', 'c'] ['a', 'b']"},
+           {"{% set n = namespace(l=[1]) %}{% set k = n.l %}{{ n.l.pop(-1) }}{{ n.l }}{{ k }}", "1[][1]"},
+           {"{% set n = namespace(l=[]) %}{% set _ = n.l.append(n) %}{% set _ = n.l.append(n.l) %}{{ n.l|length }}",
+            "2"}}) {
+    EXPECT_EQ(RenderText(source, context).value_or("?"), text) << source;
   }
 }
 

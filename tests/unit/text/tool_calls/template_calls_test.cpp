@@ -45,6 +45,8 @@ TEST(TemplateCallsTest, TheTemplateShowsTheForm) {
       {"GLM-4.6", "glm"},
       {"GigaChat3-10B-A1.8B", "gigachat 3, one"},
       {"GigaChat3.1-10B-A1.8B", "gigachat 3.1, one"},
+      {"Kimi-K2-Instruct", "kimi"},
+      {"Kimi-K2-Thinking", "kimi"},
       {"LFM2.5-8B-A1B", "lfm"},
       {"MiniMax-M2", "minimax 2"},
       {"NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "qwen coder"},
