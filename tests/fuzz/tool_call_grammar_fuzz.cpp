@@ -54,8 +54,8 @@ std::string Walk(const std::shared_ptr<const CompiledGrammar>& grammar, const To
     }
     return fits;
   };
-  const std::string closes =
-      (form.own_lines ? "\n" : "") + std::string(form.value_closes) + std::string(form.string_mark);
+  const std::string closes = (form.own_lines ? "\n" : "") + std::string(form.value_closes) + std::string(form.mark) +
+                             (form.values == ValueSyntax::kElements ? "</" : "");
   while (!run.CanEnd(at) || (run.CanGoOn(at) && choices.Next() % 2 == 0)) {
     if (out.size() > kMostBytes) return "";
     const bool closed = choices.Next() % 2 == 0 && ((!closes.empty() && follow(closes)) || follow("\"") ||

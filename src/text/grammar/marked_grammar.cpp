@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "text/grammar/marker_grammar.h"
-
 namespace inferflux::text {
 namespace {
 
-constexpr uint32_t kMaxExact = 16;  // characters that are counted beside the search for the mark
+constexpr std::string_view kRare = "|]";  // in text, less so than what else marks are made of
+constexpr uint32_t kMaxExact = 16;        // characters that are counted beside the search for the mark
 
 Expr BareName() {
   static const CodeRanges kLetters = {{'$', '$'}, {'-', '9'}, {'@', 'Z'}, {'_', '_'}, {'a', 'z'}, {0xC0, 0xD7FF}};
@@ -25,14 +24,7 @@ bool MayHold(const Expression& expression, char c) {
 
 }  // namespace
 
-MarkedGrammar::MarkedGrammar(const ToolCallForm& form, const MarkerTokens& tokens, CharAutomaton texts)
-    : mark_(form.string_mark),
-      texts_(std::move(texts)),
-      mark_grammar_(MarkerGrammar(form.string_mark, tokens, *this)) {}
-
-Expr MarkedGrammar::Enclosed(Expr content) const {
-  return Sequence({mark_grammar_, std::move(content), mark_grammar_});
-}
+Expr MarkedGrammar::Enclosed(Expr content) const { return Sequence({around_, std::move(content), around_}); }
 
 Expr MarkedGrammar::String() {
   if (!string_) {
@@ -50,7 +42,8 @@ Result<Expr> MarkedGrammar::String(uint32_t min, uint32_t max) {
     if (!counted) return tl::make_unexpected(counted.error());
     return Enclosed(counted->ToExpression());
   }
-  const auto never = static_cast<char32_t>(mark_[1]);
+  const size_t rare = mark_.find_first_of(kRare);
+  const auto never = static_cast<char32_t>(mark_[rare == std::string::npos ? 0 : rare]);
   return Enclosed(Repeat(OneOf(Complement({{never, never}})), min, max));
 }
 
@@ -65,7 +58,7 @@ Result<Expr> MarkedGrammar::Quoted(const CharAutomaton& contents) {
   const auto free = contents.And(texts_);
   if (!free) return tl::make_unexpected(free.error());
   if (free->empty() && !contents.empty()) {
-    return Fail(ErrorCode::kUnsupported, "the model writes strings between '{0}', so none can hold '{0}'", mark_);
+    return Fail(ErrorCode::kUnsupported, "the model's strings end at '{0}', so none can hold it", mark_);
   }
   return Enclosed(free->ToExpression());
 }

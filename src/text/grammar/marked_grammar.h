@@ -1,14 +1,13 @@
-// Values with strings between marks, as ValueReader reads them (ValueSyntax::kMarked).
+// Values with strings between marks, as ValueReader reads them (ValueSyntax::kMarked), or as the text of elements.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "text/grammar/automaton/char_automaton.h"
 #include "text/grammar/json_schema/json_grammar.h"
-#include "text/tool_calls/marker_tokens.h"
-#include "text/tool_calls/tool_call_form.h"
 
 namespace inferflux::text {
 
@@ -16,12 +15,13 @@ namespace inferflux::text {
 // digits and "_-.$@/" alone.
 class MarkedGrammar final : public JsonGrammar {
  public:
-  // `texts`: those without the mark.
-  MarkedGrammar(const ToolCallForm& form, const MarkerTokens& tokens, CharAutomaton texts);
+  // `around` stands in front of a string and behind it; `texts` are those without the mark.
+  MarkedGrammar(std::string_view mark, Expr around, CharAutomaton texts)
+      : mark_(mark), around_(std::move(around)), texts_(std::move(texts)) {}
 
   Expr String() override;
-  // A long one that is counted has none of the mark's second characters: counting as well as looking for the mark would
-  // take too many states.
+  // A long one that is counted has none of one character of the mark, such as '|': counting as well as looking for the
+  // mark would take too many states.
   Result<Expr> String(uint32_t min, uint32_t max) override;
   Result<Expr> Quoted(const Expr& content) override;
   Result<Expr> Quoted(const CharAutomaton& contents) override;
@@ -35,8 +35,8 @@ class MarkedGrammar final : public JsonGrammar {
   Expr Enclosed(Expr content) const;
 
   const std::string mark_;
+  const Expr around_;
   const CharAutomaton texts_;
-  Expr mark_grammar_;
   std::optional<RuleId> string_, name_;
 };
 

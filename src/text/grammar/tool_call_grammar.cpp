@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "text/grammar/element_arguments.h"
 #include "text/grammar/json_schema/json_grammar.h"
 #include "text/grammar/json_schema/json_schema.h"
 #include "text/grammar/json_schema/schema_compiler.h"
@@ -33,6 +34,7 @@ Status NarrowToObjects(json::value& schema) {
 
 Result<Expr> Arguments(const ToolCallSpec& spec, const OfferedTool& tool, JsonGrammar& json) {
   if (spec.form->body == CallBody::kTagged) return TaggedArguments(*spec.form, spec.tokens, tool, json);
+  if (spec.form->values == ValueSyntax::kElements) return ElementArguments(*spec.form, spec.tokens, tool, json);
   if (spec.form->values == ValueSyntax::kPython) return PythonArguments(tool, json);
   if (tool.parameters.empty()) return json.Object();
   auto schema = ReadSchema(tool.parameters);

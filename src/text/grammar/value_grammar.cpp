@@ -11,9 +11,11 @@ namespace inferflux::text {
 Result<std::unique_ptr<JsonGrammar>> GrammarOfValues(const ToolCallForm& form, const MarkerTokens& tokens) {
   if (form.values == ValueSyntax::kJson) return std::make_unique<JsonGrammar>();
   if (form.values == ValueSyntax::kPython) return std::make_unique<PythonGrammar>();
-  auto texts = TextWithout(form.string_mark);
+  auto texts = TextWithout(form.mark);
   if (!texts) return Forward(texts);
-  return std::make_unique<MarkedGrammar>(form, tokens, std::move(*texts));
+  JsonGrammar spaces;  // a mark has none
+  Expr around = form.values == ValueSyntax::kElements ? Literal("") : MarkerGrammar(form.mark, tokens, spaces);
+  return std::make_unique<MarkedGrammar>(form.mark, std::move(around), std::move(*texts));
 }
 
 }  // namespace inferflux::text

@@ -59,11 +59,7 @@ std::string_view TypeName(const json::value& value) {
 
 bool AllowsType(const json::value* schema, std::string_view type) { return Allows(schema, type, 0); }
 
-const json::value* SchemaOfArgument(const json::value& parameters, std::string_view argument) {
-  const json::object* root = parameters.if_object();
-  const json::value* properties = root == nullptr ? nullptr : root->if_contains("properties");
-  if (properties == nullptr || !properties->is_object()) return nullptr;
-  const json::value* schema = properties->get_object().if_contains(argument);
+const json::value* Referred(const json::value& parameters, const json::value* schema) {
   for (int depth = 0; schema != nullptr && schema->is_object() && depth < kMaxDepth; ++depth) {
     const json::value* reference = schema->get_object().if_contains("$ref");
     if (reference == nullptr || !reference->is_string() || !reference->get_string().starts_with("#/")) break;
@@ -73,6 +69,42 @@ const json::value* SchemaOfArgument(const json::value& parameters, std::string_v
     schema = target;
   }
   return schema;
+}
+
+const json::value* SchemaOfArgument(const json::value& parameters, std::string_view argument) {
+  const json::object* root = parameters.if_object();
+  const json::value* properties = root == nullptr ? nullptr : root->if_contains("properties");
+  if (properties == nullptr || !properties->is_object()) return nullptr;
+  return Referred(parameters, properties->get_object().if_contains(argument));
+}
+
+const json::value* BesideNull(const json::value& parameters, const json::value* schema) {
+  schema = Referred(parameters, schema);
+  const json::object* keywords = schema == nullptr ? nullptr : schema->if_object();
+  const json::value* ways = keywords == nullptr ? nullptr : keywords->if_contains("anyOf");
+  if (ways == nullptr || !ways->is_array()) return schema;
+  const json::value* other = nullptr;
+  for (const json::value& way : ways->get_array()) {
+    if (way == json::value{{"type", "null"}}) continue;
+    if (other != nullptr) return schema;
+    other = &way;
+  }
+  return Referred(parameters, other);
+}
+
+const json::value* SchemaOfMember(const json::value& parameters, const json::value* schema, std::string_view name) {
+  schema = BesideNull(parameters, schema);
+  if (schema == nullptr || !schema->is_object()) return nullptr;
+  const json::value* properties = schema->get_object().if_contains("properties");
+  const json::value* named =
+      properties == nullptr || !properties->is_object() ? nullptr : properties->get_object().if_contains(name);
+  return Referred(parameters, named != nullptr ? named : schema->get_object().if_contains("additionalProperties"));
+}
+
+const json::value* SchemaOfItems(const json::value& parameters, const json::value* schema) {
+  schema = BesideNull(parameters, schema);
+  return schema == nullptr || !schema->is_object() ? nullptr
+                                                   : Referred(parameters, schema->get_object().if_contains("items"));
 }
 
 }  // namespace inferflux::text

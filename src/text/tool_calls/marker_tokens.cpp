@@ -9,7 +9,7 @@ namespace inferflux::text {
 MarkerTokens MarkerTokensOf(const ToolCallForm& form, const Tokenizer& tokenizer) {
   MarkerTokens out;
   for (const std::string_view marker : {form.opens, form.call_opens, form.name_closes, form.call_closes, form.closes,
-                                        form.key_opens, form.key_closes, form.value_closes, form.string_mark}) {
+                                        form.key_opens, form.key_closes, form.value_closes, form.mark}) {
     const TextSpan span{.text = std::string(marker), .trusted = true};
     for (const TokenId id : tokenizer.Encode(std::span(&span, 1))) {
       std::string name(tokenizer.Text(id));

@@ -18,8 +18,9 @@ enum class CallBody : uint8_t {
 // How the arguments of a kNamed are written.
 enum class ValueSyntax : uint8_t {
   kJson,
-  kPython,  // as Python calls: (name=value, ...)
-  kMarked,  // as JSON, but strings stand as they are between two `string_mark`, and the names of members need none
+  kPython,    // as Python calls: (name=value, ...)
+  kElements,  // <name>text</name>, elements within elements, `mark` in front of each tag
+  kMarked,    // as JSON, but strings stand as they are between two `mark`, and the names of members need none
 };
 
 // Markers: see marker.h. Empty ones are not there.
@@ -41,7 +42,7 @@ struct ToolCallForm {
   std::string_view id_key = {};  // comes first, and numbers the calls
 
   ValueSyntax values = ValueSyntax::kJson;
-  std::string_view string_mark = {};
+  std::string_view mark = {};
   bool sorted = false;  // members come by their names, in the order of dictsort
 
   // Around the arguments of a kTagged.

@@ -120,7 +120,7 @@ constexpr ToolCallForm kForms[] = {
      .call_opens = "<|tool_call>call:",
      .call_closes = "<tool_call|>",
      .values = ValueSyntax::kMarked,
-     .string_mark = "<|\"|>",
+     .mark = "<|\"|>",
      .sorted = true},
     {.id = "lfm",
      .body = CallBody::kNamed,
@@ -128,6 +128,15 @@ constexpr ToolCallForm kForms[] = {
      .closes = "<|tool_call_end|>",
      .list = true,
      .values = ValueSyntax::kPython},
+    {.id = "minimax 3",
+     .body = CallBody::kNamed,
+     .opens = "]<]minimax[>[<tool_call>\n",
+     .call_opens = "]<]minimax[>[<invoke name=\"",
+     .name_closes = "\">",
+     .call_closes = "]<]minimax[>[</invoke>",
+     .closes = "\n]<]minimax[>[</tool_call>",
+     .values = ValueSyntax::kElements,
+     .mark = "]<]minimax[>["},
 };
 
 }  // namespace

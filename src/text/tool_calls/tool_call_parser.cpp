@@ -63,7 +63,8 @@ ToolCallParser::ToolCallParser(const ToolCallForm& form, Tools tools, bool sever
               std::string(form.closes)),
       bare_opens_(BareOpens(form, *tools_)),
       at_state_(form.bare ? At::kAnswer : At::kText),
-      values_(form) {}
+      values_(form),
+      elements_(form.mark) {}
 
 ToolCallParser::Output ToolCallParser::Feed(std::string_view text) {
   Output out;
@@ -107,6 +108,7 @@ ToolCallParser::Step ToolCallParser::Next(Output& out) {
     case At::kName:
       return Name();
     case At::kJson:
+      if (form_.values == ValueSyntax::kElements) return Elements();
       return form_.values == ValueSyntax::kJson ? Json() : Values();
     case At::kKey:
       return Key(out);
@@ -176,12 +178,9 @@ ToolCallParser::Step ToolCallParser::Name() {
   if (name.empty() || name.find_first_of(never) != std::string_view::npos) return Step::kMisfit;
   call_.name = name;
   at_ = closed ? end.end : end.begin;
-  if (named) {
-    at_state_ = At::kJson;
-    values_.Reset();
-    return Step::kDone;
-  }
-  at_state_ = At::kKey;
+  at_state_ = named ? At::kJson : At::kKey;
+  values_.Reset();
+  elements_.Reset();
   const auto tool = std::ranges::find(*tools_, name, &OfferedTool::name);
   boost::system::error_code error;
   parameters_ = tool == tools_->end() ? json::value() : json::parse(tool->parameters, error);
@@ -219,6 +218,15 @@ ToolCallParser::Step ToolCallParser::Values() {
   if (step == ValueReader::Step::kWait) return Step::kWait;
   if (step == ValueReader::Step::kMisfit) return Step::kMisfit;
   call_.arguments = json::serialize(values_.Release());
+  at_state_ = At::kCallCloses;
+  return Step::kDone;
+}
+
+ToolCallParser::Step ToolCallParser::Elements() {
+  const ElementReader::Step step = elements_.Read(pending_, at_);
+  if (step == ElementReader::Step::kWait) return Step::kWait;
+  if (step == ElementReader::Step::kMisfit) return Step::kMisfit;
+  call_.arguments = json::serialize(elements_.Release(parameters_));
   at_state_ = At::kCallCloses;
   return Step::kDone;
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/tool_calls/element_reader.h"
 #include "text/tool_calls/tool_call_form.h"
 #include "text/tool_calls/value_reader.h"
 
@@ -50,6 +51,7 @@ class ToolCallParser {
   Step Name();
   Step Json();
   Step Values();
+  Step Elements();
   Step Key(Output& out);
   Step Value();
   Step CallCloses(Output& out);
@@ -75,6 +77,7 @@ class ToolCallParser {
   boost::json::stream_parser json_;
   bool in_json_ = false;
   ValueReader values_;
+  ElementReader elements_;
   boost::json::value parameters_;  // the called tool's schema
   boost::json::object arguments_;  // of a kTagged
   std::string key_;

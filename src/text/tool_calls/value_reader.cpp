@@ -139,7 +139,7 @@ ValueReader::Step ValueReader::QuotedString(std::string_view text, size_t& at, s
 }
 
 ValueReader::Step ValueReader::MarkedString(std::string_view text, size_t& at, std::string& out) {
-  const std::string_view mark = form_.string_mark, rest = text.substr(at, mark.size());
+  const std::string_view mark = form_.mark, rest = text.substr(at, mark.size());
   if (!mark.starts_with(rest)) return Step::kMisfit;
   if (rest.size() < mark.size()) return Step::kWait;
   const size_t begin = at + mark.size();

@@ -160,6 +160,70 @@ TEST(ValueGrammarTest, WhatPythonCannotCallIsAnError) {
   }
 }
 
+// '~' stands for the mark.
+std::string WithMarks(std::string_view shorthand) {
+  std::string out;
+  for (const char c : shorthand) out += c == '~' ? std::string("]<]minimax[>[") : std::string(1, c);
+  return out;
+}
+
+std::string ElementCall(std::string_view arguments) {
+  return WithMarks("~<tool_call>\n~<invoke name=\"f\">" + std::string(arguments) + "~</invoke>\n~</tool_call>");
+}
+
+void ExpectElements(const std::string& schema, std::initializer_list<const char*> valid,
+                    std::initializer_list<const char*> invalid) {
+  const auto grammar = CompileOrFail(Forced("minimax 3", Property(schema)));
+  ASSERT_TRUE(grammar);
+  const auto call = [](std::string_view value) { return ElementCall("~<p>" + std::string(value) + "~</p>"); };
+  for (const char* value : valid) EXPECT_TRUE(Matches(grammar, call(value))) << schema << "\nrefuses " << value;
+  for (const char* value : invalid) EXPECT_FALSE(Matches(grammar, call(value))) << schema << "\ntakes " << value;
+}
+
+TEST(ValueGrammarTest, ElementsAreOfTheirTypes) {
+  ExpectElements(R"({"type":"string"})", {"", "x", " \"a\" </p> ]<] <item> 日本\n"}, {"~", "~<k>v~</k>", "x~</q>"});
+  ExpectElements(R"({"type":"string","minLength":2,"maxLength":900})", {"ab", "a < b"}, {"", "a", "~ab"});
+  ExpectElements(R"({"type":"string","pattern":"^a+$"})", {"a", "aa"}, {"", "b"});
+  ExpectElements(R"({"type":"integer","minimum":0,"maximum":9})", {"0", "9"}, {"10", "x", "\"1\""});
+  ExpectElements(R"({"type":["boolean","null"]})", {"true", "false", "null"}, {"True", "x", ""});
+  ExpectElements(R"({"enum":["a b","~",null]})", {"a b", "null"}, {"b", "\"a b\""});
+  ExpectElements(
+      R"({"type":"array","items":{"type":"integer"},"minItems":1,"maxItems":2})",
+      {"~<item>1~</item>", "~<item>1~</item>\n~<item>2~</item>"},
+      {"", "1", "[1]", "~<item>x~</item>", "~<a>1~</a>", "~<item>1~</item>~<item>1~</item>~<item>1~</item>"});
+  ExpectElements(R"({"type":"object","properties":{"x":{"type":"integer"},"y":{"type":"string"}},"required":["y"],
+                     "additionalProperties":false})",
+                 {"~<x>1~</x>~<y>2~</y>", "~<y>~</y>"}, {"", "~<x>1~</x>", "~<y>1~</y>~<x>1~</x>", "~<y>1~</x>"});
+  ExpectElements(R"({"anyOf":[{"$ref":"#/properties/p/$defs/t"},{"type":"null"}],
+                     "$defs":{"t":{"type":"object","properties":{"t":{"$ref":"#/properties/p/$defs/t"}}}}})",
+                 {"", "null", "~<t>~<t>~</t>~</t>"}, {"x", "~<t>null~</t>"});
+  ExpectElements(R"({"type":"object","additionalProperties":{"type":"integer"}})", {"", "~<a-1>1~</a-1>"},
+                 {"~<a>x~</a>", "~<>1~</>"});
+  ExpectElements("{}", {"", "x", "~<a>~<b>1~</b>~</a>"}, {"~<a>1"});
+}
+
+TEST(ValueGrammarTest, WhatElementsCannotShowIsAnError) {
+  for (const auto& [schema, where] :
+       {std::pair(R"({"type":["string","integer"]})", "at #/properties/p/type"),
+        {R"({"type":["array","object"]})", "at #/properties/p/type"},
+        {R"({"enum":["1",1]})", "at #/properties/p/enum"},
+        {R"({"const":{"a":1}})", "at #/properties/p/const"},
+        {R"({"const":"]<]minimax[>["})", "at #/properties/p/const"},
+        {R"({"anyOf":[{"type":"string"},{"type":"integer"}]})", "at #/properties/p/anyOf"},
+        {R"({"oneOf":[{"type":"string"}]})", "at #/properties/p"},
+        {R"({"type":"integer","nullable":true})", "at #/properties/p/nullable"},
+        {R"({"type":"array","uniqueItems":true})", "at #/properties/p/uniqueItems"},
+        {R"({"type":"object","minProperties":1})", "at #/properties/p/minProperties"},
+        {R"({"properties":{"a b":{}},"type":"object"})", "at #/properties/p/properties/a b"},
+        {R"({"items":{"type":"string"}})", "at #/properties/p"},
+        {R"({"type":"object","required":["a"]})", "at #/properties/p/required"}}) {
+    EXPECT_THAT(ErrorOf(Forced("minimax 3", Property(schema))),
+                HasSubstr("the parameters of 'f': " + std::string(where) + ": "))
+        << schema;
+  }
+  EXPECT_THAT(ErrorOf(Forced("minimax 3", R"({"type":"array"})")), HasSubstr("the parameters of 'f': at #/type: "));
+}
+
 // As its template sorts them: else an optional argument could not stand where the model puts it.
 TEST(ValueGrammarTest, SortedMembersComeInTheOrderOfTheirNames) {
   const auto grammar = CompileOrFail(Forced(
@@ -211,6 +275,7 @@ constexpr const char* kMixed = R"({"type":"object","properties":{
 TEST(ValueGrammarTest, WhateverIsForcedIsReadAsValidArguments) {
   ExpectRandomCallsAreValid("gemma 4", kMixed);
   ExpectRandomCallsAreValid("lfm", kMixed);
+  ExpectRandomCallsAreValid("minimax 3", kMixed);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::string Described(const std::optional<TemplateCalls>& calls) {
 }
 
 // Of the templates from the field, the form in which each writes calls. The others leave calls out, or have a form that
-// is not known: one of its own for values (MiniMax M3), a recipient's (Functionary).
+// is not known: a recipient's (Functionary).
 TEST(TemplateCallsTest, TheTemplateShowsTheForm) {
   INFERFLUX_REQUIRE_CONFORMANCE("chat_templates");
   std::map<std::string, std::string> found;
@@ -49,6 +49,7 @@ TEST(TemplateCallsTest, TheTemplateShowsTheForm) {
       {"Kimi-K2-Thinking", "kimi"},
       {"LFM2.5-8B-A1B", "lfm"},
       {"MiniMax-M2", "minimax 2"},
+      {"MiniMax-M3", "minimax 3"},
       {"NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "qwen coder"},
       {"NVIDIA-Nemotron-Nano-v2", "nemotron 2"},
       {"NousResearch-Hermes-3-Llama-3.1-8B-tool_use", "hermes"},

@@ -183,6 +183,13 @@ TEST(ToolCallParserTest, BrokenArgumentsStayVisible) {
   for (const char* broken : {"look_up{word:heron}", "look_up", "look up{}", "{}", "look_up{word:<|\"|>x}", "f(){}"}) {
     expect("gemma 4", "<|tool_call>call:" + std::string(broken) + "<tool_call|>", marked, "<tool_call|> }");
   }
+  const std::string mark = "]<]minimax[>[";
+  const std::string elements = mark + "<tool_call>\n" + mark + "<invoke name=\"look_up\">" + mark + "<word></word> }" +
+                               mark + "</word>" + mark + "</invoke>\n" + mark + "</tool_call>";
+  for (const std::string& broken : {"look_up\">x" + mark, "look_up\">" + mark + "<word>x", "look_up" + mark}) {
+    expect("minimax 3", mark + "<tool_call>" + mark + "<invoke name=\"" + broken + "</invoke>" + mark + "</tool_call>",
+           elements, "</word> }");
+  }
   const std::string python = R"py(<|tool_call_start|>[look_up(word=")]<|tool_call_end|>")]<|tool_call_end|>)py";
   for (const char* broken : {"look_up('heron')", "look_up(word=heron)", "look_up(word='it's')", "look_up", "word=\"x\"",
                              "()", "look_up(word='x' pages=3)", "print(look_up(word='x'))", "[look_up()]"}) {

@@ -75,6 +75,10 @@ inline constexpr ToolCallSample kToolCallSamples[] = {
      R"(<function name="look_up"><param name="word">$</param><param name="pages">%</param></function>)", "\n", ""},
     {"gemma 4", "", R"(<|tool_call>call:look_up{pages:%,word:<|"|>$<|"|>}<tool_call|>)", "", ""},
     {"lfm", "<|tool_call_start|>[", "look_up(word='$', pages=%)", ", ", "]<|tool_call_end|>"},
+    {"minimax 3", "]<]minimax[>[<tool_call>\n",
+     "]<]minimax[>[<invoke name=\"look_up\">]<]minimax[>[<word>$]<]minimax[>[</word>"
+     "]<]minimax[>[<pages>%]<]minimax[>[</pages>]<]minimax[>[</invoke>\n",
+     "", "]<]minimax[>[</tool_call>"},
 };
 
 struct WordAndPages {
