@@ -18,6 +18,7 @@ namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
+constexpr size_t kMaxName = 256;
 constexpr uint32_t kMaxMadeUp = 64;  // characters of a name that a model chooses
 constexpr size_t kMaxDepth = 32;     // of schemas in schemas
 
@@ -26,7 +27,7 @@ auto Refused(const std::string& at, std::string_view why) {
 }
 
 bool IsName(std::string_view name) {
-  return !name.empty() && std::ranges::all_of(name, [](char c) {
+  return !name.empty() && name.size() <= kMaxName && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
            c == '.' || static_cast<unsigned char>(c) >= 0x80;
   });

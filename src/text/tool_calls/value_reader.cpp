@@ -15,7 +15,6 @@ namespace json = boost::json;
 namespace {
 
 constexpr size_t kMaxDepth = 32;       // as JSON is read
-constexpr size_t kMaxKeyBytes = 1024;  // of a name without quotes
 constexpr size_t kMaxWordBytes = 512;  // of a number or a word
 
 template <class T>
@@ -92,12 +91,14 @@ ValueReader::Step ValueReader::Key(std::string_view text, size_t& at) {
   if (quoted != Step::kMisfit) return quoted;
   const char binds = open_.back().binds;
   if (form_.values == ValueSyntax::kPython && binds == ':') return Step::kMisfit;
-  const size_t end = std::min(text.find(binds, at), text.size());
-  const std::string_view name = TrimEnd(text.substr(at, end - at));
-  if (end - at > kMaxKeyBytes || name.empty() || name.find_first_of("{}[](),\"'") != std::string_view::npos) {
-    return Step::kMisfit;
+  const std::string_view ends = binds == '=' ? "={}[](),\"'" : ":{}[](),\"'";
+  const size_t end = text.find_first_of(ends, std::max(at, searched_));
+  if (end == std::string_view::npos) {
+    searched_ = text.size();
+    return Step::kWait;
   }
-  if (end == text.size()) return Step::kWait;
+  const std::string_view name = TrimEnd(text.substr(at, end - at));
+  if (text[end] != binds || name.empty()) return Step::kMisfit;
   open_.back().key = name;
   at = end;
   next_ = Next::kSeparator;

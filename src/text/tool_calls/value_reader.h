@@ -58,7 +58,7 @@ class ValueReader {
   const ToolCallForm& form_;
   std::vector<Open> open_;
   Next next_ = Next::kArguments;
-  size_t searched_ = 0;  // up to where the end of the string that comes next was looked for
+  size_t searched_ = 0;  // up to where the end of the string or name that comes next was looked for
   boost::json::object arguments_;
 };
 

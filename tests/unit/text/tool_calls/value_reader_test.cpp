@@ -66,6 +66,12 @@ TEST(ValueReaderTest, NamesMayStandBetweenMarks) {
   EXPECT_EQ(Marked("{a:1,b:2,a:3}"), R"({"a":3,"b":2})");
 }
 
+TEST(ValueReaderTest, NamesMayBeLong) {
+  const std::string name(1500, 'x');
+  EXPECT_EQ(Marked("{" + name + ":1}"), "{\"" + name + "\":1}");
+  EXPECT_EQ(Python("(" + name + "=1)"), "{\"" + name + "\":1}");
+}
+
 TEST(ValueReaderTest, NumbersKeepTheirValues) {
   EXPECT_EQ(Marked("{a:1e5,b:-0,c:1E-2,d:1e+20}"), R"({"a":1E5,"b":0,"c":1E-2,"d":1E20})");
   EXPECT_EQ(Marked("{a:9223372036854775807,b:18446744073709551615}"),
