@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <cstdint>
+#include <utility>
 
 namespace inferflux::text {
 namespace json = boost::json;
@@ -16,6 +18,45 @@ bool IsLetterOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <
 void Shorten(json::object& holder, std::string_view key) {
   json::value* id = holder.if_contains(key);
   if (id != nullptr && id->is_string()) *id = ShortId(id->get_string());
+}
+
+std::string_view Text(const json::object& holder, std::string_view key) {
+  const json::value* value = holder.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string_view(value->get_string()) : std::string_view();
+}
+
+// The function whose result it is: that of the call with its id, or of the next call.
+std::string_view FunctionOf(const json::object& result, const json::array& calls, size_t next) {
+  const json::object* call = next < calls.size() ? &calls[next].as_object() : nullptr;
+  for (const json::value& one : calls) {
+    const std::string_view id = Text(one.as_object(), "id");
+    if (!id.empty() && id == Text(result, "tool_call_id")) call = &one.as_object();
+  }
+  const json::value* function = call == nullptr ? nullptr : call->if_contains("function");
+  return function == nullptr ? Text(result, "name") : Text(function->as_object(), "name");
+}
+
+// Results that follow the message which calls for them become part of it.
+void JoinResults(json::array& messages) {
+  json::array out;
+  json::array* results = nullptr;
+  for (json::value& value : messages) {
+    json::object& message = value.as_object();
+    if (results != nullptr && Text(message, "role") == "tool") {
+      const json::object& caller = out.back().as_object();
+      boost::system::error_code error;
+      json::value response = json::parse(Text(message, "content"), error);
+      if (error || !response.is_object()) response = Text(message, "content");
+      results->push_back({{"name", FunctionOf(message, caller.at("tool_calls").as_array(), results->size())},
+                          {"response", std::move(response)}});
+      continue;
+    }
+    out.push_back(std::move(value));
+    json::object& last = out.back().as_object();
+    const bool calls = last.contains("tool_calls");
+    results = calls ? &(last["tool_responses"] = json::array()).as_array() : nullptr;
+  }
+  messages = std::move(out);
 }
 
 }  // namespace
@@ -46,6 +87,7 @@ void AdaptPastCalls(const TemplateCalls& calls, json::array& messages) {
       if (arguments != nullptr) *arguments = json::serialize(*arguments);
     }
   }
+  if (calls.joint_results) JoinResults(messages);
 }
 
 }  // namespace inferflux::text

@@ -29,13 +29,18 @@ json::object Call(size_t number) {
           {"function", {{"name", kName}, {"arguments", json::parse(kArguments[number])}}}};
 }
 
-// A conversation that ends with so many calls; of none, one that an answer follows.
-json::object Conversation(size_t calls, const TemplateCalls& way) {
+constexpr std::string_view kResult = "egret";
+
+// A conversation that ends with so many calls, or with the result of the first; of none, one that an answer follows.
+json::object Conversation(size_t calls, const TemplateCalls& way, bool result = false) {
   json::array messages = {{{"role", "user"}, {"content", kQuestion}}};
   if (calls > 0) {
     json::array list;
     for (size_t i = 0; i < calls; ++i) list.push_back(Call(i));
     messages.push_back({{"role", "assistant"}, {"content", ""}, {"tool_calls", std::move(list)}});
+  }
+  if (result) {
+    messages.push_back({{"role", "tool"}, {"tool_call_id", Call(0).at("id")}, {"content", kResult}});
   }
   AdaptPastCalls(way, messages);
   const json::object tool = {
@@ -93,6 +98,14 @@ std::string_view AnswerIn(std::string_view conversation, std::string_view prompt
   return conversation.substr(question == std::string_view::npos ? 0 : question);
 }
 
+// Whether the template shows a result that stands in the message that calls. Those that have none there show nothing.
+bool ShowsJointResults(const ChatTemplate& chat_template, TemplateCalls way) {
+  way.joint_results = true;
+  const auto spans = chat_template.Render(Conversation(1, way, true));
+  return spans &&
+         std::ranges::any_of(*spans, [](const TextSpan& span) { return span.text.find(kResult) != std::string::npos; });
+}
+
 std::optional<TemplateCalls> RenderedAs(const ChatTemplate& chat_template, TemplateCalls way) {
   const auto prompt = Render(chat_template, 0, way);
   const auto one = Render(chat_template, 1, way);
@@ -102,6 +115,7 @@ std::optional<TemplateCalls> RenderedAs(const ChatTemplate& chat_template, Templ
     const auto two = Render(chat_template, 2, way);
     way.form = &form;
     way.several = two && GivesBack(form, AnswerIn(two->text, prompt->text, form), 2);
+    way.joint_results = ShowsJointResults(chat_template, way);
     return way;
   }
   return std::nullopt;

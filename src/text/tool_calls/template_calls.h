@@ -14,6 +14,7 @@ struct TemplateCalls {
   bool null_content = false;    // a message that only calls must have null as its content, not an empty text
   bool text_arguments = false;  // arguments must be the text of the JSON, not the object itself
   bool short_ids = false;       // the ids of calls must be nine letters and digits
+  bool joint_results = false;   // results must stand in the message that calls, as its `tool_responses`
 };
 
 // Renders a conversation with a call, and finds the form whose parser gives back just that call. A template that

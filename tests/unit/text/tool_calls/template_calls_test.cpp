@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/json/parse.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -19,7 +20,8 @@ namespace fs = std::filesystem;
 std::string Described(const std::optional<TemplateCalls>& calls) {
   if (!calls) return "";
   return std::string(calls->form->id) + (calls->several ? "" : ", one") + (calls->null_content ? ", null" : "") +
-         (calls->text_arguments ? ", text" : "") + (calls->short_ids ? ", short ids" : "");
+         (calls->text_arguments ? ", text" : "") + (calls->short_ids ? ", short ids" : "") +
+         (calls->joint_results ? ", joint results" : "");
 }
 
 // Of the templates from the field, the form in which each writes calls. The others leave calls out, or have a form that
@@ -62,7 +64,7 @@ TEST(TemplateCallsTest, TheTemplateShowsTheForm) {
       {"deepseek-ai-DeepSeek-V3.1", "deepseek 3.1"},
       {"deepseek-ai-DeepSeek-V4", "deepseek 4"},
       {"deepseek-ai-DeepSeek-V4-Flash-0731", "deepseek 4"},
-      {"google-gemma-4-31B-it-interleaved", "gemma 4"},
+      {"google-gemma-4-31B-it-interleaved", "gemma 4, joint results"},
       {"ibm-granite-granite-3.3-2B-Instruct", "granite 3"},
       {"ibm-granite-granite-4.0", "hermes"},
       {"meta-llama-Llama-3.1-8B-Instruct", "llama 3, one"},
@@ -98,6 +100,27 @@ TEST(TemplateCallsTest, TheTemplateShowsHowItTakesCalls) {
   EXPECT_TRUE(message.at("content").is_null());
   EXPECT_EQ(message.at("tool_calls").at(0).at("function").at("arguments"), R"({"a":1})");
   EXPECT_EQ(message.at("tool_calls").at(0).at("id"), "call_1");
+}
+
+TEST(TemplateCallsTest, ResultsStandWhereTheTemplateWantsThem) {
+  const auto message = [](const char* text) { return boost::json::parse(text); };
+  boost::json::array messages = {
+      message(R"({"role":"tool","content":"no caller"})"),
+      message(R"({"role":"assistant","content":"","tool_calls":[{"id":"1","function":{"name":"f","arguments":{}}},
+                  {"id":"2","function":{"name":"g","arguments":{}}},{"id":"","function":{"name":"h","arguments":{}}}]})"),
+      message(R"({"role":"tool","tool_call_id":"2","content":"{\"x\": [1]}"})"),
+      message(R"({"role":"tool","tool_call_id":"1","content":"plain"})"),
+      message(R"({"role":"tool","content":"[2]"})"),
+      message(R"({"role":"user","content":"Thanks."})"),
+      message(R"({"role":"assistant","content":"","tool_calls":[{"id":"3","function":{"name":"f","arguments":{}}}]})")};
+  AdaptPastCalls({.form = &HermesForm(), .joint_results = true}, messages);
+  ASSERT_EQ(messages.size(), 4u);
+  EXPECT_EQ(messages[0].at("content"), "no caller");
+  EXPECT_EQ(
+      messages[1].at("tool_responses"),
+      message(R"([{"name":"g","response":{"x":[1]}},{"name":"f","response":"plain"},{"name":"h","response":"[2]"}])"));
+  EXPECT_EQ(messages[2].at("role"), "user");
+  EXPECT_EQ(messages[3].at("tool_responses").as_array().size(), 0u);
 }
 
 // Words about a marker are no call; a form that more than one marker could be is not guessed.
