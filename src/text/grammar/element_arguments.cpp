@@ -101,7 +101,7 @@ class ElementWriter {
     const json::object& keywords = schema.get_object();
     const json::value* target = Referred(root_, &schema);
     if (target != &schema) return Reference(*target, keywords, at, depth);
-    if (keywords.contains("const") || keywords.contains("enum")) return Listed(keywords, at);
+    if (keywords.contains("const") || keywords.contains("enum")) return Listed(schema, at);
     if (keywords.contains("anyOf")) return OrNull(schema, at, depth);
     const json::value* type = keywords.if_contains("type");
     if (type != nullptr && type->is_array()) return OfTypes(keywords, type->get_array(), at, depth);
@@ -126,26 +126,21 @@ class ElementWriter {
     return Call(rule);
   }
 
-  Result<Expr> Listed(const json::object& keywords, const std::string& at) {
+  Result<Expr> Listed(const json::value& schema, const std::string& at) {
+    const json::object& keywords = schema.get_object();
     const bool is_const = keywords.contains("const");
     const std::string where = at + (is_const ? "/const" : "/enum");
-    for (const auto& [keyword, value] : keywords) {
-      const bool known = keyword == "const" || keyword == "enum" || keyword == "type" || IsAnnotation(keyword);
-      if (!known) return Refused(at + "/" + std::string(keyword), "beside listed values");
-    }
     const json::value& values = keywords.at(is_const ? "const" : "enum");
-    std::vector<Expr> ways;
     bool text = false, other = false;
     for (const json::value& one : is_const || !values.is_array() ? json::array{values} : values.get_array()) {
       if (one.is_structured()) return Refused(where, "has lists or objects");
       text = text || one.is_string();
       other = other || !(one.is_string() || one.is_null());
-      auto way = values_.Constant(one);
-      if (!way) return Forward(way, "at " + where);
-      ways.push_back(std::move(*way));
     }
     if (text && other) return Refused(where, "has text and other values, which are not told apart");
-    return Choice(std::move(ways));
+    auto listed = SchemaCompiler(schema, values_).Compile();
+    if (!listed) return Forward(listed, "at " + where);
+    return listed;
   }
 
   Result<Expr> OrNull(const json::value& schema, const std::string& at, size_t depth) {

@@ -33,7 +33,7 @@ struct ToolCallForm {
   std::string_view name_closes = {};  // behind a name that stands by itself; a kNamed's may end where arguments begin
   std::string_view call_closes = {};  // behind each
   std::string_view closes = {};       // behind all calls
-  bool list = false;                  // kObject: the calls are the elements of one JSON list
+  bool list = false;                  // the calls are the elements of one list, in brackets
   bool bare = false;                  // where the answer begins with a call, nothing opens it
 
   // Members of a kObject. Without a key for the name, the name itself is the key of the arguments.

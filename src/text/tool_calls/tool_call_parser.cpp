@@ -174,7 +174,7 @@ ToolCallParser::Step ToolCallParser::Name() {
   if (end.partly()) return Step::kWait;
   if (!end.whole()) return Step::kMisfit;
   const std::string_view name = Trimmed(std::string_view(pending_).substr(at_, end.begin - at_));
-  const std::string_view never = named && !closed ? " \t\r\n{}[]()<>|,:='\"" : " \t\r\n{}\"";
+  const std::string_view never = named && !closed ? " \t\r\n{}[]()<>|,='\"" : " \t\r\n{}\"";
   if (name.empty() || name.find_first_of(never) != std::string_view::npos) return Step::kMisfit;
   call_.name = name;
   at_ = closed ? end.end : end.begin;

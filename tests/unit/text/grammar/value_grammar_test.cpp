@@ -187,6 +187,8 @@ TEST(ValueGrammarTest, ElementsAreOfTheirTypes) {
   ExpectElements(R"({"type":"integer","minimum":0,"maximum":9})", {"0", "9"}, {"10", "x", "\"1\""});
   ExpectElements(R"({"type":["boolean","null"]})", {"true", "false", "null"}, {"True", "x", ""});
   ExpectElements(R"({"enum":["a b","~",null]})", {"a b", "null"}, {"b", "\"a b\""});
+  ExpectElements(R"({"type":"string","enum":["a",null],"maxLength":3})", {"a"}, {"null"});
+  ExpectElements(R"({"enum":[1,2.5,true]})", {"1", "2.5", "true"}, {"\"1\"", "2", "null"});
   ExpectElements(
       R"({"type":"array","items":{"type":"integer"},"minItems":1,"maxItems":2})",
       {"~<item>1~</item>", "~<item>1~</item>\n~<item>2~</item>"},
