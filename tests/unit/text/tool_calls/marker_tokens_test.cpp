@@ -11,6 +11,7 @@
 #include "text/grammar/grammar_matcher.h"
 #include "text/tokenizer/vocab_builders.h"
 #include "text/tool_calls/tool_call_parser.h"
+#include "text/tool_calls/tool_call_samples.h"
 
 namespace inferflux::text {
 namespace {
@@ -185,6 +186,44 @@ TEST(MarkerTokensTest, TheMarksOfStringsAreTokens) {
   const auto found = parser.Feed(text);
   ASSERT_EQ(found.calls.size(), 1u) << text;
   EXPECT_EQ(found.calls[0].arguments, R"({"word":"a <tool_call|> <|\"|"})");
+}
+
+// A whole call of each form whose arguments are no JSON: with the marks as tokens it is taken and read back, with their
+// letters it is refused.
+TEST(MarkerTokensTest, CallsInOtherSyntaxesAreForcedByTheirTokens) {
+  const std::vector<std::pair<std::string_view, std::vector<const char*>>> forms = {
+      {"gemma 4", {"<|tool_call>", "<tool_call|>", "<|\"|>"}},
+      {"lfm", {"<|tool_call_start|>", "<|tool_call_end|>"}},
+      {"minimax 3", {"]<]minimax[>["}}};
+  for (const auto& [id, controls] : forms) {
+    SCOPED_TRACE(id);
+    VocabSpec vocabulary = testing::ByteLevelSpec({});
+    for (const char* name : controls) AddToken(vocabulary, name, TokenKind::kControl);
+    const std::shared_ptr<const Tokenizer> tokenizer = *Tokenizer::Create(std::move(vocabulary), {});
+    ToolCallSpec calls = Spec(FormOf(id), *tokenizer, true);
+    calls.tools[0].parameters =
+        R"({"type":"object","properties":{"word":{"type":"string"},"pages":{"type":"integer"}},"required":["word"]})";
+    EXPECT_EQ(calls.tokens.shown.size(), controls.size());
+    GrammarCompiler compiler(tokenizer);
+    const auto grammar = compiler.Compile({.kind = GrammarSpec::Kind::kToolCalls, .tool_calls = calls});
+    ASSERT_TRUE(grammar) << grammar.error().message;
+    const auto sample = std::ranges::find(testing::kToolCallSamples, id, &testing::ToolCallSample::form);
+    const TextSpan text{.text = testing::Written(*sample, {{"heron", "3"}, {"a < b", "4"}}), .trusted = true};
+
+    GrammarMatcher by_letters(*grammar, true);
+    EXPECT_FALSE(by_letters.Accept(tokenizer->Encode(text.text)[0]));
+
+    GrammarMatcher matcher(*grammar, true);
+    Detokenizer detokenizer(tokenizer, {.shown_control = calls.tokens.shown});
+    ToolCallParser parser(FormOf(id), std::make_shared<const std::vector<OfferedTool>>(calls.tools), true);
+    size_t found = 0;
+    for (const TokenId token : tokenizer->Encode(std::span(&text, 1))) {
+      ASSERT_TRUE(matcher.Accept(token)) << tokenizer->Text(token);
+      found += parser.Feed(detokenizer.Push(token)).calls.size();
+    }
+    EXPECT_TRUE(matcher.can_end());
+    EXPECT_EQ(found + parser.Finish().calls.size(), 2u);
+  }
 }
 
 }  // namespace
