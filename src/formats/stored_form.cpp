@@ -41,6 +41,16 @@ size_t StoredBytes(const StoredForm& form) {
   return fp8.values.size() + fp8.scales.size_bytes();
 }
 
+int64_t StoredBytes(const StoredForm& form, int64_t outputs, int64_t inputs) {
+  if (const auto* affine = std::get_if<AffineForm>(&form)) {
+    const auto scale_bytes = static_cast<int64_t>(Traits(affine->scale_type).block_bytes);
+    return outputs * (inputs * affine->bits / 8 + 2 * (inputs / affine->group) * scale_bytes);
+  }
+  const auto& fp8 = std::get<Fp8Form>(form);
+  const int64_t rows = (outputs + fp8.block_outputs - 1) / fp8.block_outputs;
+  return outputs * inputs + rows * ScaleColumns(fp8, inputs) * static_cast<int64_t>(sizeof(float));
+}
+
 bool Fits(const StoredForm& form, int64_t outputs, int64_t inputs) {
   const auto weights = CheckedMul(static_cast<uint64_t>(outputs), static_cast<uint64_t>(inputs));
   if (!weights || *weights > kMostWeights) return false;

@@ -26,6 +26,9 @@ std::string StoredFormName(const StoredForm& form);
 // Bytes of its numbers.
 size_t StoredBytes(const StoredForm& form);
 
+// Bytes that those of a matrix of [outputs, inputs] come to, whether or not they are there yet.
+int64_t StoredBytes(const StoredForm& form, int64_t outputs, int64_t inputs);
+
 // Whether its arrays have the sizes that a matrix of [outputs, inputs] makes them.
 bool Fits(const StoredForm& form, int64_t outputs, int64_t inputs);
 

@@ -130,11 +130,16 @@ int64_t ModelSource::parameters() const {
   return total;
 }
 
-int64_t ModelSource::weight_bytes() const {
+int64_t ModelSource::WeightBytes(formats::StoredForms forms) const {
   int64_t total = 0;
   for (const auto& [name, tensor] : tensors_) {
-    const auto row = formats::RowBytes(tensor.matrix.type, static_cast<uint64_t>(tensor.matrix.cols));
-    total += row ? static_cast<int64_t>(*row) * tensor.matrix.rows : 0;
+    const compute::HostMatrix& matrix = tensor.matrix;
+    if (tensor.form && forms.Contains(tensor.form->stored)) {
+      total += StoredBytes(tensor.form->stored, matrix.rows, matrix.cols);
+      continue;
+    }
+    const auto row = formats::RowBytes(matrix.type, static_cast<uint64_t>(matrix.cols));
+    total += row ? static_cast<int64_t>(*row) * matrix.rows : 0;
   }
   return total;
 }

@@ -66,7 +66,8 @@ class ModelSource {
   std::vector<std::string> UnusedTensors(const std::set<std::string, std::less<>>& used) const;
 
   int64_t parameters() const;
-  int64_t weight_bytes() const;  // of all tensors in their own types
+  // Of all tensors, where those of `forms` stay as they are.
+  int64_t WeightBytes(formats::StoredForms forms = {}) const;
   // Weights that were asked for so far: how far a load has come. Any thread.
   int64_t taken_weights() const { return taken_weights_; }
   std::string commonest_type() const;  // of the matrices, by number of weights: "BF16", "Q4_K", "MLX 4-bit", ...

@@ -12,6 +12,7 @@
 #include "config/backend_config.h"
 #include "engine/device.h"
 #include "engine/inference_backend.h"
+#include "formats/stored_form.h"
 #include "model/model_source.h"
 #include "routing/target.h"
 
@@ -43,6 +44,7 @@ struct EngineEntry {
   std::string why_absent;
   bool automatic = true;  // whether `auto` may lead to it
   std::function<std::vector<engine::Device>()> devices = {};  // what it computes on; asks the device, so only when wanted
+  formats::StoredForms forms = {};  // that it holds as a directory has them
 };
 
 // One thing to try, or a reason why it is not tried.

@@ -28,7 +28,8 @@ std::vector<EngineEntry> BuiltInEngines(ThreadPool& pool) {
        .make = Native([&pool](auto config, auto source, const auto& options) {
          return engine::CreateCpuEngine(pool, std::move(config), std::move(source), options);
        }),
-       .devices = [&pool] { return HostDevice(pool.workers(), SelectCpuIsa().value_or(CpuIsa::kScalar)); }},
+       .devices = [&pool] { return HostDevice(pool.workers(), SelectCpuIsa().value_or(CpuIsa::kScalar)); },
+       .forms = engine::CpuForms()},
       {.target = Target::kReference,
        .provider = Provider::kNative,
        .make = Native([](auto config, auto source, const auto& options) {

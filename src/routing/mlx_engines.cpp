@@ -15,9 +15,14 @@ std::vector<EngineEntry> MlxEngines() {
     return std::vector<engine::Device>{{"MLX on the " + engine::MlxDevice(), engine::AvailableMemory()}};
   };
   // On a CPU our own backend is the faster one: MLX is then for those who ask for it.
-  EngineEntry mlx{
-      .target = Target::kMlx, .provider = Provider::kNative, .make = make, .automatic = gpu, .devices = devices};
-  EngineEntry mps{.target = Target::kMps, .provider = Provider::kNative, .automatic = false};
+  EngineEntry mlx{.target = Target::kMlx,
+                  .provider = Provider::kNative,
+                  .make = make,
+                  .automatic = gpu,
+                  .devices = devices,
+                  .forms = engine::MlxForms()};
+  EngineEntry mps{
+      .target = Target::kMps, .provider = Provider::kNative, .automatic = false, .forms = engine::MlxForms()};
   if (gpu) {
     mps.make = make;
     mps.devices = devices;

@@ -3,9 +3,12 @@
 #include "base/cpu_features.h"
 #include "compute/cpu/cpu_backend.h"
 #include "compute/cpu/kv_pieces.h"
+#include "compute/optional_ops.h"
 #include "engine/native/native_engine.h"
 
 namespace inferflux::engine {
+
+formats::StoredForms CpuForms() { return compute::kFormsOf<compute::Cpu>; }
 
 Result<std::unique_ptr<InferenceBackend>> CreateCpuEngine(ThreadPool& pool, model::ModelConfig config,
                                                           std::shared_ptr<const model::ModelSource> source,

@@ -3,11 +3,14 @@
 #include "base/without_exceptions.h"
 #include "compute/mlx/kv_pieces.h"
 #include "compute/mlx/mlx_backend.h"
+#include "compute/optional_ops.h"
 #include "engine/native/native_engine.h"
 
 namespace inferflux::engine {
 
 std::string MlxDevice() { return compute::Mlx::Context().device; }
+
+formats::StoredForms MlxForms() { return compute::kFormsOf<compute::Mlx>; }
 
 Result<std::unique_ptr<InferenceBackend>> CreateMlxEngine(model::ModelConfig config,
                                                           std::shared_ptr<const model::ModelSource> source,

@@ -117,6 +117,24 @@ TEST_F(QuickstartTest, AGpuGetsAsManyLayersAsItHolds) {
   EXPECT_LT(split->gpu_layers, 16) << "16 layers alone fill it";
 }
 
+TEST_F(QuickstartTest, WeightsCountAsTheBackendHoldsThem) {
+  QuickstartModel model = Small();
+  model.format = "huggingface";
+  model.weight_bytes = 40 * kGiB;
+  model.fp8_saves = 30 * kGiB;
+  std::vector<EngineEntry> machine = Machine();
+  EXPECT_FALSE(MakePlan("cpu", machine, model));
+  machine[0].forms = {.affine = true};
+  EXPECT_FALSE(MakePlan("cpu", machine, model)) << "that is another form";
+  machine[0].forms = {.fp8 = true};
+  const auto plan = MakePlan("cpu", machine, model);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_LT(plan->kv_budget, 11 * kGiB);
+  std::swap(model.fp8_saves, model.affine_saves);
+  machine[0].forms = {.affine = true};
+  EXPECT_TRUE(MakePlan("cpu", machine, model));
+}
+
 TEST_F(QuickstartTest, WhatCannotBeIsOneSentenceWithItsReasonAndAWayOut) {
   const auto message = [](const auto& plan) { return plan ? std::string("(no error)") : plan.error().message; };
   EXPECT_THAT(message(MakePlan("gpu9", Machine(), Small())), AllOf(HasSubstr("'gpu9'"), HasSubstr("vulkan")));

@@ -13,13 +13,17 @@
 namespace inferflux::apps {
 namespace {
 
-constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int64_t kLeastKv = 64 * kMiB;
 constexpr int32_t kWorthwhileSequences = 8;  // of full length: below that, smaller keys and values pay
 constexpr int64_t kMostContext = 8192;       // of those
 
 // Weights beside their packed form, activations, the program.
 int64_t MemoryFor(int64_t weight_bytes) { return weight_bytes + weight_bytes / 8 + 128 * kMiB; }
+
+int64_t MemoryOn(const routing::EngineEntry& engine, const QuickstartModel& model) {
+  return MemoryFor(model.weight_bytes - (engine.forms.fp8 ? model.fp8_saves : 0) -
+                   (engine.forms.affine ? model.affine_saves : 0));
+}
 
 double GiB(int64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(1024 * kMiB); }
 
@@ -61,7 +65,9 @@ std::string KvType(const routing::BackendRow& row, const QuickstartModel& model,
 Result<QuickstartModel> ReadQuickstartModel(const std::string& path) {
   const auto source = model::ModelSource::Open(path);
   if (!source) return tl::make_unexpected(source.error());
-  QuickstartModel out{.path = path, .format = (*source)->format(), .weight_bytes = (*source)->weight_bytes()};
+  QuickstartModel out{.path = path, .format = (*source)->format(), .weight_bytes = (*source)->WeightBytes()};
+  out.fp8_saves = out.weight_bytes - (*source)->WeightBytes({.fp8 = true});
+  out.affine_saves = out.weight_bytes - (*source)->WeightBytes({.affine = true});
   const auto config = model::ReadModelConfig(**source);
   if (!config) {
     out.native_error = config.error().message;
@@ -101,12 +107,12 @@ Result<QuickstartPlan> MakePlan(const std::string& word, std::span<const routing
       return plan;
     }
     if (free == 0) return plan;
-    const int64_t left = free - MemoryFor(model.weight_bytes);
+    const int64_t needed = MemoryOn(*candidate.engine, model), left = free - needed;
     if (left < kLeastKv) {
       return Fail(ErrorCode::kResourceExhausted,
                   "{} needs about {:.1f} GiB, and {:.1f} GiB are free on {}: free some, or take a smaller model or "
                   "quantisation (inferflux-quantize makes one)",
-                  model.path, GiB(MemoryFor(model.weight_bytes) + kLeastKv), GiB(free), plan.device.name);
+                  model.path, GiB(needed + kLeastKv), GiB(free), plan.device.name);
     }
     plan.kv_budget = left / 2 / kMiB * kMiB;
     plan.kv_dtype = KvType(*routing::FindBackendRow(candidate.target, candidate.provider), model, plan.kv_budget);

@@ -11,12 +11,16 @@
 
 namespace inferflux::apps {
 
+inline constexpr int64_t kMiB = int64_t{1} << 20;
+
 // What of a model decides.
 struct QuickstartModel {
   std::string path;
   std::string format;        // "gguf", "huggingface"
   std::string native_error;  // why InferFlux's own engines cannot serve it; empty: they can
-  int64_t weight_bytes = 0;
+  int64_t weight_bytes = 0;  // in types that every backend takes
+  int64_t fp8_saves = 0;     // of these, where FP8 stays as it is
+  int64_t affine_saves = 0;  // where MLX's groups do
   int32_t layers = 0;           // 0: not known
   int32_t context = 0;          // tokens that one sequence may have; 0: not known
   int64_t kv_token_values = 0;  // keys and values that a token leaves in all layers; 0: not known

@@ -12,8 +12,6 @@
 namespace inferflux::apps {
 namespace {
 
-constexpr int64_t kMiB = int64_t{1} << 20;
-
 // Any text as a YAML scalar: JSON's strings are some of YAML's.
 std::string Quoted(const std::string& text) { return boost::json::serialize(boost::json::string(text)); }
 
