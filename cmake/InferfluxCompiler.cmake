@@ -34,6 +34,18 @@ if(INFERFLUX_SANITIZE)
   endif()
 endif()
 
+# Eight sources of a target are compiled as one: half of what each costs is the headers that all of them include. Debug
+# builds and those under a sanitizer compile each by itself, so that it goes on including what it uses
+# (docs/decisions/0013-sources-compiled-together.md).
+if(NOT DEFINED CMAKE_UNITY_BUILD AND CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT INFERFLUX_SANITIZE)
+  set(CMAKE_UNITY_BUILD ON)
+endif()
+
+# For targets whose sources take long each, and are better spread over the cores.
+function(inferflux_compile_apart)
+  set_target_properties(${ARGN} PROPERTIES UNITY_BUILD OFF)
+endfunction()
+
 # For what reads flags and settings and prints messages: it runs once, and -O3 takes two fifths longer to compile.
 function(inferflux_runs_once target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)

@@ -41,7 +41,7 @@ def wrapped(entries):
 
 
 def write_ranges(name, predicate):
-    print(f"constexpr Range {name}[] = {{")
+    print(f"constexpr CodeRange {name}[] = {{")
     wrapped(f"{{{a:#x}, {b:#x}}}," for a, b in ranges(predicate))
     print("};")
 

@@ -13,16 +13,16 @@ namespace {
 constexpr std::string_view kSamePath = "same_path_only";
 constexpr std::string_view kAnyCompatible = "any_compatible";
 
-struct Body {
+struct RoutingBody {
   bool allow_default_fallback = true;
   bool require_ready_backend = true;
   std::string fallback_scope;
 };
 
-constexpr Field<Body> kFields[] = {
-    {"allow_default_fallback", BooleanField<Body>{&Body::allow_default_fallback}},
-    {"require_ready_backend", BooleanField<Body>{&Body::require_ready_backend}},
-    {"fallback_scope", TextField<Body>{&Body::fallback_scope, 64}},
+constexpr Field<RoutingBody> kRoutingFields[] = {
+    {"allow_default_fallback", BooleanField<RoutingBody>{&RoutingBody::allow_default_fallback}},
+    {"require_ready_backend", BooleanField<RoutingBody>{&RoutingBody::require_ready_backend}},
+    {"fallback_scope", TextField<RoutingBody>{&RoutingBody::fallback_scope, 64}},
 };
 
 }  // namespace
@@ -41,8 +41,9 @@ net::Response SetRouting(Services& services, const net::Request& request) {
   auto object = ParseJsonBody(request.body);
   if (!object) return ErrorResponse(object.error());
   routing::RoutingPolicy policy = services.manager.policy();
-  Body body{policy.allow_default_fallback, policy.require_ready_backend, ""};
-  if (ApiStatus taken = TakeObject<Body>(kFields, "", *object, body); !taken) return ErrorResponse(taken.error());
+  RoutingBody body{policy.allow_default_fallback, policy.require_ready_backend, ""};
+  if (ApiStatus taken = TakeObject<RoutingBody>(kRoutingFields, "", *object, body); !taken)
+    return ErrorResponse(taken.error());
   policy.allow_default_fallback = body.allow_default_fallback;
   policy.require_ready_backend = body.require_ready_backend;
   if (body.fallback_scope == kAnyCompatible) {

@@ -66,7 +66,7 @@ ApiStatus TakeArguments(const json::value& value, std::string_view param, Called
   return {};
 }
 
-constexpr Field<CalledFunction> kFunctionFields[] = {
+constexpr Field<CalledFunction> kCalledFunctionFields[] = {
     {"name", TextField<CalledFunction>{&CalledFunction::name, kMaxNameBytes}},
     {"arguments", CustomField<CalledFunction>{TakeArguments}},
 };
@@ -81,7 +81,8 @@ ApiStatus TakeFunction(const json::value& value, std::string_view param, ToolCal
   const auto object = ReadObject(value, param);
   if (!object) return tl::make_unexpected(object.error());
   CalledFunction function;
-  if (ApiStatus taken = TakeObject<CalledFunction>(kFunctionFields, param, **object, function); !taken) return taken;
+  if (ApiStatus taken = TakeObject<CalledFunction>(kCalledFunctionFields, param, **object, function); !taken)
+    return taken;
   if (function.name.empty()) return Refuse(Join(param, "name"), "is missing");
   out.function["name"] = function.name;
   out.function["arguments"] = std::move(function.arguments);

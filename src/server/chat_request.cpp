@@ -27,7 +27,7 @@ ApiStatus TakeParameters(const json::value& value, std::string_view param, Offer
   return {};
 }
 
-constexpr Field<OfferedFunction> kFunctionFields[] = {
+constexpr Field<OfferedFunction> kOfferedFunctionFields[] = {
     {"name", TextField<OfferedFunction>{&OfferedFunction::name, 64}},
     {"description", TextField<OfferedFunction>{&OfferedFunction::description, std::numeric_limits<size_t>::max()}},
     {"parameters", CustomField<OfferedFunction>{TakeParameters}},
@@ -43,7 +43,8 @@ ApiStatus TakeFunction(const json::value& value, std::string_view param, Offered
   const auto object = ReadObject(value, param);
   if (!object) return tl::make_unexpected(object.error());
   OfferedFunction function;
-  if (ApiStatus taken = TakeObject<OfferedFunction>(kFunctionFields, param, **object, function); !taken) return taken;
+  if (ApiStatus taken = TakeObject<OfferedFunction>(kOfferedFunctionFields, param, **object, function); !taken)
+    return taken;
   if (function.name.empty()) return Refuse(Join(param, "name"), "is missing");
   out.function = std::move(function);
   return {};
@@ -147,15 +148,14 @@ ApiStatus SettleTools(ChatRequest& out) {
   return {};
 }
 
-using R = ChatRequest;
-constexpr Field<R> kTable[] = {
-    {"messages", CustomField<R>{TakeMessages}},
-    {"max_completion_tokens", IntegerField<R>{&R::max_completion_tokens, 1, kMaxTokensAsked}},
-    {"logprobs", BooleanField<R>{&R::logprobs}},
-    {"top_logprobs", IntegerField<R>{&R::top_logprobs, 0, 20}},
-    {"tools", CustomField<R>{TakeTools}},
-    {"tool_choice", CustomField<R>{TakeToolChoice}},
-    {"parallel_tool_calls", BooleanField<R>{&R::parallel_tool_calls}},
+constexpr Field<ChatRequest> kChatFields[] = {
+    {"messages", CustomField<ChatRequest>{TakeMessages}},
+    {"max_completion_tokens", IntegerField<ChatRequest>{&ChatRequest::max_completion_tokens, 1, kMaxTokensAsked}},
+    {"logprobs", BooleanField<ChatRequest>{&ChatRequest::logprobs}},
+    {"top_logprobs", IntegerField<ChatRequest>{&ChatRequest::top_logprobs, 0, 20}},
+    {"tools", CustomField<ChatRequest>{TakeTools}},
+    {"tool_choice", CustomField<ChatRequest>{TakeToolChoice}},
+    {"parallel_tool_calls", BooleanField<ChatRequest>{&ChatRequest::parallel_tool_calls}},
     {"modalities", NeutralField{"[\"text\"]"}},
     {"service_tier", NeutralField{"\"auto\""}},
     {"store", NeutralField{"false"}},
@@ -173,7 +173,7 @@ constexpr Field<R> kTable[] = {
 
 ApiResult<ChatRequest> ParseChatRequest(const json::object& body) {
   ChatRequest out;
-  if (ApiStatus taken = TakeRequest<ChatRequest>(kTable, body, out); !taken) return Forward(taken);
+  if (ApiStatus taken = TakeRequest<ChatRequest>(kChatFields, body, out); !taken) return Forward(taken);
   if (ApiStatus checked = CheckTogether(out); !checked) return Forward(checked);
   if (out.messages.empty()) return RefuseAs("missing_required_parameter", "messages", "'messages' is missing");
   if (out.top_logprobs && !out.logprobs) return Refuse("top_logprobs", "needs 'logprobs' to be true");

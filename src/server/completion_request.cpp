@@ -14,18 +14,20 @@ ApiStatus TakePrompt(const json::value& value, std::string_view param, Completio
   return {};
 }
 
-using R = CompletionRequest;
-constexpr Field<R> kTable[] = {
-    {"prompt", CustomField<R>{TakePrompt}}, {"logprobs", IntegerField<R>{&R::logprobs, 0, 5}},
-    {"echo", BooleanField<R>{&R::echo}},    {"prompt_logprobs", IntegerField<R>{&R::prompt_logprobs, 0, 20}},
-    {"best_of", NeutralField{"1"}},         {"suffix", NeutralField{"\"\""}},
+constexpr Field<CompletionRequest> kCompletionFields[] = {
+    {"prompt", CustomField<CompletionRequest>{TakePrompt}},
+    {"logprobs", IntegerField<CompletionRequest>{&CompletionRequest::logprobs, 0, 5}},
+    {"echo", BooleanField<CompletionRequest>{&CompletionRequest::echo}},
+    {"prompt_logprobs", IntegerField<CompletionRequest>{&CompletionRequest::prompt_logprobs, 0, 20}},
+    {"best_of", NeutralField{"1"}},
+    {"suffix", NeutralField{"\"\""}},
 };
 
 }  // namespace
 
 ApiResult<CompletionRequest> ParseCompletionRequest(const json::object& body) {
   CompletionRequest out;
-  if (ApiStatus taken = TakeRequest<CompletionRequest>(kTable, body, out); !taken) return Forward(taken);
+  if (ApiStatus taken = TakeRequest<CompletionRequest>(kCompletionFields, body, out); !taken) return Forward(taken);
   if (ApiStatus checked = CheckTogether(out); !checked) return Forward(checked);
   if (out.prompts.empty()) return RefuseAs("missing_required_parameter", "prompt", "'prompt' is missing");
   if (static_cast<int64_t>(out.prompts.size()) * out.choices() > kMaxChoices) {

@@ -18,11 +18,11 @@ namespace inferflux::server {
 namespace asio = boost::asio;
 namespace {
 
-// Inputs of one request that the scheduler has at once: enough to fill its steps, and few enough that a long list does not
-// fill its queue.
+// Inputs of one request that the scheduler has at once: enough to fill its steps, and few enough that a long list does
+// not fill its queue.
 constexpr size_t kWave = 64;
 
-struct Answer {
+struct EmbeddingAnswer {
   std::vector<std::string> vectors;  // JSON
   int64_t prompt_tokens = 0;
   std::optional<ApiError> error;
@@ -30,13 +30,14 @@ struct Answer {
 };
 
 // The result goes through a unique_ptr because a coroutine's result must be default-constructible here.
-using Prepared = std::unique_ptr<ApiResult<EmbeddingJob>>;
+using PreparedEmbedding = std::unique_ptr<ApiResult<EmbeddingJob>>;
 
-asio::awaitable<Prepared> RunPrepare(const Services& services, const net::Request& request, const Caller& caller) {
+asio::awaitable<PreparedEmbedding> RunPrepare(const Services& services, const net::Request& request,
+                                              const Caller& caller) {
   co_return std::make_unique<ApiResult<EmbeddingJob>>(PrepareEmbedding(services, request, caller));
 }
 
-void Take(const EmbeddingJob& job, scheduler::StreamEvent event, size_t index, Answer& answer) {
+void Take(const EmbeddingJob& job, scheduler::StreamEvent event, size_t index, EmbeddingAnswer& answer) {
   if (!event.finish) return;
   answer.prompt_tokens += event.finish->usage.prompt_tokens;
   if (event.finish->reason != scheduler::FinishReason::kStop) {
@@ -49,7 +50,7 @@ void Take(const EmbeddingJob& job, scheduler::StreamEvent event, size_t index, A
   answer.vectors[index] = job.base64 ? Base64Json(vector) : FloatsJson(vector);
 }
 
-asio::awaitable<void> RunWave(EmbeddingJob& job, size_t first, net::ResponseWriter& writer, Answer& answer) {
+asio::awaitable<void> RunWave(EmbeddingJob& job, size_t first, net::ResponseWriter& writer, EmbeddingAnswer& answer) {
   const size_t last = std::min(first + kWave, job.requests.size());
   std::vector<scheduler::GenerationRequest> wave(std::make_move_iterator(job.requests.begin() + first),
                                                  std::make_move_iterator(job.requests.begin() + last));
@@ -74,7 +75,7 @@ asio::awaitable<void> RunWave(EmbeddingJob& job, size_t first, net::ResponseWrit
 
 asio::awaitable<void> Embed(Services& services, const Caller& caller, const net::Request& request,
                             net::ResponseWriter& writer) {
-  const Prepared job =
+  const PreparedEmbedding job =
       co_await asio::co_spawn(services.preparation, RunPrepare(services, request, caller), asio::use_awaitable);
   if (!*job) {
     CountRequest(services.metrics, "embeddings", nullptr, "rejected");
@@ -82,7 +83,7 @@ asio::awaitable<void> Embed(Services& services, const Caller& caller, const net:
     co_return;
   }
   EmbeddingJob& ready = **job;
-  Answer answer;
+  EmbeddingAnswer answer;
   answer.vectors.resize(ready.requests.size());
   for (size_t first = 0; first < ready.requests.size() && !answer.error && !answer.cancelled; first += kWave) {
     co_await RunWave(ready, first, writer, answer);

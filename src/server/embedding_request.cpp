@@ -14,9 +14,7 @@ namespace inferflux::server {
 namespace json = boost::json;
 namespace {
 
-using R = EmbeddingRequest;
-
-ApiStatus TakeInput(const json::value& value, std::string_view param, R& out) {
+ApiStatus TakeInput(const json::value& value, std::string_view param, EmbeddingRequest& out) {
   auto inputs = ReadRawPrompts(value, param, kMaxInputs);
   if (!inputs) return Forward(inputs);
   for (size_t i = 0; i < inputs->size(); ++i) {
@@ -28,7 +26,7 @@ ApiStatus TakeInput(const json::value& value, std::string_view param, R& out) {
   return {};
 }
 
-ApiStatus TakeEncoding(const json::value& value, std::string_view param, R& out) {
+ApiStatus TakeEncoding(const json::value& value, std::string_view param, EmbeddingRequest& out) {
   const auto format = ReadText(value, param, 16);
   if (!format) return tl::make_unexpected(format.error());
   if (*format != "float" && *format != "base64") return Refuse(param, "must be 'float' or 'base64'");
@@ -36,12 +34,12 @@ ApiStatus TakeEncoding(const json::value& value, std::string_view param, R& out)
   return {};
 }
 
-constexpr Field<R> kTable[] = {
-    {"model", TextField<R>{&R::model, 256}},
-    {"input", CustomField<R>{TakeInput}},
-    {"encoding_format", CustomField<R>{TakeEncoding}},
-    {"dimensions", IntegerField<R>{&R::dimensions, 1, 1 << 24}},
-    {"user", TextField<R>{&R::user, 512}},
+constexpr Field<EmbeddingRequest> kEmbeddingFields[] = {
+    {"model", TextField<EmbeddingRequest>{&EmbeddingRequest::model, 256}},
+    {"input", CustomField<EmbeddingRequest>{TakeInput}},
+    {"encoding_format", CustomField<EmbeddingRequest>{TakeEncoding}},
+    {"dimensions", IntegerField<EmbeddingRequest>{&EmbeddingRequest::dimensions, 1, 1 << 24}},
+    {"user", TextField<EmbeddingRequest>{&EmbeddingRequest::user, 512}},
 };
 
 ApiResult<size_t> Dimensions(const routing::ServedModel& model, std::optional<int64_t> asked) {
@@ -60,7 +58,7 @@ ApiResult<size_t> Dimensions(const routing::ServedModel& model, std::optional<in
 
 ApiResult<EmbeddingRequest> ParseEmbeddingRequest(const json::object& body) {
   EmbeddingRequest out;
-  if (ApiStatus taken = TakeObject<R>(kTable, "", body, out); !taken) return Forward(taken);
+  if (ApiStatus taken = TakeObject<EmbeddingRequest>(kEmbeddingFields, "", body, out); !taken) return Forward(taken);
   if (out.inputs.empty()) return RefuseAs("missing_required_parameter", "input", "'input' is missing");
   return out;
 }

@@ -13,9 +13,9 @@ namespace asio = boost::asio;
 namespace {
 
 // The result goes through a unique_ptr because a coroutine's result must be default-constructible here.
-using Prepared = std::unique_ptr<ApiResult<Job>>;
+using PreparedJob = std::unique_ptr<ApiResult<Job>>;
 
-asio::awaitable<Prepared> RunPrepare(Prepare prepare, const Services& services, const net::Request& request,
+asio::awaitable<PreparedJob> RunPrepare(Prepare prepare, const Services& services, const net::Request& request,
                                      const Caller& caller) {
   co_return std::make_unique<ApiResult<Job>>(prepare(services, request, caller));
 }
@@ -24,7 +24,7 @@ asio::awaitable<Prepared> RunPrepare(Prepare prepare, const Services& services, 
 
 asio::awaitable<void> Generate(Services& services, const std::string& name, Prepare prepare, const Caller& caller,
                                const net::Request& request, net::ResponseWriter& writer) {
-  const Prepared job = co_await asio::co_spawn(services.preparation, RunPrepare(prepare, services, request, caller),
+  const PreparedJob job = co_await asio::co_spawn(services.preparation, RunPrepare(prepare, services, request, caller),
                                                asio::use_awaitable);
   if (!*job) {
     CountRequest(services.metrics, name, nullptr, "rejected");

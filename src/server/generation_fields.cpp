@@ -8,9 +8,7 @@ namespace inferflux::server {
 namespace json = boost::json;
 namespace {
 
-using Fields = GenerationFields;
-
-ApiStatus TakeStop(const json::value& value, std::string_view param, Fields& out) {
+ApiStatus TakeStop(const json::value& value, std::string_view param, GenerationFields& out) {
   const auto add = [&](const json::value& text, const std::string& name) -> ApiStatus {
     ApiResult<std::string> stop = ReadText(text, name, kMaxStopBytes);
     if (!stop) return Forward(stop);
@@ -27,15 +25,15 @@ ApiStatus TakeStop(const json::value& value, std::string_view param, Fields& out
   return {};
 }
 
-ApiStatus TakeStreamOptions(const json::value& value, std::string_view param, Fields& out) {
-  static constexpr Field<Fields> kFields[] = {
-      {"include_usage", BooleanField<Fields>{&Fields::include_usage}},
+ApiStatus TakeStreamOptions(const json::value& value, std::string_view param, GenerationFields& out) {
+  static constexpr Field<GenerationFields> kFields[] = {
+      {"include_usage", BooleanField<GenerationFields>{&GenerationFields::include_usage}},
       {"include_obfuscation", NeutralField{"false"}},
   };
   const auto object = ReadObject(value, param);
   if (!object) return tl::make_unexpected(object.error());
   out.has_stream_options = true;
-  return TakeObject<Fields>(kFields, param, **object, out);
+  return TakeObject<GenerationFields>(kFields, param, **object, out);
 }
 
 struct SpeculativeFields {
@@ -43,7 +41,7 @@ struct SpeculativeFields {
   std::optional<int64_t> max_tokens;
 };
 
-ApiStatus TakeSpeculative(const json::value& value, std::string_view param, Fields& out) {
+ApiStatus TakeSpeculative(const json::value& value, std::string_view param, GenerationFields& out) {
   static constexpr Field<SpeculativeFields> kFields[] = {
       {"type", TextField<SpeculativeFields>{&SpeculativeFields::type, 64}},
       {"max_tokens", IntegerField<SpeculativeFields>{&SpeculativeFields::max_tokens, 1, scheduler::kMaxDraftTokens}},
@@ -66,7 +64,7 @@ ApiStatus TakeSpeculative(const json::value& value, std::string_view param, Fiel
 }
 
 // It is part of a path in /v1/sessions.
-ApiStatus TakeSessionId(const json::value& value, std::string_view param, Fields& out) {
+ApiStatus TakeSessionId(const json::value& value, std::string_view param, GenerationFields& out) {
   ApiResult<std::string> id = ReadText(value, param, 128);
   if (!id) return Forward(id);
   const auto plain = [](char c) {
@@ -81,30 +79,30 @@ ApiStatus TakeSessionId(const json::value& value, std::string_view param, Fields
 
 // Fields that belong to a base.
 template <ApiStatus (*take)(const json::value&, std::string_view, GrammarFields&)>
-ApiStatus TakeInBase(const json::value& value, std::string_view param, Fields& out) {
+ApiStatus TakeInBase(const json::value& value, std::string_view param, GenerationFields& out) {
   return take(value, param, out);
 }
 
-constexpr Field<Fields> kTable[] = {
-    {"model", TextField<Fields>{&Fields::model, 256}},
-    {"max_tokens", IntegerField<Fields>{&Fields::max_tokens, 1, kMaxTokensAsked}},
-    {"stop", CustomField<Fields>{TakeStop}},
-    {"stream", BooleanField<Fields>{&Fields::stream}},
-    {"stream_options", CustomField<Fields>{TakeStreamOptions}},
-    {"n", IntegerField<Fields>{&Fields::n, 1, kMaxChoices}},
-    {"user", TextField<Fields>{&Fields::user, 512}},
-    {"speculative", CustomField<Fields>{TakeSpeculative}},
-    {"session_id", CustomField<Fields>{TakeSessionId}},
-    {"session_ttl", IntegerField<Fields>{&Fields::session_ttl, 1, kMaxSessionSeconds}},
-    {"response_format", CustomField<Fields>{TakeInBase<TakeResponseFormat>}},
-    {"grammar", CustomField<Fields>{TakeInBase<TakeGrammar>}},
-    {"structured_outputs", CustomField<Fields>{TakeInBase<TakeStructuredOutputs>}},
-    {"ignore_eos", BooleanField<Fields>{&Fields::ignore_eos}},
+constexpr Field<GenerationFields> kGenerationFields[] = {
+    {"model", TextField<GenerationFields>{&GenerationFields::model, 256}},
+    {"max_tokens", IntegerField<GenerationFields>{&GenerationFields::max_tokens, 1, kMaxTokensAsked}},
+    {"stop", CustomField<GenerationFields>{TakeStop}},
+    {"stream", BooleanField<GenerationFields>{&GenerationFields::stream}},
+    {"stream_options", CustomField<GenerationFields>{TakeStreamOptions}},
+    {"n", IntegerField<GenerationFields>{&GenerationFields::n, 1, kMaxChoices}},
+    {"user", TextField<GenerationFields>{&GenerationFields::user, 512}},
+    {"speculative", CustomField<GenerationFields>{TakeSpeculative}},
+    {"session_id", CustomField<GenerationFields>{TakeSessionId}},
+    {"session_ttl", IntegerField<GenerationFields>{&GenerationFields::session_ttl, 1, kMaxSessionSeconds}},
+    {"response_format", CustomField<GenerationFields>{TakeInBase<TakeResponseFormat>}},
+    {"grammar", CustomField<GenerationFields>{TakeInBase<TakeGrammar>}},
+    {"structured_outputs", CustomField<GenerationFields>{TakeInBase<TakeStructuredOutputs>}},
+    {"ignore_eos", BooleanField<GenerationFields>{&GenerationFields::ignore_eos}},
 };
 
 }  // namespace
 
-std::span<const Field<GenerationFields>> GenerationFieldTable() { return kTable; }
+std::span<const Field<GenerationFields>> GenerationFieldTable() { return kGenerationFields; }
 
 ApiStatus CheckTogether(const GenerationFields& fields) {
   if (fields.has_stream_options && !fields.stream) return Refuse("stream_options", "needs 'stream' to be true");

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kMaxPathBytes = 4096;
 constexpr size_t kMaxWordBytes = 256;
 
-struct Body {
+struct LoadBody {
   std::string path;
   std::string id;
   std::string backend;
@@ -25,24 +25,24 @@ struct Body {
   bool stream = false;
 };
 
-constexpr Field<Body> kFields[] = {
-    {"path", TextField<Body>{&Body::path, kMaxPathBytes}},
-    {"id", TextField<Body>{&Body::id, kMaxWordBytes}},
-    {"backend", TextField<Body>{&Body::backend, kMaxWordBytes}},
-    {"kv_dtype", TextField<Body>{&Body::kv_dtype, kMaxWordBytes}},
-    {"draft", TextField<Body>{&Body::draft, kMaxPathBytes}},
-    {"device", IntegerField<Body>{&Body::device, 0, config::kMaxDevice}},
-    {"gpu_layers", IntegerField<Body>{&Body::gpu_layers, -1, config::kMaxGpuLayers}},
-    {"context", IntegerField<Body>{&Body::context, 1, config::kMaxContext}},
-    {"default", BooleanField<Body>{&Body::is_default}},
-    {"stream", BooleanField<Body>{&Body::stream}},
+constexpr Field<LoadBody> kLoadFields[] = {
+    {"path", TextField<LoadBody>{&LoadBody::path, kMaxPathBytes}},
+    {"id", TextField<LoadBody>{&LoadBody::id, kMaxWordBytes}},
+    {"backend", TextField<LoadBody>{&LoadBody::backend, kMaxWordBytes}},
+    {"kv_dtype", TextField<LoadBody>{&LoadBody::kv_dtype, kMaxWordBytes}},
+    {"draft", TextField<LoadBody>{&LoadBody::draft, kMaxPathBytes}},
+    {"device", IntegerField<LoadBody>{&LoadBody::device, 0, config::kMaxDevice}},
+    {"gpu_layers", IntegerField<LoadBody>{&LoadBody::gpu_layers, -1, config::kMaxGpuLayers}},
+    {"context", IntegerField<LoadBody>{&LoadBody::context, 1, config::kMaxContext}},
+    {"default", BooleanField<LoadBody>{&LoadBody::is_default}},
+    {"stream", BooleanField<LoadBody>{&LoadBody::stream}},
 };
 
 }  // namespace
 
 ApiResult<AdminLoad> ParseAdminLoad(const boost::json::object& body, const routing::LoadRequest& defaults) {
-  Body fields;
-  if (ApiStatus taken = TakeObject<Body>(kFields, "", body, fields); !taken) return Forward(taken);
+  LoadBody fields;
+  if (ApiStatus taken = TakeObject<LoadBody>(kLoadFields, "", body, fields); !taken) return Forward(taken);
   if (fields.path.empty()) return Refuse("path", "is needed: a GGUF file, or a Hugging Face directory");
   AdminLoad out{.request = defaults, .is_default = fields.is_default, .stream = fields.stream};
   out.request.id = fields.id.empty() ? config::ModelIdOf(fields.path) : std::move(fields.id);

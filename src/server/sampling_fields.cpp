@@ -12,9 +12,7 @@ namespace inferflux::server {
 namespace json = boost::json;
 namespace {
 
-using Fields = SamplingFields;
-
-ApiStatus TakeLogitBias(const json::value& value, std::string_view param, Fields& out) {
+ApiStatus TakeLogitBias(const json::value& value, std::string_view param, SamplingFields& out) {
   const auto object = ReadObject(value, param);
   if (!object) return tl::make_unexpected(object.error());
   if ((*object)->size() > kMaxBiases) return Refuse(param, "must have at most {} entries", kMaxBiases);
@@ -30,7 +28,7 @@ ApiStatus TakeLogitBias(const json::value& value, std::string_view param, Fields
   return {};
 }
 
-ApiStatus TakeBreakers(const json::value& value, std::string_view param, Fields& out) {
+ApiStatus TakeBreakers(const json::value& value, std::string_view param, SamplingFields& out) {
   const auto list = ReadArray(value, param, kMaxBreakers);
   if (!list) return tl::make_unexpected(list.error());
   out.dry_sequence_breakers.clear();
@@ -44,7 +42,7 @@ ApiStatus TakeBreakers(const json::value& value, std::string_view param, Fields&
   return {};
 }
 
-ApiStatus TakeMirostat(const json::value& value, std::string_view param, Fields& out) {
+ApiStatus TakeMirostat(const json::value& value, std::string_view param, SamplingFields& out) {
   const auto version = ReadInteger(value, param, 0, 2);
   if (!version) return tl::make_unexpected(version.error());
   if (*version == 1) return Refuse(param, "must be 0 (off) or 2; version 1 is not supported");
@@ -56,33 +54,33 @@ constexpr int64_t kInt64Min = std::numeric_limits<int64_t>::min();
 constexpr int64_t kInt64Max = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMaxTokens = 1 << 24;
 
-constexpr Field<Fields> kTable[] = {
-    {"temperature", NumberField<Fields>{&Fields::temperature, 0, 2}},
-    {"top_k", IntegerField<Fields>{&Fields::top_k, 0, kMaxTokens}},
-    {"top_p", NumberField<Fields>{&Fields::top_p, 0, 1}},
-    {"min_p", NumberField<Fields>{&Fields::min_p, 0, 1}},
-    {"typical_p", NumberField<Fields>{&Fields::typical_p, 0, 1}},
-    {"top_n_sigma", NumberField<Fields>{&Fields::top_n_sigma, 0, 100}},
-    {"xtc_probability", NumberField<Fields>{&Fields::xtc_probability, 0, 1}},
-    {"xtc_threshold", NumberField<Fields>{&Fields::xtc_threshold, 0, 0.5}},
-    {"repetition_penalty", NumberField<Fields>{&Fields::repetition_penalty, 0.01, 10}},
-    {"presence_penalty", NumberField<Fields>{&Fields::presence_penalty, -2, 2}},
-    {"frequency_penalty", NumberField<Fields>{&Fields::frequency_penalty, -2, 2}},
-    {"dry_multiplier", NumberField<Fields>{&Fields::dry_multiplier, 0, 100}},
-    {"dry_base", NumberField<Fields>{&Fields::dry_base, 1, 4}},
-    {"dry_allowed_length", IntegerField<Fields>{&Fields::dry_allowed_length, 0, 1024}},
-    {"dry_penalty_last_n", IntegerField<Fields>{&Fields::dry_penalty_last_n, -1, kMaxTokens}},
-    {"dry_sequence_breakers", CustomField<Fields>{TakeBreakers}},
-    {"mirostat", CustomField<Fields>{TakeMirostat}},
-    {"mirostat_tau", NumberField<Fields>{&Fields::mirostat_tau, 0, 100}},
-    {"mirostat_eta", NumberField<Fields>{&Fields::mirostat_eta, 0, 1}},
-    {"seed", IntegerField<Fields>{&Fields::seed, kInt64Min, kInt64Max}},
-    {"logit_bias", CustomField<Fields>{TakeLogitBias}},
+constexpr Field<SamplingFields> kSamplingFields[] = {
+    {"temperature", NumberField<SamplingFields>{&SamplingFields::temperature, 0, 2}},
+    {"top_k", IntegerField<SamplingFields>{&SamplingFields::top_k, 0, kMaxTokens}},
+    {"top_p", NumberField<SamplingFields>{&SamplingFields::top_p, 0, 1}},
+    {"min_p", NumberField<SamplingFields>{&SamplingFields::min_p, 0, 1}},
+    {"typical_p", NumberField<SamplingFields>{&SamplingFields::typical_p, 0, 1}},
+    {"top_n_sigma", NumberField<SamplingFields>{&SamplingFields::top_n_sigma, 0, 100}},
+    {"xtc_probability", NumberField<SamplingFields>{&SamplingFields::xtc_probability, 0, 1}},
+    {"xtc_threshold", NumberField<SamplingFields>{&SamplingFields::xtc_threshold, 0, 0.5}},
+    {"repetition_penalty", NumberField<SamplingFields>{&SamplingFields::repetition_penalty, 0.01, 10}},
+    {"presence_penalty", NumberField<SamplingFields>{&SamplingFields::presence_penalty, -2, 2}},
+    {"frequency_penalty", NumberField<SamplingFields>{&SamplingFields::frequency_penalty, -2, 2}},
+    {"dry_multiplier", NumberField<SamplingFields>{&SamplingFields::dry_multiplier, 0, 100}},
+    {"dry_base", NumberField<SamplingFields>{&SamplingFields::dry_base, 1, 4}},
+    {"dry_allowed_length", IntegerField<SamplingFields>{&SamplingFields::dry_allowed_length, 0, 1024}},
+    {"dry_penalty_last_n", IntegerField<SamplingFields>{&SamplingFields::dry_penalty_last_n, -1, kMaxTokens}},
+    {"dry_sequence_breakers", CustomField<SamplingFields>{TakeBreakers}},
+    {"mirostat", CustomField<SamplingFields>{TakeMirostat}},
+    {"mirostat_tau", NumberField<SamplingFields>{&SamplingFields::mirostat_tau, 0, 100}},
+    {"mirostat_eta", NumberField<SamplingFields>{&SamplingFields::mirostat_eta, 0, 1}},
+    {"seed", IntegerField<SamplingFields>{&SamplingFields::seed, kInt64Min, kInt64Max}},
+    {"logit_bias", CustomField<SamplingFields>{TakeLogitBias}},
 };
 
 }  // namespace
 
-std::span<const Field<SamplingFields>> SamplingFieldTable() { return kTable; }
+std::span<const Field<SamplingFields>> SamplingFieldTable() { return kSamplingFields; }
 
 ApiStatus CheckSampling(const SamplingFields& fields) {
   if (!fields.mirostat) return {};

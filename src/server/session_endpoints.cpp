@@ -62,7 +62,7 @@ json::object Describe(const scheduler::SessionInfo& info) {
           {"expires_in", info.expires_in}};
 }
 
-net::Response Answer(scheduler::SessionCommand::Action action, const Infos& infos) {
+net::Response AnswerFor(scheduler::SessionCommand::Action action, const Infos& infos) {
   json::object out;
   if (action == scheduler::SessionCommand::Action::kList) {
     json::array data;
@@ -101,7 +101,7 @@ asio::awaitable<void> RunSessionCommand(Services& services, scheduler::SessionCo
     co_await bell->Wait();
   }
   const Result<Infos>& infos = *answer;
-  net::Response response = infos ? Answer(action, *infos) : ErrorResponse(FromError(infos.error(), "id"));
+  net::Response response = infos ? AnswerFor(action, *infos) : ErrorResponse(FromError(infos.error(), "id"));
   co_await writer.Send(std::move(response));
 }
 

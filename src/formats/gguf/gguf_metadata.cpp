@@ -5,14 +5,10 @@
 #include <type_traits>
 
 #include "formats/byte_reader.h"
+#include "formats/is_vector.h"
 
 namespace inferflux::formats {
 namespace {
-
-template <class T>
-struct IsVector : std::false_type {};
-template <class T>
-struct IsVector<std::vector<T>> : std::true_type {};
 
 template <class T>
 constexpr std::string_view WantedName() {

@@ -12,10 +12,9 @@ namespace {
 
 constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands for a space
 
 // GGUF's token types.
-enum class Kind : int32_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+enum class TokenType : int32_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
 
 Result<std::optional<std::string>> SplitPattern(const JsonObject& step) {
   const auto type = step.Get<std::string>("type");
@@ -88,7 +87,7 @@ struct Vocabulary {
   std::vector<std::string> tokens;
   std::vector<int32_t> kinds;
 
-  void Set(size_t id, std::string text, Kind kind) {
+  void Set(size_t id, std::string text, TokenType kind) {
     tokens[id] = std::move(text);
     kinds[id] = static_cast<int32_t>(kind);
   }
@@ -98,22 +97,24 @@ Vocabulary MakeVocabulary(const HfTokenizer& tokenizer, HfVocabKind kind, uint32
   Vocabulary vocabulary{std::vector<std::string>(rows), std::vector<int32_t>(rows)};
   for (size_t i = 0; i < rows; ++i) {
     if (i >= tokenizer.tokens.size() || !tokenizer.present[i]) {
-      vocabulary.Set(i, fmt::format("[PAD{}]", i), Kind::kUnused);
+      vocabulary.Set(i, fmt::format("[PAD{}]", i), TokenType::kUnused);
     } else if (tokenizer.tokens[i] == tokenizer.unk_token) {
-      vocabulary.Set(i, tokenizer.tokens[i], Kind::kUnknown);
+      vocabulary.Set(i, tokenizer.tokens[i], TokenType::kUnknown);
     } else {
       const bool bytes = kind == HfVocabKind::kSentencePieceBpe || kind == HfVocabKind::kUnigram;
       const bool byte = bytes && LooksLikeByte(tokenizer.tokens[i]);
-      vocabulary.Set(i, tokenizer.tokens[i], byte ? Kind::kByte : Kind::kNormal);
+      vocabulary.Set(i, tokenizer.tokens[i], byte ? TokenType::kByte : TokenType::kNormal);
     }
   }
   for (const HfAddedToken& token : tokenizer.added_tokens) {
     auto& current = vocabulary.kinds[static_cast<size_t>(token.id)];
-    if (current == static_cast<int32_t>(Kind::kUnknown) || current == static_cast<int32_t>(Kind::kByte)) continue;
+    if (current == static_cast<int32_t>(TokenType::kUnknown) || current == static_cast<int32_t>(TokenType::kByte))
+      continue;
     const bool control = token.special || LooksSpecial(token.content);
     // GGUF's user-defined tokens are matched in text before spaces are marked.
     std::string text = control ? token.content : ReplaceAll(token.content, kSpaceMark, " ");
-    vocabulary.Set(static_cast<size_t>(token.id), std::move(text), control ? Kind::kControl : Kind::kUserDefined);
+    vocabulary.Set(static_cast<size_t>(token.id), std::move(text),
+                   control ? TokenType::kControl : TokenType::kUserDefined);
   }
   return vocabulary;
 }
@@ -122,7 +123,7 @@ Vocabulary MakeVocabulary(const HfTokenizer& tokenizer, HfVocabKind kind, uint32
 void MarkWordStarts(const HfTokenizer& tokenizer, Vocabulary& vocabulary) {
   const std::string& prefix = tokenizer.continuing_subword_prefix;
   for (size_t i = 0; i < vocabulary.tokens.size(); ++i) {
-    if (vocabulary.kinds[i] != static_cast<int32_t>(Kind::kNormal)) continue;
+    if (vocabulary.kinds[i] != static_cast<int32_t>(TokenType::kNormal)) continue;
     std::string& token = vocabulary.tokens[i];
     if (!prefix.empty() && token.starts_with(prefix)) {
       token.erase(0, prefix.size());
@@ -132,8 +133,8 @@ void MarkWordStarts(const HfTokenizer& tokenizer, Vocabulary& vocabulary) {
   }
 }
 
-// SentencePiece merges the pair with the best score first: where the tokenizer has no scores, a token's is the rank of its
-// first merge, negated.
+// SentencePiece merges the pair with the best score first: where the tokenizer has no scores, a token's is the rank of
+// its first merge, negated.
 std::vector<float> ScoresOf(const HfTokenizer& tokenizer, const Vocabulary& vocabulary) {
   if (!tokenizer.scores.empty()) {
     std::vector<float> own = tokenizer.scores;
@@ -149,7 +150,7 @@ std::vector<float> ScoresOf(const HfTokenizer& tokenizer, const Vocabulary& voca
   std::vector<float> out(vocabulary.tokens.size(), 0.0f);
   const float last = -static_cast<float>(tokenizer.merges.size());
   for (size_t i = 0; i < out.size(); ++i) {
-    if (vocabulary.kinds[i] != static_cast<int32_t>(Kind::kNormal)) continue;
+    if (vocabulary.kinds[i] != static_cast<int32_t>(TokenType::kNormal)) continue;
     const auto it = scores.find(vocabulary.tokens[i]);
     out[i] = it != scores.end() ? it->second : last;
   }
@@ -161,7 +162,8 @@ Status WriteRules(const HfTokenizer& tokenizer, GgufWriter& writer) {
   const auto rules = ReadSentencePieceRules(tokenizer);
   if (!rules) return tl::make_unexpected(rules.error());
   writer.Set("tokenizer.ggml.add_space_prefix", rules->space_prefix != "never");
-  if (rules->space_prefix == "first" || rules->space_prefix == "unspaced") writer.Set(kSpacePrefixKey, rules->space_prefix);
+  if (rules->space_prefix == "first" || rules->space_prefix == "unspaced")
+    writer.Set(kSpacePrefixKey, rules->space_prefix);
   writer.Set("tokenizer.ggml.remove_extra_whitespaces", rules->remove_extra_whitespaces);
   if (!rules->charsmap.empty()) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(rules->charsmap.data());
@@ -253,10 +255,14 @@ Status WriteBertNormalizer(const HfTokenizer& tokenizer, GgufWriter& writer) {
   for (const JsonObject& step : *steps) {
     const auto type = step.GetOr<std::string>("type", "");
     if (!type) return tl::make_unexpected(type.error());
-    const auto flag = [&](const char* name, bool fallback) { return step.GetOr<bool>(name, fallback).value_or(fallback); };
+    const auto flag = [&](const char* name, bool fallback) {
+      return step.GetOr<bool>(name, fallback).value_or(fallback);
+    };
     if (*type != "BertNormalizer" || !flag("clean_text", true) || !flag("handle_chinese_chars", true)) {
-      return Fail(ErrorCode::kUnsupported, "{}: the normalizer '{}' is none that WordPiece has in GGUF: a BertNormalizer that "
-                  "cleans text and sets ideographs apart", step.source(), Printable(*type));
+      return Fail(ErrorCode::kUnsupported,
+                  "{}: the normalizer '{}' is none that WordPiece has in GGUF: a BertNormalizer that "
+                  "cleans text and sets ideographs apart",
+                  step.source(), Printable(*type));
     }
     lowercase = flag("lowercase", true);
     strips = flag("strip_accents", lowercase);

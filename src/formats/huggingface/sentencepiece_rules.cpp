@@ -11,8 +11,6 @@
 namespace inferflux::formats {
 namespace {
 
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands for a space
-
 Result<std::string> DecodeBase64(std::string_view text, const std::string& where) {
   std::string out;
   out.reserve(text.size() / 4 * 3);

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
 namespace inferflux::formats {
 
 struct HfTokenizer;
+
+inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands for a space
 
 struct SentencePieceRules {
   std::string charsmap;  // precompiled_charsmap; empty: text is taken as it is

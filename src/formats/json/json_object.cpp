@@ -6,6 +6,7 @@
 
 #include "base/mapped_file.h"
 #include "formats/byte_reader.h"
+#include "formats/is_vector.h"
 #include "formats/printable.h"
 
 namespace inferflux::formats {
@@ -14,11 +15,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30;
-
-template <class T>
-struct IsVector : std::false_type {};
-template <class T>
-struct IsVector<std::vector<T>> : std::true_type {};
 
 template <class T>
 Result<T> AsInteger(const json::value& value, const std::string& where) {

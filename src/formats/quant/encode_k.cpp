@@ -8,13 +8,13 @@
 namespace inferflux::formats {
 namespace {
 
-struct Codes {
+struct SuperCodes {
   uint8_t q[kSuperBlock];
 };
 
 template <class Grid, int kSubBlocks>
-Codes RoundScaled(const float* x, const ScaledSuperBlock<kSubBlocks>& fit) {
-  Codes codes;
+SuperCodes RoundScaled(const float* x, const ScaledSuperBlock<kSubBlocks>& fit) {
+  SuperCodes codes;
   for (int i = 0; i < kSuperBlock; ++i) {
     const float step = ToFloat(fit.d) * static_cast<float>(fit.scales[i * kSubBlocks / kSuperBlock]);
     codes.q[i] = Grid::Code(step != 0.0f ? x[i] / step : 0.0f);
@@ -23,8 +23,8 @@ Codes RoundScaled(const float* x, const ScaledSuperBlock<kSubBlocks>& fit) {
 }
 
 template <int kQMax, int kSubBlocks>
-Codes RoundAffine(const float* x, const AffineSuperBlock<kSubBlocks>& fit) {
-  Codes codes;
+SuperCodes RoundAffine(const float* x, const AffineSuperBlock<kSubBlocks>& fit) {
+  SuperCodes codes;
   for (int i = 0; i < kSuperBlock; ++i) {
     const int sub = i * kSubBlocks / kSuperBlock;
     const float step = ToFloat(fit.d) * static_cast<float>(fit.scales[sub]);
@@ -35,7 +35,7 @@ Codes RoundAffine(const float* x, const AffineSuperBlock<kSubBlocks>& fit) {
 }
 
 // Two bits of each code from bit `shift` on: four groups of 32 share 32 bytes.
-void PackPairs(const Codes& codes, int shift, uint8_t qs[64]) {
+void PackPairs(const SuperCodes& codes, int shift, uint8_t qs[64]) {
   std::memset(qs, 0, 64);
   for (int i = 0; i < kSuperBlock; ++i) {
     qs[i / 128 * 32 + i % 32] |= static_cast<uint8_t>(((codes.q[i] >> shift) & 3) << (i / 32 % 4 * 2));
@@ -43,7 +43,7 @@ void PackPairs(const Codes& codes, int shift, uint8_t qs[64]) {
 }
 
 // The low nibble of each code: two groups of 32 share 32 bytes.
-void PackNibbles(const Codes& codes, uint8_t qs[128]) {
+void PackNibbles(const SuperCodes& codes, uint8_t qs[128]) {
   for (int i = 0; i < 128; ++i) {
     const int first = i / 32 * 64 + i % 32;
     qs[i] = static_cast<uint8_t>((codes.q[first] & 15) | (codes.q[first + 32] << 4));
@@ -67,7 +67,7 @@ void EncodeBlock(const float* x, const float* importance, BlockQ3_K& block) {
   float w[kSuperBlock];
   ValueWeights(x, importance, kSuperBlock, w);
   const auto fit = FitScaledSuperBlock<Grid, 16, -32, 31>(x, w);
-  const Codes codes = RoundScaled<Grid>(x, fit);
+  const SuperCodes codes = RoundScaled<Grid>(x, fit);
   std::memset(block.scales, 0, sizeof(block.scales));
   for (int sub = 0; sub < 16; ++sub) {
     const int scale = fit.scales[sub] + 32;
@@ -101,7 +101,7 @@ void EncodeBlock(const float* x, const float* importance, BlockQ5_K& block) {
   for (int sub = 0; sub < 8; ++sub) {
     PackScaleMin(block.scales, sub, {static_cast<uint8_t>(fit.scales[sub]), static_cast<uint8_t>(fit.mins[sub])});
   }
-  const Codes codes = RoundAffine<31>(x, fit);
+  const SuperCodes codes = RoundAffine<31>(x, fit);
   std::memset(block.qh, 0, sizeof(block.qh));
   for (int i = 0; i < kSuperBlock; ++i) block.qh[i % 32] |= static_cast<uint8_t>((codes.q[i] >> 4) << (i / 32));
   PackNibbles(codes, block.qs);
@@ -114,7 +114,7 @@ void EncodeBlock(const float* x, const float* importance, BlockQ6_K& block) {
   float w[kSuperBlock];
   ValueWeights(x, importance, kSuperBlock, w);
   const auto fit = FitScaledSuperBlock<Grid, 16, -128, 127>(x, w);
-  const Codes codes = RoundScaled<Grid>(x, fit);
+  const SuperCodes codes = RoundScaled<Grid>(x, fit);
   for (int sub = 0; sub < 16; ++sub) block.scales[sub] = static_cast<int8_t>(fit.scales[sub]);
   for (int i = 0; i < 128; ++i) {  // 64 bytes a half: groups 0 and 2 of 32, then 1 and 3
     const int first = i / 64 * 128 + i % 64;

@@ -12,7 +12,7 @@
 namespace inferflux::formats {
 namespace {
 
-struct Codes {
+struct SmallCodes {
   uint8_t q[kSmallBlock];
 };
 
@@ -27,7 +27,7 @@ float InverseOrZero(float d) { return std::fabs(d) < 1e-37f ? 0.0f : 1.0f / d; }
 
 // x is near d * (q - kHalf), q from 0 to 2 kHalf - 1.
 template <int kHalf>
-Codes EncodeSymmetric(const float* x, const float* importance, Fp16& d) {
+SmallCodes EncodeSymmetric(const float* x, const float* importance, Fp16& d) {
   float scale;
   if (importance == nullptr) {
     const float extreme =
@@ -39,7 +39,7 @@ Codes EncodeSymmetric(const float* x, const float* importance, Fp16& d) {
     scale = FitScale<UniformGrid<-kHalf, kHalf - 1>>(x, w, kSmallBlock);
   }
   const float inverse = InverseOrZero(scale);
-  Codes codes;
+  SmallCodes codes;
   for (int i = 0; i < kSmallBlock; ++i) codes.q[i] = TruncateTo(x[i] * inverse + (kHalf + 0.5f), 2 * kHalf - 1);
   d = ToFp16(scale);
   return codes;
@@ -47,7 +47,7 @@ Codes EncodeSymmetric(const float* x, const float* importance, Fp16& d) {
 
 // x is near d * q + m, q from 0 to kMax.
 template <int kMax>
-Codes EncodeAffine(const float* x, const float* importance, Fp16& d, Fp16& m) {
+SmallCodes EncodeAffine(const float* x, const float* importance, Fp16& d, Fp16& m) {
   const auto [low, high] = std::minmax_element(x, x + kSmallBlock);
   float scale = (*high - *low) / kMax;
   float min = *low;
@@ -61,18 +61,18 @@ Codes EncodeAffine(const float* x, const float* importance, Fp16& d, Fp16& m) {
     min = *high - fit.min;
   }
   const float inverse = InverseOrZero(scale);
-  Codes codes;
+  SmallCodes codes;
   for (int i = 0; i < kSmallBlock; ++i) codes.q[i] = TruncateTo((x[i] - min) * inverse + 0.5f, kMax);
   d = ToFp16(scale);
   m = ToFp16(min);
   return codes;
 }
 
-void PackNibbles(const Codes& codes, uint8_t qs[16]) {
+void PackNibbles(const SmallCodes& codes, uint8_t qs[16]) {
   for (int i = 0; i < 16; ++i) qs[i] = static_cast<uint8_t>((codes.q[i] & 15) | (codes.q[i + 16] << 4));
 }
 
-void PackFifthBits(const Codes& codes, uint8_t qh[4]) {
+void PackFifthBits(const SmallCodes& codes, uint8_t qh[4]) {
   std::memset(qh, 0, 4);
   for (int i = 0; i < kSmallBlock; ++i) qh[i / 8] |= static_cast<uint8_t>((codes.q[i] >> 4) << (i % 8));
 }
@@ -95,13 +95,13 @@ void EncodeBlock(const float* x, const float* importance, BlockQ4_1& block) {
 }
 
 void EncodeBlock(const float* x, const float* importance, BlockQ5_0& block) {
-  const Codes codes = EncodeSymmetric<16>(x, importance, block.d);
+  const SmallCodes codes = EncodeSymmetric<16>(x, importance, block.d);
   PackNibbles(codes, block.qs);
   PackFifthBits(codes, block.qh);
 }
 
 void EncodeBlock(const float* x, const float* importance, BlockQ5_1& block) {
-  const Codes codes = EncodeAffine<31>(x, importance, block.d, block.m);
+  const SmallCodes codes = EncodeAffine<31>(x, importance, block.d, block.m);
   PackNibbles(codes, block.qs);
   PackFifthBits(codes, block.qh);
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kTanhGelu = "gelu_pytorch_tanh";
 
-constexpr std::array kFamilies = {
+constexpr std::array kHfFamilies = {
     HfFamily{.model_type = "llama", .architecture = "llama", .interleaved = true},
     HfFamily{.model_type = "mistral", .architecture = "llama", .interleaved = true},
     HfFamily{.model_type = "mixtral", .architecture = "llama", .interleaved = true},
@@ -95,7 +95,7 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
 
 }  // namespace
 
-std::span<const HfFamily> HfFamilies() { return kFamilies; }
+std::span<const HfFamily> HfFamilies() { return kHfFamilies; }
 
 uint32_t UnusedPositions(const formats::HfConfig& config, const HfFamily& family) {
   constexpr TokenId kPadding = 1;  // RoBERTa's, where the file does not say
@@ -109,7 +109,7 @@ Result<const HfFamily*> FindHfFamily(const formats::HfConfig& config) {
     if (auto checked = CheckQuantization(*config.quantization, source); !checked) return Forward(checked);
   }
   std::vector<std::string_view> known;
-  for (const HfFamily& family : kFamilies) {
+  for (const HfFamily& family : kHfFamilies) {
     known.push_back(family.model_type);
     if (family.model_type != config.model_type) continue;
     if (config.hidden_act && *config.hidden_act != family.activation) {

@@ -12,22 +12,17 @@
 #include "text/grammar/json_schema/schema_compiler.h"
 #include "text/grammar/json_schema/schema_keywords.h"
 #include "text/grammar/marker_grammar.h"
+#include "text/grammar/schema_members.h"
 #include "text/tool_calls/argument_schema.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-constexpr size_t kMaxName = 256;
-constexpr uint32_t kMaxMadeUp = 64;  // characters of a name that a model chooses
-constexpr size_t kMaxDepth = 32;     // of schemas in schemas
-
-auto Refused(const std::string& at, std::string_view why) {
-  return Fail(ErrorCode::kUnsupported, "at {}: {}", at, why);
-}
+constexpr size_t kMaxElementDepth = 32;  // of schemas in schemas
 
 bool IsName(std::string_view name) {
-  return !name.empty() && name.size() <= kMaxName && std::ranges::all_of(name, [](char c) {
+  return !name.empty() && name.size() <= kMaxArgumentName && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
            c == '.' || static_cast<unsigned char>(c) >= 0x80;
   });
@@ -45,31 +40,22 @@ class ElementWriter {
                          keyword == "additionalProperties" || IsAnnotation(keyword);
       if (!known) return Refused(at + "/" + std::string(keyword), "elements cannot be held to it");
     }
-    const json::object none;
-    const json::value* properties = schema.if_contains("properties");
-    const json::object& named = properties != nullptr && properties->is_object() ? properties->get_object() : none;
-    const json::value* list = schema.if_contains("required");
-    const json::array required = list != nullptr && list->is_array() ? list->get_array() : json::array();
-    for (const json::value& name : required) {
-      if (!name.is_string() || !named.contains(name.get_string())) {
-        return Refused(at + "/required", "names a member without a schema");
-      }
-    }
+    auto members = SchemaMembers(schema, at);
+    if (!members) return Forward(members);
     const json::value* additional = schema.if_contains("additionalProperties");
-    if (named.empty() && (additional == nullptr || *additional != false)) {
+    if (members->empty() && (additional == nullptr || *additional != false)) {
       auto value = additional == nullptr ? Anything() : Value(*additional, at + "/additionalProperties", depth + 1);
       if (!value) return value;
       return Repeat(Element(MadeUpName(), std::move(*value)), 0, kUnbounded);
     }
     std::vector<Expr> out;
-    for (const auto& [name, content] : named) {
+    for (const auto& [name, content, required] : *members) {
       const std::string where = at + "/properties/" + std::string(name);
       if (!IsName(name)) return Refused(where, "cannot stand in a tag");
-      auto value = Value(content, where, depth + 1);
+      auto value = Value(*content, where, depth + 1);
       if (!value) return value;
       Expr member = Element(Literal(std::string(name)), std::move(*value));
-      const bool needed = std::ranges::find(required, json::value(name)) != required.end();
-      out.push_back(needed ? std::move(member) : Optional(std::move(member)));
+      out.push_back(required ? std::move(member) : Optional(std::move(member)));
     }
     return Sequence(std::move(out));
   }
@@ -86,7 +72,7 @@ class ElementWriter {
 
  private:
   static Expr MadeUpName() {
-    return Repeat(OneOf({{'-', '.'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}), 1, kMaxMadeUp);
+    return Repeat(OneOf({{'-', '.'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}), 1, kMaxMadeUpName);
   }
 
   Expr Element(const Expr& name, Expr value) {
@@ -95,7 +81,7 @@ class ElementWriter {
   }
 
   Result<Expr> Value(const json::value& schema, const std::string& at, size_t depth) {
-    if (depth > kMaxDepth) return Refused(at, "schemas are nested too deep");
+    if (depth > kMaxElementDepth) return Refused(at, "schemas are nested too deep");
     if (schema == false) return Nothing();
     if (!schema.is_object()) return Anything();
     const json::object& keywords = schema.get_object();

@@ -16,9 +16,9 @@ bool IsNameChar(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
-class Parser {
+class GbnfParser {
  public:
-  explicit Parser(std::string_view source) : source_(source) {}
+  explicit GbnfParser(std::string_view source) : source_(source) {}
 
   Result<Grammar> Parse() {
     SkipSpace(true);
@@ -217,7 +217,7 @@ Result<Grammar> ParseGbnf(std::string_view source) {
     return Fail(ErrorCode::kInvalidArgument, "the grammar has {} bytes; at most {} are taken", source.size(),
                 kMaxGrammarBytes);
   }
-  return Parser(source).Parse();
+  return GbnfParser(source).Parse();
 }
 
 }  // namespace inferflux::text

@@ -1,11 +1,11 @@
 #include "text/grammar/named_arguments.h"
 
 #include <algorithm>
-#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <utility>
 
 #include "text/grammar/json_schema/schema_keywords.h"
+#include "text/grammar/schema_members.h"
 #include "text/tool_calls/argument_schema.h"
 
 namespace inferflux::text {
@@ -13,8 +13,6 @@ namespace json = boost::json;
 namespace {
 
 constexpr const char* kDefinitions[] = {"$defs", "definitions"};
-
-auto Refused(std::string_view at, std::string_view why) { return Fail(ErrorCode::kUnsupported, "at {}: {}", at, why); }
 
 bool IsKnown(std::string_view keyword, const json::value& value) {
   if (keyword == "type") return value == "object";
@@ -41,22 +39,14 @@ Result<std::vector<NamedArgument>> NamedArguments(const json::value& schema) {
       return Refused("#/" + std::string(keyword), "arguments that stand one by one cannot be held to it");
     }
   }
-  const json::object none;
-  const json::value* properties = root.if_contains("properties");
-  const json::object& named = properties != nullptr && properties->is_object() ? properties->get_object() : none;
-  const json::value* list = root.if_contains("required");
-  const json::array required = list != nullptr && list->is_array() ? list->get_array() : json::array();
-  for (const json::value& name : required) {
-    if (!name.is_string() || !named.contains(name.get_string())) {
-      return Refused("#/required", "names an argument without a schema");
-    }
-  }
+  auto members = SchemaMembers(root, "#");
+  if (!members) return Forward(members);
   std::vector<NamedArgument> out;
-  for (const auto& [name, ignored] : named) {
-    out.push_back({.name = name,
-                   .at = "#/properties/" + std::string(name),
-                   .schema = WithDefinitions(*SchemaOfArgument(schema, name), root),
-                   .required = std::ranges::find(required, json::value(name)) != required.end()});
+  for (const SchemaMember& member : *members) {
+    out.push_back({.name = std::string(member.name),
+                   .at = "#/properties/" + std::string(member.name),
+                   .schema = WithDefinitions(*SchemaOfArgument(schema, member.name), root),
+                   .required = member.required});
   }
   return out;
 }

@@ -9,26 +9,24 @@
 #include "text/grammar/json_schema/json_schema.h"
 #include "text/grammar/json_schema/schema_compiler.h"
 #include "text/grammar/named_arguments.h"
+#include "text/grammar/schema_members.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-constexpr size_t kMaxName = 256;
-constexpr uint32_t kMaxMadeUp = 64;  // characters of a name that a model chooses
-
 bool IsIdentifier(std::string_view name) {
   const auto in_front = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
   };
-  return !name.empty() && name.size() <= kMaxName && in_front(name[0]) &&
+  return !name.empty() && name.size() <= kMaxArgumentName && in_front(name[0]) &&
          std::ranges::all_of(name, [&](char c) { return in_front(c) || (c >= '0' && c <= '9'); });
 }
 
 // Any at all.
 Expr Anything(JsonGrammar& values) {
   const Expr name = Sequence({OneOf({{'A', 'Z'}, {'_', '_'}, {'a', 'z'}}),
-                              Repeat(OneOf({{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}), 0, kMaxMadeUp - 1)});
+                              Repeat(OneOf({{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}), 0, kMaxMadeUpName - 1)});
   const Expr one = Call(values.grammar().Add("an argument", Sequence({name, Literal("="), values.Value()})));
   const Expr more = Sequence({Literal(","), values.Space(), one});
   return Optional(Sequence({one, Repeat(more, 0, kUnbounded)}));

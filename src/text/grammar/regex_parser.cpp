@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kPunctuation = " !\"#$%&'()*+,-./:;<=>?@[]^_`{|}~";
 
-const CodeRanges kDigits = {{'0', '9'}};
+const CodeRanges kDigitRange = {{'0', '9'}};
 const CodeRanges kWord = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
 const CodeRanges kSpaces = {{'\t', '\r'}, {' ', ' '}};
 // What any dialect takes for white space: none of it is \S.
@@ -26,9 +26,9 @@ const CodeRanges kLineEnds = {{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
 std::optional<CodeRanges> ClassOfEscape(char c) {
   switch (c) {
     case 'd':
-      return kDigits;
+      return kDigitRange;
     case 'D':
-      return Complement(kDigits);
+      return Complement(kDigitRange);
     case 'w':
       return kWord;
     case 'W':
@@ -42,9 +42,9 @@ std::optional<CodeRanges> ClassOfEscape(char c) {
   }
 }
 
-class Parser {
+class RegexParser {
  public:
-  Parser(std::string_view source, RegexScope scope) : source_(source), scope_(scope) {}
+  RegexParser(std::string_view source, RegexScope scope) : source_(source), scope_(scope) {}
 
   Result<Expr> Parse() {
     std::vector<Expr> ways[2][2];  // by whether they are bound to the beginning, and to the end
@@ -257,7 +257,7 @@ Result<Expr> ParseRegex(std::string_view pattern, RegexScope scope) {
     return Fail(ErrorCode::kInvalidArgument, "the pattern has {} bytes; at most {} are taken", pattern.size(),
                 kMaxGrammarBytes);
   }
-  return Parser(pattern, scope).Parse();
+  return RegexParser(pattern, scope).Parse();
 }
 
 }  // namespace inferflux::text

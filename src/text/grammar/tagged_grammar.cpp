@@ -11,16 +11,13 @@
 #include "text/grammar/json_schema/schema_keywords.h"
 #include "text/grammar/marker_grammar.h"
 #include "text/grammar/named_arguments.h"
+#include "text/grammar/schema_members.h"
 #include "text/tool_calls/argument_schema.h"
 #include "text/tool_calls/marker.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
 namespace {
-
-auto Refused(const std::string& at, std::string_view why) {
-  return Fail(ErrorCode::kUnsupported, "at {}: {}", at, why);
-}
 
 class TaggedWriter {
  public:
@@ -31,7 +28,7 @@ class TaggedWriter {
   Result<Expr> Anything() {
     auto value = Text();
     if (!value) return value;
-    const Expr name = Repeat(OneOf({{'-', '-'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}), 1, 64);
+    const Expr name = Repeat(OneOf({{'-', '-'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}), 1, kMaxMadeUpName);
     return Repeat(Argument(name, std::move(*value)), 0, kUnbounded);
   }
 

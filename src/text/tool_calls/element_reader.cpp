@@ -12,8 +12,7 @@ namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-constexpr size_t kMaxDepth = 32;  // as JSON is read
-constexpr size_t kMaxNameBytes = 1024;
+constexpr size_t kMaxElementName = 1024;
 constexpr std::string_view kItem = "item";
 
 bool IsBlank(std::string_view text) { return SkipSpace(text, 0) == text.size(); }
@@ -46,7 +45,7 @@ ElementReader::Step ElementReader::Read(std::string_view text, size_t& at) {
       return Step::kDone;
     }
     const size_t end = text.find('>', begin);
-    if (std::min(end, text.size()) - begin > kMaxNameBytes) return Step::kMisfit;
+    if (std::min(end, text.size()) - begin > kMaxElementName) return Step::kMisfit;
     if (end == std::string_view::npos) return Step::kWait;
     if (closes) {
       if (leaf) innermost.text = content;
@@ -56,7 +55,7 @@ ElementReader::Step ElementReader::Read(std::string_view text, size_t& at) {
     } else {
       const std::string_view name = text.substr(begin + 1, end - begin - 1);
       const bool named = !name.empty() && name.find_first_of("<> \t\r\n\"/") == std::string_view::npos;
-      if (!named || !IsBlank(content) || open_.size() > kMaxDepth) return Step::kMisfit;
+      if (!named || !IsBlank(content) || open_.size() > kMaxReadDepth) return Step::kMisfit;
       open_.push_back({.name = std::string(name), .text = {}, .children = {}});
     }
     at = end + 1;

@@ -4,27 +4,25 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "text/tool_calls/read_step.h"
 
 namespace inferflux::text {
 
 // Lists are elements called "item". Any closing tag closes the innermost element, whatever its name.
 class ElementReader {
  public:
-  enum class Step : uint8_t {
-    kDone,  // a closing tag comes that closes none of them
-    kWait,
-    kMisfit,
-  };
+  using Step = ReadStep;
 
   // `mark` outlives it.
   explicit ElementReader(std::string_view mark) : mark_(mark) {}
 
   void Reset();
   // Goes on in `text` from `at`, and moves that behind what is read. What stood in front of `at` stays in its place.
+  // Done where a closing tag comes that closes none of them.
   Step Read(std::string_view text, size_t& at);
   // What was read when kDone came, with the types that the schema `parameters` has for it: text does not show them.
   boost::json::object Release(const boost::json::value& parameters) const;

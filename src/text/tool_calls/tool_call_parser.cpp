@@ -108,8 +108,7 @@ ToolCallParser::Step ToolCallParser::Next(Output& out) {
     case At::kName:
       return Name();
     case At::kJson:
-      if (form_.values == ValueSyntax::kElements) return Elements();
-      return form_.values == ValueSyntax::kJson ? Json() : Values();
+      return form_.values == ValueSyntax::kJson ? Json() : Arguments();
     case At::kKey:
       return Key(out);
     case At::kValue:
@@ -213,20 +212,12 @@ ToolCallParser::Step ToolCallParser::Json() {
   return Step::kDone;
 }
 
-ToolCallParser::Step ToolCallParser::Values() {
-  const ValueReader::Step step = values_.Read(pending_, at_);
-  if (step == ValueReader::Step::kWait) return Step::kWait;
-  if (step == ValueReader::Step::kMisfit) return Step::kMisfit;
-  call_.arguments = json::serialize(values_.Release());
-  at_state_ = At::kCallCloses;
-  return Step::kDone;
-}
-
-ToolCallParser::Step ToolCallParser::Elements() {
-  const ElementReader::Step step = elements_.Read(pending_, at_);
-  if (step == ElementReader::Step::kWait) return Step::kWait;
-  if (step == ElementReader::Step::kMisfit) return Step::kMisfit;
-  call_.arguments = json::serialize(elements_.Release(parameters_));
+// In a syntax of the model's own.
+ToolCallParser::Step ToolCallParser::Arguments() {
+  const bool elements = form_.values == ValueSyntax::kElements;
+  const Step step = elements ? elements_.Read(pending_, at_) : values_.Read(pending_, at_);
+  if (step != Step::kDone) return step;
+  call_.arguments = json::serialize(elements ? elements_.Release(parameters_) : values_.Release());
   at_state_ = At::kCallCloses;
   return Step::kDone;
 }

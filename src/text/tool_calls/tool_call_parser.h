@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "text/tool_calls/element_reader.h"
+#include "text/tool_calls/read_step.h"
 #include "text/tool_calls/tool_call_form.h"
 #include "text/tool_calls/value_reader.h"
 
@@ -41,7 +42,7 @@ class ToolCallParser {
  private:
   // What comes next.
   enum class At : uint8_t { kAnswer, kText, kOpens, kCallOpens, kName, kJson, kKey, kValue, kCallCloses, kBehindCall };
-  enum class Step : uint8_t { kDone, kWait, kMisfit };
+  using Step = ReadStep;
 
   Step Next(Output& out);
   void Run(Output& out);
@@ -50,8 +51,7 @@ class ToolCallParser {
   Step Expect(std::string_view marker, At next);
   Step Name();
   Step Json();
-  Step Values();
-  Step Elements();
+  Step Arguments();
   Step Key(Output& out);
   Step Value();
   Step CallCloses(Output& out);

@@ -14,7 +14,6 @@ namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-constexpr size_t kMaxDepth = 32;       // as JSON is read
 constexpr size_t kMaxWordBytes = 512;  // of a number or a word
 
 template <class T>
@@ -166,7 +165,7 @@ ValueReader::Step ValueReader::Word(std::string_view text, size_t& at) {
 }
 
 ValueReader::Step ValueReader::Begin(json::value empty, char closes, char binds) {
-  if (open_.size() == kMaxDepth) return Step::kMisfit;
+  if (open_.size() == kMaxReadDepth) return Step::kMisfit;
   next_ = empty.is_object() ? Next::kKey : Next::kItem;
   open_.push_back({.content = std::move(empty), .key = {}, .closes = closes, .binds = binds});
   return Step::kDone;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/tool_calls/read_step.h"
 #include "text/tool_calls/tool_call_form.h"
 
 namespace inferflux::text {
@@ -20,16 +21,13 @@ std::string_view ArgumentsOpen(ValueSyntax syntax);
 // members with one name the last counts.
 class ValueReader {
  public:
-  enum class Step : uint8_t {
-    kDone,  // all arguments are read
-    kWait,  // the text ends within them
-    kMisfit,
-  };
+  using Step = ReadStep;
 
   explicit ValueReader(const ToolCallForm& form) : form_(form) {}
 
   void Reset();
   // Goes on in `text` from `at`, and moves that behind what is read. What stood in front of `at` stays in its place.
+  // Done where all arguments are read.
   Step Read(std::string_view text, size_t& at);
   // What was read when kDone came.
   boost::json::object Release() { return std::move(arguments_); }

@@ -3,7 +3,7 @@
 namespace inferflux::compute::testing {
 namespace {
 
-struct Shape {
+struct AttentionShape {
   int32_t heads, kv_heads, head_dim, block_size;
   int32_t window = 0;
   float softcap = 0.0f;
@@ -47,7 +47,7 @@ Step MakeStep(const Sequences& all, int32_t block_size, const std::vector<std::p
 
 class CpuAttentionTest : public CpuTest {
  protected:
-  Sequences MakeSequences(const Shape& shape, std::vector<int32_t> lengths) {
+  Sequences MakeSequences(const AttentionShape& shape, std::vector<int32_t> lengths) {
     Sequences out{.lengths = std::move(lengths)};
     for (const int32_t length : out.lengths) {
       out.q.push_back(Random(length, shape.heads * shape.head_dim));
@@ -75,7 +75,7 @@ class CpuAttentionTest : public CpuTest {
     return out;
   }
 
-  static AttentionParams Params(const Shape& shape) {
+  static AttentionParams Params(const AttentionShape& shape) {
     return {shape.heads,  shape.kv_heads, shape.head_dim, 1.0f / std::sqrt(static_cast<float>(shape.head_dim)),
             shape.window, shape.softcap,  shape.causal};
   }
@@ -83,7 +83,7 @@ class CpuAttentionTest : public CpuTest {
   // Appends and attends; `poison` fills the store with NaN first, as memory that nobody wrote may hold.
   template <class B, class E>
   host::Buffer Run(typename B::Context& context, typename B::template KvCache<E>& cache, const Sequences& all,
-                   const Shape& shape, const Step& step, host::View sinks) {
+                   const AttentionShape& shape, const Step& step, host::View sinks) {
     const int32_t layer = 1;
     B::template Append<E>(context, cache, layer, Rows(step, all.k), Rows(step, all.v), step.geometry);
     return B::template AttendWithSinks<E>(context, Rows(step, all.q), cache, layer, step.geometry, Params(shape),
@@ -91,7 +91,7 @@ class CpuAttentionTest : public CpuTest {
   }
 
   template <class E>
-  void EqualsReference(const Shape& shape, const std::vector<int32_t>& lengths) {
+  void EqualsReference(const AttentionShape& shape, const std::vector<int32_t>& lengths) {
     const Sequences all = MakeSequences(shape, lengths);
     const host::Buffer sinks = Random(1, shape.sinks ? shape.heads : 0);
     const KvShape kv{2, shape.kv_heads, shape.head_dim, all.block_count, shape.block_size};
@@ -108,7 +108,7 @@ class CpuAttentionTest : public CpuTest {
 
   // Whole sequences at once, against random cuts into steps, on one thread and on three: the same bits.
   template <class E>
-  void IsInvariant(const Shape& shape, const std::vector<int32_t>& lengths) {
+  void IsInvariant(const AttentionShape& shape, const std::vector<int32_t>& lengths) {
     const Sequences all = MakeSequences(shape, lengths);
     const host::Buffer sinks = Random(1, shape.sinks ? shape.heads : 0);
     const KvShape kv{2, shape.kv_heads, shape.head_dim, all.block_count, shape.block_size};
@@ -149,7 +149,7 @@ class CpuAttentionTest : public CpuTest {
 };
 
 TEST_P(CpuAttentionTest, EqualsReferenceForEveryKvType) {
-  const Shape shape{.heads = 4, .kv_heads = 2, .head_dim = 64, .block_size = 16};
+  const AttentionShape shape{.heads = 4, .kv_heads = 2, .head_dim = 64, .block_size = 16};
   EqualsReference<KvFp32>(shape, {1, 40, 300});
   EqualsReference<KvFp16>(shape, {1, 40, 300});
   EqualsReference<KvBf16>(shape, {1, 40, 300});
@@ -159,8 +159,10 @@ TEST_P(CpuAttentionTest, EqualsReferenceForEveryKvType) {
 }
 
 TEST_P(CpuAttentionTest, EqualsReferenceForManyShapes) {
-  for (const Shape& shape : {Shape{1, 1, 16, 4}, Shape{8, 8, 32, 32}, Shape{14, 2, 64, 16}, Shape{6, 1, 80, 256},
-                             Shape{4, 4, 40, 8}, Shape{16, 2, 128, 64}, Shape{2, 1, 64, 512}}) {
+  for (const AttentionShape& shape :
+       {AttentionShape{1, 1, 16, 4}, AttentionShape{8, 8, 32, 32}, AttentionShape{14, 2, 64, 16},
+        AttentionShape{6, 1, 80, 256}, AttentionShape{4, 4, 40, 8}, AttentionShape{16, 2, 128, 64},
+        AttentionShape{2, 1, 64, 512}}) {
     EqualsReference<KvFp32>(shape, {5, 270});
   }
 }
@@ -179,7 +181,7 @@ TEST_P(CpuAttentionTest, WholeSequencesThatAreNotCausal) {
 }
 
 TEST_P(CpuAttentionTest, ASequenceThatIsNotCausalDoesNotDependOnItsNeighbours) {
-  const Shape shape{.heads = 4, .kv_heads = 4, .head_dim = 32, .block_size = 32, .causal = false};
+  const AttentionShape shape{.heads = 4, .kv_heads = 4, .head_dim = 32, .block_size = 32, .causal = false};
   const Sequences all = MakeSequences(shape, {7, 300, 33, 1});
   const KvShape kv{2, shape.kv_heads, shape.head_dim, all.block_count, shape.block_size};
   auto cache = *Cpu::CreateKvCache<KvFp32>(cpu, kv);
@@ -211,7 +213,7 @@ TEST_P(CpuAttentionTest, APositionDoesNotDependOnHowItsPromptWasCut) {
 TEST_P(CpuAttentionTest, CopiesABlockInEveryLayer) {
   const KvShape kv{2, 2, 24, 3, 16};
   auto cache = *Cpu::CreateKvCache<KvFp16>(cpu, kv);
-  const Shape shape{.heads = 2, .kv_heads = 2, .head_dim = 24, .block_size = 16};
+  const AttentionShape shape{.heads = 2, .kv_heads = 2, .head_dim = 24, .block_size = 16};
   Sequences all = MakeSequences(shape, {16});
   all.blocks[0] = {0};
   Step step = MakeStep(all, 16, {{0, 16}});

@@ -10,7 +10,7 @@ namespace {
 
 using formats::Fp8Form;
 
-struct Shape {
+struct Fp8Shape {
   int64_t outputs, inputs, block_outputs, block_inputs;
 };
 
@@ -22,7 +22,7 @@ struct Both {
   HostMatrix fp8;
 };
 
-Both RandomFp8(const Shape& shape, std::mt19937& random) {
+Both RandomFp8(const Fp8Shape& shape, std::mt19937& random) {
   Both out;
   const int64_t rows = (shape.outputs + shape.block_outputs - 1) / shape.block_outputs;
   const int64_t columns = (shape.inputs + shape.block_inputs - 1) / shape.block_inputs;
@@ -53,7 +53,7 @@ Both RandomFp8(const Shape& shape, std::mt19937& random) {
   return out;
 }
 
-constexpr Shape kShapes[] = {{1, 64, 1, 64},        {16, 128, 16, 128}, {33, 200, 1, 200},   {150, 1280, 128, 128},
+constexpr Fp8Shape kShapes[] = {{1, 64, 1, 64},        {16, 128, 16, 128}, {33, 200, 1, 200},   {150, 1280, 128, 128},
                              {150, 1300, 128, 128}, {70, 640, 70, 640}, {130, 896, 64, 256}, {96, 2048, 1, 384}};
 
 class CpuFp8Test : public CpuTest {};
@@ -61,7 +61,7 @@ class CpuFp8Test : public CpuTest {};
 TEST_P(CpuFp8Test, GivesTheBitsOfItsFloats) {
   Cpu::Context in_file(pool, GetParam());
   in_file.repack = false;
-  for (const Shape& shape : kShapes) {
+  for (const Fp8Shape& shape : kShapes) {
     const Both both = RandomFp8(shape, random);
     const auto floats = *Cpu::LoadMatrix(cpu, {&both.floats.matrix, 1});
     const auto packed = Cpu::LoadMatrix(cpu, {&both.fp8, 1});

@@ -6,7 +6,7 @@
 namespace inferflux::compute::testing {
 namespace {
 
-struct Shape {
+struct AttentionShape {
   int32_t heads, kv_heads, head_dim, block_size;
   int32_t window = 0;
   float softcap = 0.0f;
@@ -18,8 +18,8 @@ class MlxAttentionTest : public MlxTest {
   // Sequences of these lengths are fed in two steps, cut at `cuts`, through both backends; the second step's outputs
   // are compared. Blocks are shuffled, or lie in a row.
   template <class E>
-  void EqualsReference(const Shape& shape, const std::vector<int32_t>& lengths, const std::vector<int32_t>& cuts,
-                       bool shuffled, double bound) {
+  void EqualsReference(const AttentionShape& shape, const std::vector<int32_t>& lengths,
+                       const std::vector<int32_t>& cuts, bool shuffled, double bound) {
     std::vector<std::vector<int32_t>> tables;
     int32_t blocks = 0;
     for (const int32_t length : lengths) {
@@ -71,7 +71,7 @@ class MlxAttentionTest : public MlxTest {
 };
 
 TEST_F(MlxAttentionTest, EqualsReferenceForEveryKvTypeAndOrderOfBlocks) {
-  const Shape shape{.heads = 4, .kv_heads = 2, .head_dim = 32, .block_size = 16};
+  const AttentionShape shape{.heads = 4, .kv_heads = 2, .head_dim = 32, .block_size = 16};
   for (const bool shuffled : {false, true}) {
     EqualsReference<KvFp32>(shape, {1, 40, 130, 9}, {0, 39, 70, 9}, shuffled, 2e-6);
     EqualsReference<KvFp16>(shape, {1, 40, 130, 9}, {0, 39, 70, 9}, shuffled, 2e-6);
@@ -81,9 +81,10 @@ TEST_F(MlxAttentionTest, EqualsReferenceForEveryKvTypeAndOrderOfBlocks) {
 
 TEST_F(MlxAttentionTest, WindowsSoftcapsAndSinks) {
   for (const bool shuffled : {false, true}) {
-    for (const Shape& shape : {Shape{4, 2, 32, 16, 1}, Shape{4, 2, 32, 16, 20}, Shape{4, 1, 32, 16, 0, 1.5f},
-                               Shape{4, 4, 16, 8, 7, 3.0f}, Shape{4, 2, 32, 16, 0, 0.0f, true},
-                               Shape{4, 2, 32, 16, 12, 0.0f, true}, Shape{4, 2, 32, 16, 12, 2.0f, true}}) {
+    for (const AttentionShape& shape :
+         {AttentionShape{4, 2, 32, 16, 1}, AttentionShape{4, 2, 32, 16, 20}, AttentionShape{4, 1, 32, 16, 0, 1.5f},
+          AttentionShape{4, 4, 16, 8, 7, 3.0f}, AttentionShape{4, 2, 32, 16, 0, 0.0f, true},
+          AttentionShape{4, 2, 32, 16, 12, 0.0f, true}, AttentionShape{4, 2, 32, 16, 12, 2.0f, true}}) {
       EqualsReference<KvFp32>(shape, {60, 33, 5}, {59, 10, 0}, shuffled, 2e-6);
     }
   }

@@ -17,9 +17,11 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Result<HfConfig> Config(const std::string& text) { return ParseHfConfig(*JsonObject::Parse(text, "config.json")); }
+Result<HfConfig> ParsedConfig(const std::string& text) {
+  return ParseHfConfig(*JsonObject::Parse(text, "config.json"));
+}
 std::string ConfigError(const std::string& text) {
-  const auto config = Config(text);
+  const auto config = ParsedConfig(text);
   return config ? "" : config.error().message;
 }
 
@@ -34,7 +36,7 @@ constexpr const char* kLlama31 = R"({
   "rope_theta": 500000.0, "tie_word_embeddings": false, "torch_dtype": "bfloat16", "vocab_size": 128256})";
 
 TEST(HfConfig, ReadsALlama) {
-  const auto config = Config(kLlama31);
+  const auto config = ParsedConfig(kLlama31);
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_THAT(config->architectures, ElementsAre("LlamaForCausalLM"));
   EXPECT_EQ(config->hidden_size, 4096u);
@@ -50,7 +52,7 @@ TEST(HfConfig, ReadsALlama) {
 }
 
 TEST(HfConfig, ReadsOtherSpellings) {
-  const auto gpt2 = Config(R"({"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"n_positions":1024,
+  const auto gpt2 = ParsedConfig(R"({"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"n_positions":1024,
                                "vocab_size":50257,"layer_norm_epsilon":1e-5,"activation_function":"gelu_new",
                                "n_inner":null,"eos_token_id":50256})");
   ASSERT_TRUE(gpt2) << gpt2.error().message;
@@ -59,7 +61,7 @@ TEST(HfConfig, ReadsOtherSpellings) {
   EXPECT_EQ(gpt2->intermediate_size, std::nullopt) << "null is absent";
   EXPECT_THAT(gpt2->eos, ElementsAre(50256));
 
-  const auto nested = Config(R"({"architectures":["Gemma3ForConditionalGeneration"],"vision_config":{},
+  const auto nested = ParsedConfig(R"({"architectures":["Gemma3ForConditionalGeneration"],"vision_config":{},
       "text_config":{"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"vocab_size":100,"head_dim":32,
       "rope_parameters":{"rope_type":"linear","factor":8,"rope_theta":1000000}}})");
   ASSERT_TRUE(nested) << nested.error().message;
@@ -68,7 +70,7 @@ TEST(HfConfig, ReadsOtherSpellings) {
   EXPECT_EQ(nested->rope_scaling->type, "linear");
   EXPECT_THAT(nested->architectures, ElementsAre("Gemma3ForConditionalGeneration"));
 
-  const auto awq = Config(R"({"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"vocab_size":100,
+  const auto awq = ParsedConfig(R"({"hidden_size":64,"num_hidden_layers":2,"num_attention_heads":4,"vocab_size":100,
       "quantization_config":{"quant_method":"awq","bits":4,"group_size":128,"zero_point":true,"version":"gemm"}})");
   ASSERT_TRUE(awq) << awq.error().message;
   EXPECT_EQ(awq->quantization->method, "awq");
@@ -102,16 +104,16 @@ TEST(HfGenerationConfig, TakesOneEndTokenOrMany) {
   EXPECT_EQ(*ReadHfGenerationConfig("/nonexistent"), std::nullopt) << "the file is optional";
 }
 
-Result<HfTokenizer> Tokenizer(const std::string& text) {
+Result<HfTokenizer> ParsedTokenizer(const std::string& text) {
   return ParseHfTokenizer(*JsonObject::Parse(text, "tokenizer.json"));
 }
 std::string TokenizerError(const std::string& text) {
-  const auto tokenizer = Tokenizer(text);
+  const auto tokenizer = ParsedTokenizer(text);
   return tokenizer ? "" : tokenizer.error().message;
 }
 
 TEST(HfTokenizer, ReadsBpe) {
-  const auto tokenizer = Tokenizer(R"({
+  const auto tokenizer = ParsedTokenizer(R"({
     "added_tokens":[{"id":4,"content":"<|end|>","special":true,"rstrip":true}, {"id":0,"content":"a","special":false}],
     "model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"],"byte_fallback":true,"unk_token":null}})");
   ASSERT_TRUE(tokenizer) << tokenizer.error().message;
@@ -121,15 +123,16 @@ TEST(HfTokenizer, ReadsBpe) {
   EXPECT_TRUE(tokenizer->byte_fallback);
   EXPECT_TRUE(tokenizer->added_tokens[0].special);
   EXPECT_TRUE(tokenizer->added_tokens[0].strips_right);
-  EXPECT_EQ(Tokenizer(R"({"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":[["a","b"]]}})")->merges[0],
+  EXPECT_EQ(ParsedTokenizer(R"({"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":[["a","b"]]}})")->merges[0],
             "a b");
 }
 
 TEST(HfTokenizer, ReadsUnigramAndWordPiece) {
-  const auto unigram = Tokenizer(R"({"model":{"type":"Unigram","vocab":[["<unk>",0.0],["a",-1.5]],"unk_id":0}})");
+  const auto unigram = ParsedTokenizer(R"({"model":{"type":"Unigram","vocab":[["<unk>",0.0],["a",-1.5]],"unk_id":0}})");
   ASSERT_TRUE(unigram) << unigram.error().message;
   EXPECT_THAT(unigram->scores, ElementsAre(0.0f, -1.5f));
-  const auto word_piece = Tokenizer(R"({"model":{"type":"WordPiece","vocab":{"[UNK]":0,"##a":1},"unk_token":"[UNK]",
+  const auto word_piece =
+      ParsedTokenizer(R"({"model":{"type":"WordPiece","vocab":{"[UNK]":0,"##a":1},"unk_token":"[UNK]",
                                         "continuing_subword_prefix":"##","max_input_chars_per_word":50}})");
   ASSERT_TRUE(word_piece) << word_piece.error().message;
   EXPECT_EQ(word_piece->unk_token, "[UNK]");

@@ -8,7 +8,7 @@
 namespace inferflux::scheduler {
 namespace {
 
-GenerationRequest Story(int i) {
+GenerationRequest LongStory(int i) {
   GenerationRequest request{.prompt = Bytes(std::string(static_cast<size_t>(5 + i), static_cast<char>('A' + i)))};
   request.sampling.seed = static_cast<uint64_t>(i);
   request.max_tokens = 40;
@@ -18,13 +18,13 @@ GenerationRequest Story(int i) {
 TEST(Preemption, GivesTheSameTextAsPlentyOfRoom) {
   CoreDriver driver(Babble, {.blocks = 24, .block_size = 4, .max_sequences = 8});
   std::vector<std::shared_ptr<TokenStream>> streams;
-  for (int i = 0; i < 6; ++i) streams.push_back(driver.Submit(Story(i)));
+  for (int i = 0; i < 6; ++i) streams.push_back(driver.Submit(LongStory(i)));
   driver.Drain();
   EXPECT_GT(driver.core.stats().preemptions, 3) << "the test must exercise preemption";
   for (int i = 0; i < 6; ++i) {
     Received received;
     Read(*streams[static_cast<size_t>(i)], received);
-    EXPECT_EQ(received.text, CoreDriver::Alone(Babble, Story(i)));
+    EXPECT_EQ(received.text, CoreDriver::Alone(Babble, LongStory(i)));
     EXPECT_EQ(received.finish->reason, FinishReason::kLength);
     EXPECT_EQ(received.finish->usage.completion_tokens, 40);
   }
@@ -37,7 +37,7 @@ TEST(Preemption, KeepsStopStringsThatAreHalfSeen) {
   CoreDriver driver(model, {.blocks = 12, .block_size = 4, .max_sequences = 8});
   std::vector<std::shared_ptr<TokenStream>> streams;
   for (int i = 0; i < 4; ++i) {
-    GenerationRequest request = Story(i);
+    GenerationRequest request = LongStory(i);
     request.stop = {"<end>"};
     request.max_tokens = 0;
     streams.push_back(driver.Submit(std::move(request)));
@@ -55,7 +55,7 @@ TEST(Preemption, KeepsStopStringsThatAreHalfSeen) {
 TEST(Preemption, TheOldestIsNeverTheOneThatWaits) {
   CoreDriver driver(Babble, {.blocks = 12, .block_size = 4, .max_sequences = 8});
   std::vector<std::shared_ptr<TokenStream>> streams;
-  for (int i = 0; i < 4; ++i) streams.push_back(driver.Submit(Story(i)));
+  for (int i = 0; i < 4; ++i) streams.push_back(driver.Submit(LongStory(i)));
   Received oldest;
   for (int step = 0; !oldest.done(); ++step) {
     ASSERT_TRUE(driver.core.Step());
@@ -66,9 +66,9 @@ TEST(Preemption, TheOldestIsNeverTheOneThatWaits) {
 
 TEST(Preemption, AHigherPriorityKeepsItsRoom) {
   CoreDriver driver(Babble, {.blocks = 13, .block_size = 4, .max_sequences = 8});
-  const auto low = driver.Submit(Story(0));
+  const auto low = driver.Submit(LongStory(0));
   ASSERT_TRUE(driver.core.Step());
-  GenerationRequest urgent = Story(1);
+  GenerationRequest urgent = LongStory(1);
   urgent.priority = 1;
   const auto high = driver.Submit(std::move(urgent));
   Received first;
@@ -81,7 +81,7 @@ TEST(Preemption, AHigherPriorityKeepsItsRoom) {
   driver.Drain();
   Received second;
   Read(*low, second);
-  EXPECT_EQ(second.text, CoreDriver::Alone(Babble, Story(0)));
+  EXPECT_EQ(second.text, CoreDriver::Alone(Babble, LongStory(0)));
 }
 
 TEST(SlowClient, PausesItsOwnSequenceOnly) {
@@ -126,9 +126,9 @@ TEST(EngineFaults, EndOnlyTheRequestAtFault) {
     }
     return {};
   };
-  const auto good = driver.Submit(Story(0));
+  const auto good = driver.Submit(LongStory(0));
   const auto bad = driver.Submit({.prompt = Bytes("!"), .max_tokens = 5});
-  const auto also_good = driver.Submit(Story(1));
+  const auto also_good = driver.Submit(LongStory(1));
   driver.Drain();
   Received a, b, c;
   Read(*good, a);
@@ -136,8 +136,8 @@ TEST(EngineFaults, EndOnlyTheRequestAtFault) {
   Read(*also_good, c);
   EXPECT_EQ(b.finish->reason, FinishReason::kError);
   EXPECT_EQ(b.finish->error.message, "the kernel tripped");
-  EXPECT_EQ(a.text, CoreDriver::Alone(Babble, Story(0)));
-  EXPECT_EQ(c.text, CoreDriver::Alone(Babble, Story(1)));
+  EXPECT_EQ(a.text, CoreDriver::Alone(Babble, LongStory(0)));
+  EXPECT_EQ(c.text, CoreDriver::Alone(Babble, LongStory(1)));
   EXPECT_EQ(driver.engine.usage().blocks_used, 0);
 }
 
@@ -148,8 +148,8 @@ TEST(EngineFaults, ABrokenEngineEndsEveryRequestAndTheLoopGoesOn) {
     if (broken) return Fail(ErrorCode::kInternal, "no device");
     return {};
   };
-  const auto stream = driver.Submit(Story(0));
-  const auto other = driver.Submit(Story(1));
+  const auto stream = driver.Submit(LongStory(0));
+  const auto other = driver.Submit(LongStory(1));
   driver.Drain();
   for (const auto& each : {stream, other}) {
     Received received;
@@ -158,7 +158,7 @@ TEST(EngineFaults, ABrokenEngineEndsEveryRequestAndTheLoopGoesOn) {
     EXPECT_EQ(received.finishes, 1);
   }
   broken = false;
-  EXPECT_EQ(driver.Generate(Story(2)).finish->reason, FinishReason::kLength);
+  EXPECT_EQ(driver.Generate(LongStory(2)).finish->reason, FinishReason::kLength);
 }
 
 TEST(EngineFaults, LogitsThatLeaveNothingAreAnErrorOfThatRequest) {

@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-std::string VerdictOn(std::string_view body) { return Verdict(ParseCompletionRequest, body); }
+std::string VerdictOnBody(std::string_view body) { return Verdict(ParseCompletionRequest, body); }
 
 std::vector<RawPrompt> Prompts(std::string_view prompt) {
   const auto request = ParseCompletionRequest(*ParseJsonBody(fmt::format(R"({{"prompt":{}}})", prompt)));
@@ -27,26 +27,26 @@ TEST(CompletionRequestTest, PromptsComeInFourForms) {
 }
 
 TEST(CompletionRequestTest, BrokenPromptsAreNamed) {
-  EXPECT_THAT(VerdictOn("{}"), StartsWith("prompt: "));
-  EXPECT_THAT(VerdictOn(R"({"prompt":null})"), StartsWith("prompt: "));
-  EXPECT_THAT(VerdictOn(R"({"prompt":[]})"), StartsWith("prompt: "));
-  EXPECT_THAT(VerdictOn(R"({"prompt":5})"), StartsWith("prompt: "));
-  EXPECT_THAT(VerdictOn(R"({"prompt":[1,"a"]})"), StartsWith("prompt[1]: "));
-  EXPECT_THAT(VerdictOn(R"({"prompt":["a",1]})"), StartsWith("prompt[1]: "));
-  EXPECT_THAT(VerdictOn(R"({"prompt":[-1]})"), StartsWith("prompt[0]: "));
-  EXPECT_THAT(VerdictOn(R"({"prompt":[4294967296]})"), StartsWith("prompt[0]: "));
-  EXPECT_THAT(VerdictOn(R"({"prompt":[[1],[1.5]]})"), StartsWith("prompt[1][0]: "));
+  EXPECT_THAT(VerdictOnBody("{}"), StartsWith("prompt: "));
+  EXPECT_THAT(VerdictOnBody(R"({"prompt":null})"), StartsWith("prompt: "));
+  EXPECT_THAT(VerdictOnBody(R"({"prompt":[]})"), StartsWith("prompt: "));
+  EXPECT_THAT(VerdictOnBody(R"({"prompt":5})"), StartsWith("prompt: "));
+  EXPECT_THAT(VerdictOnBody(R"({"prompt":[1,"a"]})"), StartsWith("prompt[1]: "));
+  EXPECT_THAT(VerdictOnBody(R"({"prompt":["a",1]})"), StartsWith("prompt[1]: "));
+  EXPECT_THAT(VerdictOnBody(R"({"prompt":[-1]})"), StartsWith("prompt[0]: "));
+  EXPECT_THAT(VerdictOnBody(R"({"prompt":[4294967296]})"), StartsWith("prompt[0]: "));
+  EXPECT_THAT(VerdictOnBody(R"({"prompt":[[1],[1.5]]})"), StartsWith("prompt[1][0]: "));
 }
 
 TEST(CompletionRequestTest, PromptsTimesChoicesHaveALimit) {
-  EXPECT_EQ(VerdictOn(R"({"prompt":["a","b"],"n":64})"), "ok");
-  EXPECT_THAT(VerdictOn(R"({"prompt":["a","b"],"n":65})"), StartsWith("n: "));
+  EXPECT_EQ(VerdictOnBody(R"({"prompt":["a","b"],"n":64})"), "ok");
+  EXPECT_THAT(VerdictOnBody(R"({"prompt":["a","b"],"n":65})"), StartsWith("n: "));
 }
 
 TEST(CompletionRequestTest, WhatIsNotServedIsTakenOnlyWhereItAsksForNothing) {
-  EXPECT_EQ(VerdictOn(R"({"prompt":"a","echo":false,"best_of":1,"suffix":""})"), "ok");
-  EXPECT_THAT(VerdictOn(R"({"prompt":"a","best_of":2})"), StartsWith("best_of: "));
-  EXPECT_THAT(VerdictOn(R"({"prompt":"a","suffix":"b"})"), StartsWith("suffix: "));
+  EXPECT_EQ(VerdictOnBody(R"({"prompt":"a","echo":false,"best_of":1,"suffix":""})"), "ok");
+  EXPECT_THAT(VerdictOnBody(R"({"prompt":"a","best_of":2})"), StartsWith("best_of: "));
+  EXPECT_THAT(VerdictOnBody(R"({"prompt":"a","suffix":"b"})"), StartsWith("suffix: "));
 }
 
 TEST(CompletionRequestTest, TheDefaultOfMaxTokensIsTheApis) {

@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-std::string VerdictOn(std::string_view field, std::string_view value) {
+std::string VerdictOnField(std::string_view field, std::string_view value) {
   return Verdict(ParseCompletionRequest, fmt::format(R"({{"prompt":"x","{}":{}}})", field, value));
 }
 
@@ -54,10 +54,10 @@ TEST(GenerationFieldsTest, TheEndsOfEveryRangeAreTakenAndWhatLiesBeyondIsNamed) 
                              {"n", "1", "128", "0", "129"},
                              {"logprobs", "0", "5", "-1", "6"},
                              {"seed", "-9223372036854775808", "9223372036854775807", "-1e30", "9223372036854775808"}}) {
-    EXPECT_EQ(VerdictOn(range.field, range.low), "ok") << range.field;
-    EXPECT_EQ(VerdictOn(range.field, range.high), "ok") << range.field;
-    EXPECT_THAT(VerdictOn(range.field, range.below), StartsWith(std::string(range.field) + ": ")) << range.below;
-    EXPECT_THAT(VerdictOn(range.field, range.above), StartsWith(std::string(range.field) + ": ")) << range.above;
+    EXPECT_EQ(VerdictOnField(range.field, range.low), "ok") << range.field;
+    EXPECT_EQ(VerdictOnField(range.field, range.high), "ok") << range.field;
+    EXPECT_THAT(VerdictOnField(range.field, range.below), StartsWith(std::string(range.field) + ": ")) << range.below;
+    EXPECT_THAT(VerdictOnField(range.field, range.above), StartsWith(std::string(range.field) + ": ")) << range.above;
   }
 }
 
@@ -77,33 +77,33 @@ TEST(GenerationFieldsTest, WrongTypesAreNamed) {
                                      {"ignore_eos", "0"},
                                      {"stream_options", "true"},
                                      {"logit_bias", "{\"5\":\"x\"}"}}) {
-    EXPECT_THAT(VerdictOn(field, value), StartsWith(field)) << value;
+    EXPECT_THAT(VerdictOnField(field, value), StartsWith(field)) << value;
   }
 }
 
 TEST(GenerationFieldsTest, NullMeansAbsent) {
   for (const char* field : {"model", "temperature", "top_p", "n", "stop", "stream", "stream_options", "seed",
                             "logit_bias", "logprobs", "max_tokens", "user", "echo", "suffix", "best_of"}) {
-    EXPECT_EQ(VerdictOn(field, "null"), "ok") << field;
+    EXPECT_EQ(VerdictOnField(field, "null"), "ok") << field;
   }
   EXPECT_EQ(Parse(R"("temperature":null)").temperature, 1.0f);
 }
 
 TEST(GenerationFieldsTest, UnknownFieldsAreNamed) {
-  EXPECT_EQ(VerdictOn("temprature", "1"), "temprature: Unrecognized request argument supplied: temprature");
-  EXPECT_EQ(VerdictOn("unknown", "null"), "unknown: Unrecognized request argument supplied: unknown");
-  EXPECT_THAT(VerdictOn("stream_options", R"({"include_usge":true})"), StartsWith("stream_options.include_usge: "));
+  EXPECT_EQ(VerdictOnField("temprature", "1"), "temprature: Unrecognized request argument supplied: temprature");
+  EXPECT_EQ(VerdictOnField("unknown", "null"), "unknown: Unrecognized request argument supplied: unknown");
+  EXPECT_THAT(VerdictOnField("stream_options", R"({"include_usge":true})"), StartsWith("stream_options.include_usge: "));
 }
 
 TEST(GenerationFieldsTest, StopIsOneStringOrUpToFour) {
   EXPECT_EQ(Parse(R"("stop":"a")").stop, std::vector<std::string>{"a"});
   EXPECT_EQ(Parse(R"("stop":["a","b","c","d"])").stop.size(), 4u);
-  EXPECT_THAT(VerdictOn("stop", R"(["a","b","c","d","e"])"), HasSubstr("at most 4"));
-  EXPECT_THAT(VerdictOn("stop", R"(["a",""])"), StartsWith("stop[1]: "));
+  EXPECT_THAT(VerdictOnField("stop", R"(["a","b","c","d","e"])"), HasSubstr("at most 4"));
+  EXPECT_THAT(VerdictOnField("stop", R"(["a",""])"), StartsWith("stop[1]: "));
 }
 
 TEST(GenerationFieldsTest, StreamOptionsNeedAStream) {
-  EXPECT_THAT(VerdictOn("stream_options", R"({"include_usage":true})"), StartsWith("stream_options: "));
+  EXPECT_THAT(VerdictOnField("stream_options", R"({"include_usage":true})"), StartsWith("stream_options: "));
   EXPECT_TRUE(Parse(R"("stream":true,"stream_options":{"include_usage":true})").include_usage);
 }
 
@@ -113,9 +113,9 @@ TEST(GenerationFieldsTest, LogitBiasIsCheckedAgainstTheVocabulary) {
   ASSERT_TRUE(request.has_value());
   EXPECT_EQ(request->sampling.logit_bias, (std::vector<std::pair<TokenId, float>>{{5, -100.0f}, {7, 1.5f}}));
   EXPECT_EQ(ToGenerationRequest(fields, 0, 7).error().param, "logit_bias");
-  EXPECT_THAT(VerdictOn("logit_bias", R"({"5":101})"), StartsWith("logit_bias.5: "));
-  EXPECT_THAT(VerdictOn("logit_bias", R"({"-5":1})"), StartsWith("logit_bias.-5: "));
-  EXPECT_THAT(VerdictOn("logit_bias", R"({"x":1})"), StartsWith("logit_bias.x: "));
+  EXPECT_THAT(VerdictOnField("logit_bias", R"({"5":101})"), StartsWith("logit_bias.5: "));
+  EXPECT_THAT(VerdictOnField("logit_bias", R"({"-5":1})"), StartsWith("logit_bias.-5: "));
+  EXPECT_THAT(VerdictOnField("logit_bias", R"({"x":1})"), StartsWith("logit_bias.x: "));
 }
 
 TEST(GenerationFieldsTest, DefaultsAreTheApis) {
@@ -130,13 +130,13 @@ TEST(GenerationFieldsTest, DefaultsAreTheApis) {
 }
 
 TEST(GenerationFieldsTest, WhatMirostatReplacesIsRefusedBesideIt) {
-  EXPECT_EQ(VerdictOn("mirostat", "1"), "mirostat: 'mirostat' must be 0 (off) or 2; version 1 is not supported");
+  EXPECT_EQ(VerdictOnField("mirostat", "1"), "mirostat: 'mirostat' must be 0 (off) or 2; version 1 is not supported");
   for (const char* filter : {R"("top_k":5)", R"("top_p":0.9)", R"("min_p":0.1)", R"("typical_p":0.9)",
                              R"("xtc_probability":0.5)"}) {
-    EXPECT_THAT(VerdictOn("mirostat", std::string("2,") + filter), HasSubstr("has no effect beside 'mirostat'"));
-    EXPECT_EQ(VerdictOn("mirostat", std::string("0,") + filter), "ok");
+    EXPECT_THAT(VerdictOnField("mirostat", std::string("2,") + filter), HasSubstr("has no effect beside 'mirostat'"));
+    EXPECT_EQ(VerdictOnField("mirostat", std::string("0,") + filter), "ok");
   }
-  EXPECT_EQ(VerdictOn("mirostat", R"(2,"top_k":0,"top_p":1,"temperature":0.7)"), "ok");
+  EXPECT_EQ(VerdictOnField("mirostat", R"(2,"top_k":0,"top_p":1,"temperature":0.7)"), "ok");
 }
 
 TEST(GenerationFieldsTest, DryBreakersAreTheTokensThatEndThem) {
@@ -146,8 +146,8 @@ TEST(GenerationFieldsTest, DryBreakersAreTheTokensThatEndThem) {
   EXPECT_EQ(DryBreakers(Parse(R"("dry_multiplier":1)"), *tokenizer).size(), 4u);
   EXPECT_EQ(DryBreakers(Parse(R"("dry_multiplier":1,"dry_sequence_breakers":["\n","x:","\n\n"])"), *tokenizer),
             (std::vector<TokenId>{newline, colon}));
-  EXPECT_THAT(VerdictOn("dry_sequence_breakers", R"(["a",""])"), StartsWith("dry_sequence_breakers[1]: "));
-  EXPECT_THAT(VerdictOn("dry_sequence_breakers", R"("a")"), StartsWith("dry_sequence_breakers: "));
+  EXPECT_THAT(VerdictOnField("dry_sequence_breakers", R"(["a",""])"), StartsWith("dry_sequence_breakers[1]: "));
+  EXPECT_THAT(VerdictOnField("dry_sequence_breakers", R"("a")"), StartsWith("dry_sequence_breakers: "));
 }
 
 TEST(GenerationFieldsTest, ChoicesOfOneSeedDifferAndNoSeedIsRandom) {

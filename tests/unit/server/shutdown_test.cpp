@@ -12,9 +12,9 @@
 namespace inferflux::testing {
 namespace {
 
-constexpr char kChat[] = R"({"messages":[{"role":"user","content":"Hi"}]})";
+constexpr char kHelloChat[] = R"({"messages":[{"role":"user","content":"Hi"}]})";
 
-void SayHello(const GenerationRequest&, TokenStream& stream) {
+void Greet(const GenerationRequest&, TokenStream& stream) {
   stream.Push(Piece("Hello"));
   stream.Push(End(FinishReason::kStop, 1, 1));
 }
@@ -22,13 +22,13 @@ void SayHello(const GenerationRequest&, TokenStream& stream) {
 // The thread that prepared the request lets go of the server's executor when the client may already have its answer.
 TEST(ShutdownTest, RightAfterAnAnswer) {
   for (int i = 0; i < 100; ++i) {
-    FakeServer fake(SayHello);
-    EXPECT_EQ(fake.Post("/v1/chat/completions", kChat).status, 200);
+    FakeServer fake(Greet);
+    EXPECT_EQ(fake.Post("/v1/chat/completions", kHelloChat).status, 200);
   }
 }
 
 TEST(ShutdownTest, WhileAPromptIsPrepared) {
-  FakeServer fake(SayHello, {}, [](routing::ServedModel& model) {
+  FakeServer fake(Greet, {}, [](routing::ServedModel& model) {
     auto slow =
         text::ChatTemplate::Compile("{% for a in range(1000) %}{% for b in range(100) %}{% endfor %}{% endfor %}");
     ASSERT_TRUE(slow.has_value()) << slow.error().message;
@@ -39,7 +39,7 @@ TEST(ShutdownTest, WhileAPromptIsPrepared) {
   (*server)->SetReady();
   std::thread client([port = (*server)->port()] {
     const net::Client to(net::ServerAddress{"127.0.0.1", port, ""});
-    (void)to.Send({"POST", "/v1/chat/completions", {}, kChat});  // cut off, or answered where this thread is slow
+    (void)to.Send({"POST", "/v1/chat/completions", {}, kHelloChat});  // cut off, or answered where this thread is slow
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(10));  // it has begun, and has not ended
   server->reset();
@@ -72,7 +72,7 @@ class LateScheduler final : public scheduler::Scheduler {
 
 TEST(ShutdownTest, BeforeASessionIsAnsweredFor) {
   const auto late = std::make_shared<LateScheduler>();
-  auto fake = std::make_unique<FakeServer>(SayHello, server::ApiKeys{},
+  auto fake = std::make_unique<FakeServer>(Greet, server::ApiKeys{},
                                            [&](routing::ServedModel& model) { model.scheduler = late; });
   std::thread client([port = fake->server->port()] {
     const net::Client to(net::ServerAddress{"127.0.0.1", port, ""});

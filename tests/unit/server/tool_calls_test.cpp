@@ -44,7 +44,7 @@ std::function<void(routing::ServedModel&)> WithTemplate(const char* source) {
 }
 
 // Says `text`, a byte at a time.
-FakeScheduler::Script Say(std::string text) {
+FakeScheduler::Script Spell(std::string text) {
   return [text = std::move(text)](const GenerationRequest&, TokenStream& stream) {
     for (const char c : text) stream.Push(Piece(std::string(1, c)));
     stream.Push(End(FinishReason::kStop, 1, 1));
@@ -92,7 +92,7 @@ TEST(ToolCallsTest, CallsAreFoundInTheFormThatTheTemplateShows) {
        {std::pair{kLlama, R"({"name": "f", "parameters": {"x": 1}})"},
         {kMistral, R"([TOOL_CALLS][{"name": "f", "arguments": {"x": 1}}])"},
         {kTagged, "<tool_call>f<arg_key>x</arg_key><arg_value>1</arg_value></tool_call>"}}) {
-    FakeServer fake(Say(text), {}, WithTemplate(source));
+    FakeServer fake(Spell(text), {}, WithTemplate(source));
     const auto choice = fake.PostJson("/v1/chat/completions", kBody).at("choices").at(0);
     EXPECT_EQ(choice.at("finish_reason"), "tool_calls") << text;
     EXPECT_TRUE(choice.at("message").at("content").is_null()) << text;
@@ -105,7 +105,7 @@ TEST(ToolCallsTest, CallsAreFoundInTheFormThatTheTemplateShows) {
 // The control tokens that are marks of calls are part of the text where tools are offered, and only there.
 TEST(ToolCallsTest, MarkersThatAreControlTokensReachTheParser) {
   TokenId marker = 0;
-  FakeServer fake(Say("Hello"), {}, [&](routing::ServedModel& model) {
+  FakeServer fake(Spell("Hello"), {}, [&](routing::ServedModel& model) {
     WithTemplate(kMistral)(model);
     text::VocabSpec vocab{.model = "gpt2", .pre = "gpt-2"};
     for (int id = 0; id < 256; ++id) vocab.tokens.push_back(std::string(model.tokenizer->Text(id)));
@@ -137,13 +137,13 @@ TEST(ToolCallsTest, CallsThatComeBackAreRendered) {
     return R"({"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":null,"tool_calls":[)" + list +
            "]}" + results + "]}";
   };
-  FakeServer llama(Say("Hello"), {}, WithTemplate(kLlama));
+  FakeServer llama(Spell("Hello"), {}, WithTemplate(kLlama));
   EXPECT_EQ(llama.Post("/v1/chat/completions", history(1)).status, 200);
   const auto refused = llama.Post("/v1/chat/completions", history(2));
   EXPECT_EQ(refused.status, 400);
   EXPECT_THAT(refused.body, HasSubstr("one call at a time"));
 
-  FakeServer mistral(Say("Hello"), {}, WithTemplate(kMistral));
+  FakeServer mistral(Spell("Hello"), {}, WithTemplate(kMistral));
   EXPECT_EQ(mistral.Post("/v1/chat/completions", history(2)).status, 200);
   const std::vector<TokenId> prompt = mistral.scheduler->requests().back().prompt;
   const std::string text = ByteTokenizer()->Decode(prompt);

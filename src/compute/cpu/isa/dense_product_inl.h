@@ -59,18 +59,31 @@ inline void DenseTile(const typename F::Input* x, int64_t x_stride, const typena
   }
 }
 
+// The results of up to kTaskPanels panels at a time: what `add(first panel, panels, sums)` adds to zeros, which stand
+// [rows][kSumsStride] at the scratch memory's beginning.
+template <class Add>
+inline void SumPanels(const ProductTask& task, Add add) {
+  auto* sums = reinterpret_cast<float*>(task.scratch);
+  for (int64_t first = task.first_panel; first < task.last_panel; first += kTaskPanels) {
+    const int64_t panels = std::min(kTaskPanels, task.last_panel - first);
+    std::fill_n(sums, task.rows * kSumsStride, 0.0f);
+    add(first, panels, sums);
+    for (int64_t r = 0; r < task.rows; ++r) {
+      std::copy_n(sums + r * kSumsStride, std::min(panels * kPanel, task.outputs - first * kPanel),
+                  task.y + r * task.y_stride + first * kPanel);
+    }
+  }
+}
+
 template <class F>
 void DenseProduct(const ProductTask& task) {
   const auto* weights = reinterpret_cast<const typename F::Weight*>(task.panels);
   const auto inputs = F::InputsOf(task);
-  auto* sums = reinterpret_cast<float*>(task.scratch);
   const int64_t steps = (task.inputs + F::kDepth - 1) / F::kDepth;
   const int64_t panel_size = steps * F::kDepth * kPanel;
   // One row streams whole panels; many rows keep a piece of some panels in the first-level cache.
   const int64_t piece = task.rows == 1 ? steps : kChunk / 2;
-  for (int64_t first = task.first_panel; first < task.last_panel; first += kTaskPanels) {
-    const int64_t panels = std::min(kTaskPanels, task.last_panel - first);
-    std::fill_n(sums, task.rows * kSumsStride, 0.0f);
+  SumPanels(task, [&](int64_t first, int64_t panels, float* sums) {
     for (int64_t k = 0; k < steps; k += piece) {
       const int64_t count = std::min(piece, steps - k);
       const auto* panel = weights + first * panel_size + k * F::kDepth * kPanel;
@@ -92,11 +105,7 @@ void DenseProduct(const ProductTask& task) {
         });
       }
     }
-    for (int64_t r = 0; r < task.rows; ++r) {
-      std::copy_n(sums + r * kSumsStride, std::min(panels * kPanel, task.outputs - first * kPanel),
-                  task.y + r * task.y_stride + first * kPanel);
-    }
-  }
+  });
 }
 
 inline void RoundToBf16(const float* x, int64_t n, Bf16* out) {

@@ -60,16 +60,13 @@ inline void Fp8Rows(const ProductTask& task, int64_t first, float* sums, float* 
 
 inline void Fp8Product(const ProductTask& task) {
   static_assert(kTileScratchBytes >= kDensePanels * kFp8Inputs * kPanel * static_cast<int64_t>(sizeof(float)));
-  auto* sums = reinterpret_cast<float*>(task.scratch);
   auto* widened = reinterpret_cast<float*>(task.scratch + kSumBytes);
-  for (int64_t first = task.first_panel; first < task.last_panel; first += kTaskPanels) {
-    const int64_t panels = std::min(kTaskPanels, task.last_panel - first);
-    std::fill_n(sums, task.rows * kSumsStride, 0.0f);
+  SumPanels(task, [&](int64_t first, int64_t panels, float* sums) {
     int64_t n = 0;
     if (task.rows == 1) {
       if (panels == kTaskPanels) {  // four chains hide the latency that one would show
         Fp8Row<kTaskPanels>(task, first, sums);
-        n = panels;
+        return;
       }
       for (; n < panels; ++n) Fp8Row<1>(task, first + n, sums + n * kPanel);
     }
@@ -77,11 +74,7 @@ inline void Fp8Product(const ProductTask& task) {
       Fp8Rows<kDensePanels>(task, first + n, sums + n * kPanel, widened);
     }
     for (; n < panels; ++n) Fp8Rows<1>(task, first + n, sums + n * kPanel, widened);
-    for (int64_t r = 0; r < task.rows; ++r) {
-      std::copy_n(sums + r * kSumsStride, std::min(panels * kPanel, task.outputs - first * kPanel),
-                  task.y + r * task.y_stride + first * kPanel);
-    }
-  }
+  });
 }
 
 }  // namespace

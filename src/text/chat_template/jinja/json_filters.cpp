@@ -38,12 +38,12 @@ Value ToJson(Runtime& rt, const Value& self, const Arguments& args) {
   return MakeStr(rt, out);
 }
 
-constexpr Builtin kFilters[] = {
+constexpr Builtin kJsonFilters[] = {
     {"tojson", {"ensure_ascii", "indent", "separators", "sort_keys"}, 0, &ToJson},
 };
 
 }  // namespace
 
-std::span<const Builtin> JsonFilters() { return kFilters; }
+std::span<const Builtin> JsonFilters() { return kJsonFilters; }
 
 }  // namespace inferflux::text::jinja

@@ -88,7 +88,7 @@ Value FileSizeFormat(Runtime& rt, const Value& self, const Arguments& args) {
   return MakeStr(rt, fmt::format("{:.1f} {}{}B", base * *value / unit, letter, binary ? "i" : ""), trusted);
 }
 
-constexpr Builtin kFilters[] = {
+constexpr Builtin kNumberFilters[] = {
     {"abs", {}, 0, &Abs},
     {"int", {"default", "base"}, 0, &Int},
     {"float", {"default"}, 0, &Float},
@@ -98,6 +98,6 @@ constexpr Builtin kFilters[] = {
 
 }  // namespace
 
-std::span<const Builtin> NumberFilters() { return kFilters; }
+std::span<const Builtin> NumberFilters() { return kNumberFilters; }
 
 }  // namespace inferflux::text::jinja

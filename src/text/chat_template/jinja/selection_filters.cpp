@@ -100,7 +100,7 @@ Value Select(Runtime& rt, const Value& self, const Arguments& args) {
                   [raw = args.raw()](Runtime& rt) { return MakeSelectStep<wanted, by_attribute>(rt, raw); });
 }
 
-constexpr Builtin kFilters[] = {
+constexpr Builtin kSelectionFilters[] = {
     {"map", {}, kVariadic, &Map},
     {"select", {}, kVariadic, &Select<true, false>},
     {"reject", {}, kVariadic, &Select<false, false>},
@@ -122,6 +122,6 @@ bool CallTest(Runtime& rt, std::string_view name, const Value& value, CallArgs a
   return IsTrue(rt, CallBuiltin(rt, *test, value, std::move(args)));
 }
 
-std::span<const Builtin> SelectionFilters() { return kFilters; }
+std::span<const Builtin> SelectionFilters() { return kSelectionFilters; }
 
 }  // namespace inferflux::text::jinja

@@ -241,7 +241,7 @@ Value GroupBy(Runtime& rt, const Value& self, const Arguments& args) {
   return MakeList(rt, std::move(groups));
 }
 
-constexpr Builtin kFilters[] = {
+constexpr Builtin kSequenceFilters[] = {
     {"default", {"default_value", "boolean"}, 0, &Default},
     {"d", {"default_value", "boolean"}, 0, &Default},
     {"attr", {"name"}, 1, &AttrFilter},
@@ -266,6 +266,6 @@ constexpr Builtin kFilters[] = {
 
 }  // namespace
 
-std::span<const Builtin> SequenceFilters() { return kFilters; }
+std::span<const Builtin> SequenceFilters() { return kSequenceFilters; }
 
 }  // namespace inferflux::text::jinja

@@ -61,7 +61,7 @@ Value IsIdentifier(Runtime& rt, const Value& self, const Arguments& args) {
   return AllOf<&IsIdentifierPart>(rt, self, args);
 }
 
-constexpr Builtin kMethods[] = {
+constexpr Builtin kStrClassMethods[] = {
     {"isalpha", {}, 0, &AllOf<&IsAlpha>},       {"isalnum", {}, 0, &AllOf<&IsAlphanumeric>},
     {"isdecimal", {}, 0, &AllOf<&IsDecimal>},   {"isdigit", {}, 0, &AllOf<&IsDigit>},
     {"isnumeric", {}, 0, &AllOf<&IsNumeric>},   {"isspace", {}, 0, &AllOf<&IsSpace>},
@@ -72,6 +72,6 @@ constexpr Builtin kMethods[] = {
 
 }  // namespace
 
-std::span<const Builtin> StrClassMethods() { return kMethods; }
+std::span<const Builtin> StrClassMethods() { return kStrClassMethods; }
 
 }  // namespace inferflux::text::jinja

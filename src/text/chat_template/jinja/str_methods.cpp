@@ -109,7 +109,7 @@ Value FormatMap(Runtime& rt, const Value& self, const Arguments& args) {
   return FormatBraces(rt, *self.AsStr(), {}, args.At(0));
 }
 
-constexpr Builtin kMethods[] = {
+constexpr Builtin kStrMethods[] = {
     {"upper", {}, 0, &Map<CaseMap::kUpper, CaseMap::kUpper>},
     {"lower", {}, 0, &Map<CaseMap::kLower, CaseMap::kLower>},
     {"casefold", {}, 0, &Map<CaseMap::kFold, CaseMap::kFold>},
@@ -129,6 +129,6 @@ constexpr Builtin kMethods[] = {
 
 }  // namespace
 
-std::span<const Builtin> StrMethods() { return kMethods; }
+std::span<const Builtin> StrMethods() { return kStrMethods; }
 
 }  // namespace inferflux::text::jinja

@@ -54,7 +54,7 @@ Value Index(Runtime& rt, const Value& self, const Arguments& args) {
   return Value::Int(*at);
 }
 
-Value Count(Runtime& rt, const Value& self, const Arguments& args) {
+Value CountText(Runtime& rt, const Value& self, const Arguments& args) {
   const std::string_view needle = args.Text(0).view();
   rt.meter().Step(self.AsStr()->view().size() / 32);
   const Window window(*self.AsStr(), args, 1);
@@ -89,18 +89,18 @@ Value HasAffix(Runtime& rt, const Value& self, const Arguments& args) {
   return Value::Bool(Matches<at_end>(window, args.At(0)));
 }
 
-constexpr Builtin kMethods[] = {
+constexpr Builtin kStrSearchMethods[] = {
     {"find", {"sub", "start", "end"}, 1, &Find<false>},
     {"rfind", {"sub", "start", "end"}, 1, &Find<true>},
     {"index", {"sub", "start", "end"}, 1, &Index<false>},
     {"rindex", {"sub", "start", "end"}, 1, &Index<true>},
-    {"count", {"sub", "start", "end"}, 1, &Count},
+    {"count", {"sub", "start", "end"}, 1, &CountText},
     {"startswith", {"prefix", "start", "end"}, 1, &HasAffix<false>},
     {"endswith", {"suffix", "start", "end"}, 1, &HasAffix<true>},
 };
 
 }  // namespace
 
-std::span<const Builtin> StrSearchMethods() { return kMethods; }
+std::span<const Builtin> StrSearchMethods() { return kStrSearchMethods; }
 
 }  // namespace inferflux::text::jinja

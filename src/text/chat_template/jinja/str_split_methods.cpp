@@ -115,7 +115,7 @@ Value RemoveSuffix(Runtime& rt, const Value& self, const Arguments& args) {
   return str.view().ends_with(suffix) ? MakeSlice(rt, str, 0, str.view().size() - suffix.size()) : self;
 }
 
-constexpr Builtin kMethods[] = {
+constexpr Builtin kStrSplitMethods[] = {
     {"split", {"sep", "maxsplit"}, 0, &Split},           {"rsplit", {"sep", "maxsplit"}, 0, &RSplit},
     {"splitlines", {"keepends"}, 0, &SplitLinesMethod},  {"partition", {"sep"}, 1, &Partition<false>},
     {"rpartition", {"sep"}, 1, &Partition<true>},        {"strip", {"chars"}, 0, &StripMethod<Side::kBoth>},
@@ -125,6 +125,6 @@ constexpr Builtin kMethods[] = {
 
 }  // namespace
 
-std::span<const Builtin> StrSplitMethods() { return kMethods; }
+std::span<const Builtin> StrSplitMethods() { return kStrSplitMethods; }
 
 }  // namespace inferflux::text::jinja

@@ -13,7 +13,7 @@ namespace inferflux::text::jinja {
 namespace {
 
 template <CaseMap first, CaseMap rest>
-Value Map(Runtime& rt, const Value& self, const Arguments&) {
+Value MapFilter(Runtime& rt, const Value& self, const Arguments&) {
   return MapCase(rt, SoftStr(rt, self), first, rest);
 }
 
@@ -30,7 +30,7 @@ Value EscapeFilter(Runtime& rt, const Value& self, const Arguments&) { return Es
 Value ForceEscape(Runtime& rt, const Value& self, const Arguments&) { return Escape(rt, ToStr(rt, self)); }
 
 // A word starts after whitespace and after - ( { [ <, unlike in str.title.
-Value Title(Runtime& rt, const Value& self, const Arguments&) {
+Value TitleFilter(Runtime& rt, const Value& self, const Arguments&) {
   const Str str = ToStr(rt, self);
   const auto is_break = [](char32_t c) {
     return IsSpace(c) || c == '-' || c == '(' || c == '{' || c == '[' || c == '<';
@@ -195,11 +195,11 @@ Value XmlAttr(Runtime& rt, const Value& self, const Arguments& args) {
   return MakeStr(rt, out);
 }
 
-constexpr Builtin kFilters[] = {
-    {"upper", {}, 0, &Map<CaseMap::kUpper, CaseMap::kUpper>},
-    {"lower", {}, 0, &Map<CaseMap::kLower, CaseMap::kLower>},
-    {"capitalize", {}, 0, &Map<CaseMap::kTitle, CaseMap::kLower>},
-    {"title", {}, 0, &Title},
+constexpr Builtin kStringFilters[] = {
+    {"upper", {}, 0, &MapFilter<CaseMap::kUpper, CaseMap::kUpper>},
+    {"lower", {}, 0, &MapFilter<CaseMap::kLower, CaseMap::kLower>},
+    {"capitalize", {}, 0, &MapFilter<CaseMap::kTitle, CaseMap::kLower>},
+    {"title", {}, 0, &TitleFilter},
     {"string", {}, 0, &String},
     {"safe", {}, 0, &Safe},
     {"escape", {}, 0, &EscapeFilter},
@@ -218,6 +218,6 @@ constexpr Builtin kFilters[] = {
 
 }  // namespace
 
-std::span<const Builtin> StringFilters() { return kFilters; }
+std::span<const Builtin> StringFilters() { return kStringFilters; }
 
 }  // namespace inferflux::text::jinja

@@ -8,7 +8,7 @@
 namespace inferflux::text::jinja {
 namespace {
 
-struct Range {
+struct CodeRange {
   char32_t first;
   char32_t last;
 };
@@ -20,9 +20,9 @@ struct Expansion {
 #include "text/chat_template/jinja/unicode_tables.inc"
 
 template <size_t n>
-bool Contains(const Range (&ranges)[n], char32_t c) {
+bool Contains(const CodeRange (&ranges)[n], char32_t c) {
   const auto range = std::lower_bound(std::begin(ranges), std::end(ranges), c,
-                                      [](const Range& r, char32_t value) { return r.last < value; });
+                                      [](const CodeRange& r, char32_t value) { return r.last < value; });
   return range != std::end(ranges) && range->first <= c;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = Expression::Kind;
 
-constexpr size_t kMaxNfaStates = 65'536;
+constexpr size_t kMaxCharNfaStates = 65'536;
 constexpr size_t kMaxWork = 4'000'000;  // NFA states in all subsets together: the time that it takes
 
 tl::unexpected<Error> TooLarge() {
@@ -32,7 +32,7 @@ struct CharNfa {
   };
   std::vector<State> states;
 
-  bool full() const { return states.size() >= kMaxNfaStates; }
+  bool full() const { return states.size() >= kMaxCharNfaStates; }
   uint32_t New() {
     states.emplace_back();
     return static_cast<uint32_t>(states.size() - 1);

@@ -12,7 +12,7 @@
 namespace inferflux::text {
 namespace {
 
-constexpr size_t kDigits = 16;  // before and behind the point
+constexpr size_t kMaxDigits = 16;  // before and behind the point
 constexpr int64_t kUnboundedWhole = 9'999'999'999'999'999;
 
 // |bound| in parts; the fraction has no zeros at its end.
@@ -109,7 +109,7 @@ Expr FractionDigits(FractionBounds bounds, size_t left) {
 }
 
 Expr Fraction(const FractionBounds& bounds) {
-  const Expr some = Sequence({Literal("."), FractionDigits(bounds, kDigits)});
+  const Expr some = Sequence({Literal("."), FractionDigits(bounds, kMaxDigits)});
   return bounds.AllowsZero() ? Optional(some) : some;
 }
 
@@ -163,7 +163,7 @@ Result<std::string> DecimalOf(double value) {
   std::string text = fmt::format("{:.16f}", value);
   const bool exact = std::isfinite(value) && std::abs(value) < 1e16 && std::stod(text) == value;
   if (!exact) {
-    return Fail(ErrorCode::kUnsupported, "{} has more than {} digits before or behind the point", value, kDigits);
+    return Fail(ErrorCode::kUnsupported, "{} has more than {} digits before or behind the point", value, kMaxDigits);
   }
   // The shortest text that means the same number.
   for (int digits = 0; digits < 16; ++digits) {

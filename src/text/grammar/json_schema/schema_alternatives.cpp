@@ -22,7 +22,7 @@ bool TypesMeet(std::string_view a, std::string_view b) {
   return a == b || (a == "integer" && b == "number") || (a == "number" && b == "integer");
 }
 
-bool Names(const json::value* list, std::string_view name) {
+bool Lists(const json::value* list, std::string_view name) {
   return list != nullptr && list->is_array() &&
          std::ranges::find(list->get_array(), json::value(name)) != list->get_array().end();
 }
@@ -115,7 +115,7 @@ bool SchemaCompiler::Apart(const Value& a, const Value& b, const Place& at, size
   const Value* required = left->if_contains("required");
   if (required != nullptr && required->is_array()) {
     for (const Value& name : required->get_array()) {
-      if (!name.is_string() || !Names(right->if_contains("required"), name.get_string())) continue;
+      if (!name.is_string() || !Lists(right->if_contains("required"), name.get_string())) continue;
       const Value* one = Property(*left, name.get_string());
       const Value* other = Property(*right, name.get_string());
       if (one != nullptr && other != nullptr && Apart(*one, *other, at, depth + 1)) return true;
@@ -132,7 +132,7 @@ bool SchemaCompiler::Misses(const Object& a, const Object& b) const {
   if (!closed || a.contains("patternProperties") || required == nullptr || !required->is_array()) return false;
   return std::ranges::any_of(required->get_array(), [&](const Value& name) {
     return name.is_string() && Property(a, name.get_string()) == nullptr &&
-           !Names(a.if_contains("required"), name.get_string());
+           !Lists(a.if_contains("required"), name.get_string());
   });
 }
 

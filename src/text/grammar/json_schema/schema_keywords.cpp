@@ -13,7 +13,7 @@ constexpr std::string_view kHonoured[] = {
     "nullable", "patternProperties", "propertyNames", "additionalItems", "multipleOf", "not", "if", "then",
     "else", "dependencies", "dependentRequired", "dependentSchemas",
 };
-constexpr std::string_view kRefused[] = {
+constexpr std::string_view kRefusedKeywords[] = {
     "unevaluatedProperties", "contains", "minContains", "maxContains", "unevaluatedItems", "divisibleBy",
     "disallow", "extends", "$dynamicRef", "$recursiveRef",
 };
@@ -25,7 +25,7 @@ bool IsHonoured(std::string_view keyword) { return std::ranges::find(kHonoured, 
 
 // The drafts say that a keyword which they do not know is an annotation.
 bool IsAnnotation(std::string_view keyword) {
-  return !IsHonoured(keyword) && std::ranges::find(kRefused, keyword) == std::end(kRefused);
+  return !IsHonoured(keyword) && std::ranges::find(kRefusedKeywords, keyword) == std::end(kRefusedKeywords);
 }
 
 }  // namespace inferflux::text

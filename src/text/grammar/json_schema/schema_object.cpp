@@ -7,7 +7,7 @@ namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-constexpr size_t kMaxNameBytes = 1024;
+constexpr size_t kMaxMemberName = 1024;
 
 }  // namespace
 
@@ -109,7 +109,7 @@ Result<std::vector<SchemaCompiler::NamedMember>> SchemaCompiler::NamedMembers(co
   }
   std::vector<NamedMember> members;
   const auto add = [&](std::string_view name, const Value* own, const Place& place) -> Status {
-    if (name.size() > kMaxNameBytes) return Wrong(place, "a name of more than {} bytes", kMaxNameBytes);
+    if (name.size() > kMaxMemberName) return Wrong(place, "a name of more than {} bytes", kMaxMemberName);
     const Value value = names.Matches(name) ? ValueUnder(name, own, patterns, unnamed) : kNever;
     auto body = Any(value, place);
     if (!body) return Forward(body);

@@ -48,7 +48,7 @@ const Known kKnown[] = {
     {"json-pointer", "(?:/(?:[^/~]|~[01])*)*"},
 };
 
-constexpr std::string_view kRefused[] = {"regex", "relative-json-pointer", "uri-template"};
+constexpr std::string_view kRefusedFormats[] = {"regex", "relative-json-pointer", "uri-template"};
 
 }  // namespace
 
@@ -56,7 +56,7 @@ StringFormat FindFormat(std::string_view format) {
   for (const Known& known : kKnown) {
     if (known.name == format) return {.known = true, .pattern = known.pattern};
   }
-  return {.known = std::ranges::find(kRefused, format) == std::end(kRefused)};
+  return {.known = std::ranges::find(kRefusedFormats, format) == std::end(kRefusedFormats)};
 }
 
 std::string_view KnownFormats() {

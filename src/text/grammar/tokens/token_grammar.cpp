@@ -6,7 +6,7 @@
 namespace inferflux::text {
 namespace {
 
-constexpr size_t kMaxFrames = 6;    // of the rules that a part looks at
+constexpr size_t kMaxSeenFrames = 6;    // of the rules that a part looks at
 constexpr size_t kMaxExits = 1024;  // of a part
 constexpr int64_t kFewShare = 64;   // a part of less than this share of the vocabulary is a list
 
@@ -54,7 +54,7 @@ void TokenGrammar::Prepare() const {
 Status TokenGrammar::AddPart(Pushdown& run, StackId top, TokenWalk& walk, TokenMask& mask) const {
   std::vector<uint32_t> key;  // frames from the innermost: state and count; at last whether the bottom is below them
   StackId below = top;
-  for (size_t frames = 0; frames < kMaxFrames && below != Pushdown::kBottom; ++frames) {
+  for (size_t frames = 0; frames < kMaxSeenFrames && below != Pushdown::kBottom; ++frames) {
     const Pushdown::Frame frame = run.frame(below);
     below = frame.below;
     key.push_back(frame.state);

@@ -11,6 +11,7 @@
 #include "text/grammar/grammar_matcher.h"
 #include "text/tokenizer/vocab_builders.h"
 #include "text/tool_calls/tool_call_parser.h"
+#include "text/tool_calls/form_of.h"
 #include "text/tool_calls/tool_call_samples.h"
 
 namespace inferflux::text {
@@ -18,8 +19,7 @@ namespace {
 
 using testing::AddToken;
 using ::testing::ElementsAre;
-
-const ToolCallForm& FormOf(std::string_view id) { return *std::ranges::find(ToolCallForms(), id, &ToolCallForm::id); }
+using testing::FormOf;
 
 struct Model {
   std::shared_ptr<const Tokenizer> tokenizer;

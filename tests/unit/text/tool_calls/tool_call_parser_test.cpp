@@ -7,12 +7,14 @@
 #include <random>
 #include <string>
 
+#include "text/tool_calls/form_of.h"
 #include "text/tool_calls/tool_call_samples.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
+using testing::FormOf;
 using testing::kToolCallSamples;
 using testing::ToolCallSample;
 using testing::Written;
@@ -20,14 +22,6 @@ using testing::Written;
 const auto kTools = std::make_shared<const std::vector<OfferedTool>>(std::vector<OfferedTool>{
     {"look_up", R"({"type":"object","properties":{"word":{"type":"string"},"pages":{"type":"integer"}}})"},
     {"get_weather", ""}});
-
-const ToolCallForm& FormOf(std::string_view id) {
-  for (const ToolCallForm& form : ToolCallForms()) {
-    if (form.id == id) return form;
-  }
-  ADD_FAILURE() << id;
-  return HermesForm();
-}
 
 struct Parsed {
   std::string content;

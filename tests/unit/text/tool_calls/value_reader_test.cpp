@@ -13,13 +13,14 @@
 
 #include "support/conformance.h"
 #include "text/chat_template/chat_template.h"
+#include "text/tool_calls/form_of.h"
 #include "text/tool_calls/tool_call_parser.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-const ToolCallForm& FormOf(std::string_view id) { return *std::ranges::find(ToolCallForms(), id, &ToolCallForm::id); }
+using testing::FormOf;
 
 // The arguments as JSON and what stands behind them, or what becomes of a text that holds none; the same however the
 // text is cut.
