@@ -52,6 +52,28 @@ def as_gptq(weight: np.ndarray, group: int = 32) -> dict[str, tuple[str, tuple[i
             "scales": ("F16", scales.T.shape, np.ascontiguousarray(scales.T).tobytes())}
 
 
+AWQ_PLACES = np.array([0, 4, 1, 5, 2, 6, 3, 7], np.uint32)  # of eight outputs in a word, from the lowest bits
+
+
+def awq_words(numbers: np.ndarray) -> np.ndarray:
+    """[n, outputs] of four bits as AWQ packs them."""
+    return (numbers.astype(np.uint32).reshape(len(numbers), -1, 8) << 4 * AWQ_PLACES).sum(-1, dtype=np.uint32)
+
+
+def as_awq(weight: np.ndarray, group: int = 32) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+    """Rounded to four bits with a zero point for each group, as AWQ checkpoints pack them; [outputs, inputs]."""
+    outputs, inputs = weight.shape
+    groups = weight.reshape(outputs, inputs // group, group)
+    lowest, highest = np.minimum(groups.min(-1), 0), np.maximum(groups.max(-1), 0)
+    scales = np.maximum((highest - lowest) / 15, 1e-6).astype(np.float16)
+    wide = scales.astype(np.float32)
+    zeros = np.clip(np.rint(-lowest / wide), 0, 15)
+    q = np.clip(np.rint(groups / wide[..., None]) + zeros[..., None], 0, 15).reshape(outputs, inputs)
+    return {"qweight": ("I32", (inputs, outputs // 8), awq_words(q.T).tobytes()),
+            "qzeros": ("I32", (inputs // group, outputs // 8), awq_words(zeros.T).tobytes()),
+            "scales": ("F16", scales.T.shape, np.ascontiguousarray(scales.T).tobytes())}
+
+
 def e4m3() -> np.ndarray:
     """What 8-bit floats are, by their bits; the two that are no numbers are left out."""
     bits = np.arange(256)
@@ -77,6 +99,7 @@ def as_fp8(weight: np.ndarray, block: int = 128) -> dict[str, tuple[str, tuple[i
 # How weights can be packed, and what config.json says of it.
 PACKINGS = {
     "gptq": (as_gptq, {"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": True}),
+    "awq": (as_awq, {"quant_method": "awq", "bits": 4, "group_size": 32, "zero_point": True, "version": "gemm"}),
     "fp8": (as_fp8, {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [128, 128]}),
 }
 

@@ -30,6 +30,8 @@ Activations::Flavour Activations::FlavourOf(PanelFormat format) {
     case PanelFormat::kQ5_0:
       return Flavour::kBlocksOffset16;
     case PanelFormat::kQ8_0:
+    case PanelFormat::kNarrow32:
+    case PanelFormat::kNarrow128:
     case PanelFormat::kQ4_1:
     case PanelFormat::kQ5_1:
     case PanelFormat::kIq4Nl:

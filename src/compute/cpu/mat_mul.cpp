@@ -45,10 +45,10 @@ int64_t PanelFloats(const cpu::PackedMatrix& matrix) {
 }
 
 // Packs the task's panels into `panels` and has it count from there.
-void PackFor(cpu::ProductTask& task, const HostMatrix& from, std::byte* panels) {
+void PackFor(cpu::ProductTask& task, const HostMatrix& from, cpu::PanelFormat format, std::byte* panels) {
   const int64_t count = task.last_panel - task.first_panel;
   std::fill_n(panels, count * task.panel_bytes, std::byte{0});
-  for (int64_t n = 0; n < count; ++n) cpu::PackPanel(from, task.first_panel + n, panels + n * task.panel_bytes);
+  for (int64_t n = 0; n < count; ++n) cpu::PackPanel(from, format, task.first_panel + n, panels + n * task.panel_bytes);
   task.panels = panels;
   task.outputs -= task.first_panel * cpu::kPanel;
   task.y += task.first_panel * cpu::kPanel;
@@ -88,7 +88,7 @@ host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
       task.last_panel = std::min(task.first_panel + cpu::kTaskPanels, (part.outputs + cpu::kPanel - 1) / cpu::kPanel);
       task.y = out.row(0) + part.first_output;
       task.scratch = reinterpret_cast<std::byte*>(scratch.row(worker));
-      if (!packed) PackFor(task, matrix.unpacked[p], reinterpret_cast<std::byte*>(panels.row(worker)));
+      if (!packed) PackFor(task, matrix.unpacked[p], part.format, reinterpret_cast<std::byte*>(panels.row(worker)));
       const int64_t first_run = packed ? unit / matrix.tasks : 0;
       const int64_t last_run = packed ? first_run + 1 : runs.count;
       for (int64_t r = first_run; r < last_run; ++r) {

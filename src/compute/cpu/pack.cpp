@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "compute/cpu/narrow_blocks.h"
 #include "compute/cpu/packed_matrix.h"
 #include "compute/cpu/put_blocks.h"
 #include "compute/host/check_matrix.h"
@@ -92,6 +93,8 @@ constexpr Facts kFacts[] = {
     {PanelFormat::kBf16, "bf16"},
     {PanelFormat::kFp8, "fp8", sizeof(ChunkFp8)},
     {PanelFormat::kQ8_0, "q8_0", sizeof(ChunkQ8_0), 8 * kGroupBytes},
+    {PanelFormat::kNarrow32, "q8_0 in 4 bits", sizeof(ChunkNarrow<1>), sizeof(Nibbles)},
+    {PanelFormat::kNarrow128, "q8_0 in 4 bits", sizeof(ChunkNarrow<kNarrowRun>), sizeof(Nibbles)},
     {PanelFormat::kQ4_0, "q4_0", sizeof(ChunkQ4_0), sizeof(Nibbles)},
     {PanelFormat::kQ4_1, "q4_1", sizeof(ChunkQ4_1), sizeof(Nibbles)},
     {PanelFormat::kQ5_0, "q5_0", sizeof(ChunkQ5_0), sizeof(FiveBits)},
@@ -112,6 +115,14 @@ static_assert(std::size(kFacts) == kPanelFormats);
 const Facts& FactsOf(PanelFormat format) { return *std::ranges::find(kFacts, format, &Facts::format); }
 
 }  // namespace
+
+PanelFormat FormatOf(const HostMatrix& matrix, ThreadPool& pool) {
+  if (matrix.form) return PanelFormat::kFp8;
+  if (matrix.type != TensorType::kQ8_0) return FormatOf(matrix.type);
+  const int run = NarrowRun(matrix, pool);
+  if (run == 0) return PanelFormat::kQ8_0;
+  return run == 1 ? PanelFormat::kNarrow32 : PanelFormat::kNarrow128;
+}
 
 const char* FormatName(PanelFormat format) { return FactsOf(format).name; }
 
@@ -134,7 +145,9 @@ int64_t PanelBytes(PanelFormat format, int64_t inputs) {
   }
 }
 
-void PackPanel(const HostMatrix& matrix, int64_t panel, std::byte* out) {
+void PackPanel(const HostMatrix& matrix, PanelFormat format, int64_t panel, std::byte* out) {
+  if (format == PanelFormat::kNarrow32) return PackNarrow(matrix, 1, panel, out);
+  if (format == PanelFormat::kNarrow128) return PackNarrow(matrix, kNarrowRun, panel, out);
   if (matrix.form) return PackFp8(std::get<Fp8Form>(*matrix.form), matrix, panel, out);
   switch (matrix.type) {
     case TensorType::kF32:

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "compute/cpu/packed_panels.h"
 #include "compute/host/pages.h"
 #include "compute/params.h"
@@ -83,10 +84,8 @@ constexpr PanelFormat FormatOf(formats::TensorType type) {
   }
 }
 
-// The same of a matrix that may be in another form.
-inline PanelFormat FormatOf(const HostMatrix& matrix) {
-  return matrix.form ? PanelFormat::kFp8 : FormatOf(matrix.type);
-}
+// The same of a matrix, which may be in another form, or narrower than its type.
+PanelFormat FormatOf(const HostMatrix& matrix, ThreadPool& pool);
 
 // Whether they are made without decoding.
 constexpr bool HasPanels(formats::TensorType type) {
@@ -104,7 +103,8 @@ const char* FormatName(PanelFormat format);
 // Bytes of one panel of `inputs` inputs.
 int64_t PanelBytes(PanelFormat format, int64_t inputs);
 
-// Packs the 16 outputs from panel * 16 on; those that the matrix does not have are zero. `out` is zeroed memory.
-void PackPanel(const HostMatrix& matrix, int64_t panel, std::byte* out);
+// Packs the 16 outputs from panel * 16 on in its format; those that the matrix does not have are zero. `out` is zeroed
+// memory.
+void PackPanel(const HostMatrix& matrix, PanelFormat format, int64_t panel, std::byte* out);
 
 }  // namespace inferflux::compute::cpu

@@ -32,6 +32,8 @@ enum class PanelFormat {
   kBf16,
   kFp8,
   kQ8_0,
+  kNarrow32,
+  kNarrow128,
   kQ4_0,
   kQ4_1,
   kQ5_0,
@@ -47,7 +49,7 @@ enum class PanelFormat {
   kQ6K,
   kLattice
 };
-inline constexpr int kPanelFormats = 19;
+inline constexpr int kPanelFormats = 21;
 
 inline constexpr int kFp8Inputs = 128;  // a chunk of 8-bit floats
 
@@ -68,6 +70,17 @@ struct FiveBits {
 struct alignas(64) ChunkQ8_0 {
   Fp16 d[kBlocks][kPanel];
   int8_t q[kChunk / kGroup][kGroupBytes];
+};
+
+inline constexpr int kNarrowRun = 4;
+
+// Q8_0 whose numbers are at most 15 above the lowest of kRun blocks, 1 or kNarrowRun, which share a scale:
+// value = d * (q + lowest).
+template <int kRun>
+struct alignas(64) ChunkNarrow {
+  Fp16 d[kBlocks / kRun][kPanel];
+  int8_t lowest[kBlocks / kRun][kPanel];
+  alignas(64) Nibbles q[kBlocks];
 };
 
 struct alignas(64) ChunkQ4_0 {  // value = d * (q - 8)

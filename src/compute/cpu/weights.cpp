@@ -19,7 +19,7 @@ Result<cpu::PackedMatrix> Cpu::LoadMatrix(Context& context, std::span<const Host
   std::vector<int64_t> offsets;
   uint64_t bytes = 0;
   for (const HostMatrix& part : parts) {
-    const auto format = cpu::FormatOf(part);
+    const auto format = cpu::FormatOf(part, context.pool);
     const int64_t panels = (part.rows + cpu::kPanel - 1) / cpu::kPanel;
     out.parts.push_back({format, out.rows, part.rows, out.tasks, nullptr});
     out.rows += part.rows;
@@ -49,7 +49,7 @@ Result<cpu::PackedMatrix> Cpu::LoadMatrix(Context& context, std::span<const Host
     part.panels = out.pages.data() + offsets[p];
     const int64_t panel_bytes = cpu::PanelBytes(part.format, out.cols);
     context.pool.ParallelFor((part.outputs + cpu::kPanel - 1) / cpu::kPanel, 4, [&](int64_t begin, int64_t end, int) {
-      for (int64_t n = begin; n < end; ++n) cpu::PackPanel(parts[p], n, part.panels + n * panel_bytes);
+      for (int64_t n = begin; n < end; ++n) cpu::PackPanel(parts[p], part.format, n, part.panels + n * panel_bytes);
     });
   }
   out.description = fmt::format("{} [{}, {}] packed as {}, {}", host::TypesOf(parts), out.rows, out.cols, formats,

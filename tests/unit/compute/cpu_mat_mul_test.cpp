@@ -8,19 +8,7 @@ namespace {
 
 using formats::TensorType;
 
-class CpuMatMulTest : public CpuTest {
- protected:
-  // Integers up to 127, with 127 in every 32: int8 holds them exactly.
-  host::Buffer ExactActivations(int64_t rows, int64_t cols) {
-    host::Buffer out = reference.arena.Allocate(rows, cols);
-    std::uniform_int_distribution<int> value(-127, 127);
-    for (int64_t r = 0; r < rows; ++r) {
-      std::generate_n(out.row(r), cols, [&] { return static_cast<float>(value(random)); });
-      for (int64_t c = r % 32; c < cols; c += 32) out.row(r)[c] = c % 64 < 32 ? 127.0f : -127.0f;
-    }
-    return out;
-  }
-};
+class CpuMatMulTest : public CpuTest {};
 
 constexpr TensorType kTypes[] = {TensorType::kF32,   TensorType::kF16,    TensorType::kBf16,   TensorType::kQ8_0,
                                  TensorType::kQ4_0,  TensorType::kQ4_K,   TensorType::kQ5_K,   TensorType::kQ6_K,

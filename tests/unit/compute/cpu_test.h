@@ -22,6 +22,17 @@ class CpuTest : public ::testing::TestWithParam<CpuIsa> {
   std::mt19937 random{20240807};
 
   host::Buffer Random(int64_t rows, int64_t cols) { return RandomBuffer(reference.arena, random, rows, cols); }
+
+  // Integers up to 127, with 127 in every 32: int8 holds them exactly.
+  host::Buffer ExactActivations(int64_t rows, int64_t cols) {
+    host::Buffer out = reference.arena.Allocate(rows, cols);
+    std::uniform_int_distribution<int> value(-127, 127);
+    for (int64_t r = 0; r < rows; ++r) {
+      std::generate_n(out.row(r), cols, [&] { return static_cast<float>(value(random)); });
+      for (int64_t c = r % 32; c < cols; c += 32) out.row(r)[c] = c % 64 < 32 ? 127.0f : -127.0f;
+    }
+    return out;
+  }
 };
 
 inline std::string IsaTestName(const ::testing::TestParamInfo<CpuIsa>& info) {

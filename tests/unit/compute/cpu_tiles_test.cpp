@@ -26,15 +26,15 @@ class CpuTilesTest : public CpuTest {
  protected:
   // Every row count times weights of each [outputs, inputs].
   void ExpectTheBitsOfVectors(TensorType type, std::initializer_list<std::pair<int, int>> shapes) {
-    for (const auto& [outputs, inputs] : shapes) {
-      const OwnedMatrix weights = RandomMatrix(type, random, outputs, inputs);
-      const auto matrix = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
-      for (const int rows : kRowCounts) {
-        if (inputs == kSlabs && rows != 63) continue;
-        const auto x = Random(rows, inputs);
-        EXPECT_TRUE(SameBits(Cpu::MatMul(cpu, x, matrix), Cpu::MatMul(vectors, x, matrix)))
-            << formats::TensorTypeName(type) << " [" << outputs << ", " << inputs << "] x " << rows;
-      }
+    for (const auto& [outputs, inputs] : shapes) ExpectTheBitsOfVectors(RandomMatrix(type, random, outputs, inputs));
+  }
+  void ExpectTheBitsOfVectors(const OwnedMatrix& weights) {
+    const auto matrix = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+    for (const int rows : kRowCounts) {
+      if (weights.matrix.cols == kSlabs && rows != 63) continue;
+      const auto x = Random(rows, weights.matrix.cols);
+      EXPECT_TRUE(SameBits(Cpu::MatMul(cpu, x, matrix), Cpu::MatMul(vectors, x, matrix)))
+          << Cpu::Describe(matrix) << " x " << rows;
     }
   }
 
@@ -44,6 +44,14 @@ class CpuTilesTest : public CpuTest {
 TEST_P(CpuTilesTest, BlocksGiveTheBitsOfVectors) {
   for (const TensorType type : kBlockTypes) {
     ExpectTheBitsOfVectors(type, {{1, 32}, {16, 96}, {37, 288}, {70, 576}, {100, kSlabs}});
+  }
+}
+
+TEST_P(CpuTilesTest, NarrowBlocksGiveTheBitsOfVectors) {
+  for (const int run : {1, 4}) {
+    for (const auto& [outputs, inputs] : {std::pair{1, 32}, {37, 288}, {70, 576}, {100, kSlabs}}) {
+      ExpectTheBitsOfVectors(NarrowMatrix(random, outputs, inputs, run));
+    }
   }
 }
 

@@ -158,4 +158,21 @@ inline OwnedMatrix RandomMatrix(formats::TensorType type, std::mt19937& random, 
   return out;
 }
 
+// Q8_0 whose numbers are at most 15 above the lowest of `run` blocks, which share a scale. `high`: all but one are.
+inline OwnedMatrix NarrowMatrix(std::mt19937& random, int64_t outputs, int64_t inputs, int run, bool high = false) {
+  OwnedMatrix out = RandomMatrix(formats::TensorType::kQ8_0, random, outputs, inputs);
+  auto* blocks = reinterpret_cast<formats::BlockQ8_0*>(out.bytes.data());
+  const int64_t row_blocks = inputs / 32;
+  for (int64_t i = 0; i < outputs * row_blocks; ++i) {
+    const int64_t first = i - i % row_blocks % run;
+    if (i == first) blocks[i].qs[0] = static_cast<int8_t>(random() % 241 - 128);
+    const int lowest = blocks[first].qs[0];
+    blocks[i].d = blocks[first].d;
+    for (int8_t& q : blocks[i].qs) {
+      if (&q != blocks[first].qs) q = static_cast<int8_t>(lowest + (high ? 15 : static_cast<int>(random() % 16)));
+    }
+  }
+  return out;
+}
+
 }  // namespace inferflux::compute::testing

@@ -10,6 +10,8 @@ namespace inferflux::compute::cpu::INFERFLUX_ISA {
 void AddTileProducts(Kernels& kernels) {
   kernels.product[static_cast<int>(PanelFormat::kBf16)] = TiledBf16Product;
   kernels.product[static_cast<int>(PanelFormat::kQ8_0)] = TiledInt8Product<FormatQ8_0>;
+  kernels.product[static_cast<int>(PanelFormat::kNarrow32)] = TiledInt8Product<FormatNarrow32>;
+  kernels.product[static_cast<int>(PanelFormat::kNarrow128)] = TiledInt8Product<FormatNarrow128>;
   kernels.product[static_cast<int>(PanelFormat::kQ4_0)] = TiledInt8Product<FormatQ4_0>;
   kernels.product[static_cast<int>(PanelFormat::kQ4_1)] = TiledInt8Product<FormatQ4_1>;
   kernels.product[static_cast<int>(PanelFormat::kQ5_0)] = TiledInt8Product<FormatQ5_0>;

@@ -7,6 +7,8 @@ namespace inferflux::compute::cpu::INFERFLUX_ISA {
 
 void AddBlockProducts(Kernels& kernels) {
   kernels.product[static_cast<int>(PanelFormat::kQ8_0)] = Int8Product<FormatQ8_0>;
+  kernels.product[static_cast<int>(PanelFormat::kNarrow32)] = Int8Product<FormatNarrow32>;
+  kernels.product[static_cast<int>(PanelFormat::kNarrow128)] = Int8Product<FormatNarrow128>;
   kernels.product[static_cast<int>(PanelFormat::kQ4_0)] = Int8Product<FormatQ4_0>;
   kernels.product[static_cast<int>(PanelFormat::kQ4_1)] = Int8Product<FormatQ4_1>;
   kernels.product[static_cast<int>(PanelFormat::kQ5_0)] = Int8Product<FormatQ5_0>;

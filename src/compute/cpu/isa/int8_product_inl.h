@@ -32,6 +32,8 @@ struct Format {
   }
 };
 using FormatQ8_0 = Format<ChunkQ8_0, PackedQ8_0, kBlockRows, false>;
+using FormatNarrow32 = Format<ChunkNarrow<1>, PackedNarrow<1>, kBlockRows, true>;
+using FormatNarrow128 = Format<ChunkNarrow<kNarrowRun>, PackedNarrow<kNarrowRun>, kBlockRows, true>;
 using FormatQ4_0 = Format<ChunkQ4_0, PackedQ4_0, kBlockRows, false>;
 using FormatQ4_1 = Format<ChunkQ4_1, PackedQ4_1, kBlockRows, true>;
 using FormatQ5_0 = Format<ChunkQ5_0, PackedQ5_0, kBlockRows, true>;

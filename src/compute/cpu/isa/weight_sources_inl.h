@@ -100,6 +100,18 @@ struct PackedQ4_1 : PackedWithMinimum<ChunkQ4_1> {
   [[gnu::always_inline]] Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
 };
 
+template <int kRun>
+struct PackedNarrow {
+  static constexpr bool kSigned = false;
+  static constexpr bool kMinimums = true;
+  static constexpr int kMost = 15;
+  const ChunkNarrow<kRun>& chunk;
+  explicit PackedNarrow(const ChunkNarrow<kRun>& from) : chunk(from) {}
+  [[gnu::always_inline]] Bytes Group(int block, int g) const { return NibbleGroup(chunk.q[block], g); }
+  Floats Scale(int block) const { return LoadFloats(chunk.d[block / kRun]); }
+  Floats Minimum(int block) const { return Mul(Scale(block), LoadFloats(chunk.lowest[block / kRun])); }
+};
+
 struct PackedQ5_1 : PackedWithMinimum<ChunkQ5_1> {
   using PackedWithMinimum::PackedWithMinimum;
   static constexpr int kMost = 31;

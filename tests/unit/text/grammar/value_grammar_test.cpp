@@ -4,12 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <random>
 #include <string>
 
 #include "text/grammar/grammar_text.h"
 #include "text/grammar/tool_call_grammar.h"
+#include "text/tool_calls/form_of.h"
 #include "text/tool_calls/tool_call_parser.h"
 
 namespace inferflux::text {
@@ -17,10 +17,9 @@ namespace {
 
 using testing::CompileOrFail;
 using testing::ErrorOf;
+using testing::FormOf;
 using ::testing::HasSubstr;
 using testing::Matches;
-
-const ToolCallForm& FormOf(std::string_view id) { return *std::ranges::find(ToolCallForms(), id, &ToolCallForm::id); }
 
 GrammarSpec Forced(std::string_view form, const std::string& parameters) {
   return {.kind = GrammarSpec::Kind::kToolCalls,

@@ -1,0 +1,71 @@
+// Q8_0 that takes four bits: what GPTQ's and AWQ's groups with zero points become.
+#include "compute/cpu/packed_matrix.h"
+#include "compute/cpu_test.h"
+
+namespace inferflux::compute::testing {
+namespace {
+
+using formats::BlockQ8_0;
+using formats::TensorType;
+
+class CpuNarrowTest : public CpuTest {
+ protected:
+  bool IsNarrow(const Cpu::Matrix& matrix) {
+    return Cpu::Describe(matrix).find("packed as q8_0 in 4 bits,") != std::string::npos;
+  }
+};
+
+TEST_P(CpuNarrowTest, EqualsReferenceWhereInt8IsExact) {
+  for (const int run : {1, 4}) {
+    for (const auto& [outputs, inputs] : {std::pair{1, 32}, {37, 96}, {16, 288}, {150, 512}, {40, 896}, {33, 1024}}) {
+      for (const bool high : {false, true}) {
+        const OwnedMatrix weights = NarrowMatrix(random, outputs, inputs, run, high);
+        const auto expected = *Reference::LoadMatrix(reference, {&weights.matrix, 1});
+        const auto actual = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+        EXPECT_TRUE(IsNarrow(actual)) << Cpu::Describe(actual);
+        for (const int rows : {1, 2, 8, 13, 70}) {
+          const auto x = ExactActivations(rows, inputs);
+          EXPECT_LT(RelativeError(Cpu::MatMul(cpu, x, actual), Reference::MatMul(reference, x, expected)), 2e-6)
+              << run << ", [" << outputs << ", " << inputs << "] x " << rows;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(CpuNarrowTest, GivesTheSameBitsWhereItIsPackedForEachProduct) {
+  Cpu::Context in_file(pool, GetParam());
+  in_file.repack = false;
+  for (const int run : {1, 4}) {
+    const OwnedMatrix weights = NarrowMatrix(random, 150, 1280, run);
+    const auto packed = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+    const auto unpacked = *Cpu::LoadMatrix(in_file, {&weights.matrix, 1});
+    for (const int rows : {1, 5, 130}) {
+      const auto x = Random(rows, 1280);
+      EXPECT_TRUE(SameBits(Cpu::MatMul(in_file, x, unpacked), Cpu::MatMul(cpu, x, packed))) << run << " x " << rows;
+    }
+  }
+}
+
+TEST_P(CpuNarrowTest, OneWideBlockOrScaleOfItsOwnKeepsIt) {
+  OwnedMatrix weights = NarrowMatrix(random, 70, 1024, 4);
+  const auto bytes = [&] { return (*Cpu::LoadMatrix(cpu, {&weights.matrix, 1})).bytes(); };
+  const size_t shared = bytes();
+  BlockQ8_0* blocks = reinterpret_cast<BlockQ8_0*>(weights.bytes.data());
+  BlockQ8_0& last = blocks[weights.bytes.size() / sizeof(BlockQ8_0) - 1];
+  last.d = ToFp16(2 * ToFloat(last.d));
+  const size_t apart = bytes();
+  const auto [low, high] = std::minmax_element(std::begin(last.qs), std::end(last.qs));
+  *low < 0 ? *high = static_cast<int8_t>(*low + 16) : *low = static_cast<int8_t>(*high - 16);
+  const auto wide = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+  EXPECT_FALSE(IsNarrow(wide)) << Cpu::Describe(wide);
+  const auto bits = [&](size_t size) { return 8.0 * static_cast<double>(size) / (80 * 1024); };
+  EXPECT_NEAR(bits(shared), 4.25, 0.01);
+  EXPECT_NEAR(bits(apart), 4.75, 0.01);
+  EXPECT_NEAR(bits(wide.bytes()), 8.5, 0.01);
+}
+
+INFERFLUX_CPU_TESTS(CpuNarrowTest);
+
+}  // namespace
+}  // namespace inferflux::compute::testing

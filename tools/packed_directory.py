@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""A Hugging Face directory to measure with: random weights of Llama-3.2-1B's layers, packed, and the embedded model's vocabulary.
+
+    tools/packed_directory.py awq|fp8 OUT
+
+Groups of 128 inputs with zero points of their own (AWQ), or blocks of 128 x 128 (FP8), seeded. Needs: numpy, gguf.
+"""
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "e2e"))
+import hf_directory  # noqa: E402
+
+HIDDEN, LAYERS, FEED_FORWARD, HEADS, KV_HEADS, HEAD_DIM = 2048, 16, 8192, 32, 8, 64
+GROUP = 128
+PROJECTIONS = {"self_attn.q_proj": (HEADS * HEAD_DIM, HIDDEN), "self_attn.k_proj": (KV_HEADS * HEAD_DIM, HIDDEN),
+               "self_attn.v_proj": (KV_HEADS * HEAD_DIM, HIDDEN), "self_attn.o_proj": (HIDDEN, HEADS * HEAD_DIM),
+               "mlp.gate_proj": (FEED_FORWARD, HIDDEN), "mlp.up_proj": (FEED_FORWARD, HIDDEN), "mlp.down_proj": (HIDDEN, FEED_FORWARD)}
+
+
+def bf16(values: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
+    return "BF16", values.shape, (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16).tobytes()
+
+
+def random_awq(rng: np.random.Generator, outputs: int, inputs: int) -> dict:
+    scales = rng.uniform(0.5, 1.5, (inputs // GROUP, outputs)) * 0.1 / inputs ** 0.5
+    return {"qweight": ("I32", (inputs, outputs // 8), rng.bytes(inputs * outputs // 2)),
+            "qzeros": ("I32", (inputs // GROUP, outputs // 8), rng.bytes(inputs // GROUP * outputs // 2)),
+            "scales": ("F16", scales.shape, scales.astype(np.float16).tobytes())}
+
+
+def random_fp8(rng: np.random.Generator, outputs: int, inputs: int) -> dict:
+    bits = rng.integers(0, 256, (outputs, inputs), dtype=np.uint8)
+    bits[(bits & 127) > 0x50] &= 0xbf  # none that is no number, and none that rules over the others
+    scales = rng.uniform(0.5, 1.5, (outputs // GROUP, inputs // GROUP)) * 0.02 / inputs ** 0.5
+    return {"weight": ("F8_E4M3", bits.shape, bits.tobytes()),
+            "weight_scale_inv": ("F32", scales.shape, scales.astype(np.float32).tobytes())}
+
+
+def main() -> None:
+    if len(sys.argv) != 3 or sys.argv[1] not in ("awq", "fp8"):
+        sys.exit(__doc__)
+    packing, out = sys.argv[1], Path(sys.argv[2])
+    hf_directory.write_directory(out, packing=packing)
+    for written in out.glob("*.safetensors*"):
+        written.unlink()
+    config = json.loads((out / "config.json").read_text())
+    config |= {"hidden_size": HIDDEN, "num_hidden_layers": LAYERS, "intermediate_size": FEED_FORWARD,
+               "num_attention_heads": HEADS, "num_key_value_heads": KV_HEADS, "head_dim": HEAD_DIM}
+    if packing == "awq":
+        config["quantization_config"]["group_size"] = GROUP
+    (out / "config.json").write_text(json.dumps(config))
+    rng = np.random.default_rng(1)
+    ones = bf16(np.ones(HIDDEN))
+    tensors = {"model.embed_tokens.weight": bf16(rng.normal(0, 0.02, (config["vocab_size"], HIDDEN))), "model.norm.weight": ones}
+    for layer in range(LAYERS):
+        prefix = f"model.layers.{layer}."
+        tensors |= {prefix + norm + ".weight": ones for norm in ("input_layernorm", "post_attention_layernorm")}
+        for name, shape in PROJECTIONS.items():
+            packed = (random_awq if packing == "awq" else random_fp8)(rng, *shape)
+            tensors |= {f"{prefix}{name}.{part}": value for part, value in packed.items()}
+    hf_directory.write_safetensors(out / "model.safetensors", tensors)
+
+
+if __name__ == "__main__":
+    main()
