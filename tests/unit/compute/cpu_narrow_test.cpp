@@ -1,4 +1,7 @@
 // Q8_0 that takes four bits: what GPTQ's and AWQ's groups with zero points become.
+#include <cmath>
+#include <limits>
+
 #include "compute/cpu/packed_matrix.h"
 #include "compute/cpu_test.h"
 
@@ -43,6 +46,39 @@ TEST_P(CpuNarrowTest, GivesTheSameBitsWhereItIsPackedForEachProduct) {
     for (const int rows : {1, 5, 130}) {
       const auto x = Random(rows, 1280);
       EXPECT_TRUE(SameBits(Cpu::MatMul(in_file, x, unpacked), Cpu::MatMul(cpu, x, packed))) << run << " x " << rows;
+    }
+  }
+}
+
+TEST_P(CpuNarrowTest, ARowDoesNotDependOnItsBatch) {
+  for (const int run : {1, 4}) {
+    const OwnedMatrix weights = NarrowMatrix(random, 42, 768, run);
+    const auto matrix = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+    const auto x = Random(130, 768);
+    const auto all = Cpu::MatMul(cpu, x, matrix);
+    for (int64_t r = 0; r < 130; ++r) {
+      EXPECT_TRUE(SameBits(Cpu::MatMul(cpu, Rows(x, r, 1), matrix), Rows(all, r, 1))) << run << ", row " << r;
+    }
+    for (const int rows : {2, 5, 8, 15, 16, 23, 24, 27, 32, 47, 65}) {
+      EXPECT_TRUE(SameBits(Cpu::MatMul(cpu, Rows(x, 130 - rows, rows), matrix), Rows(all, 130 - rows, rows)))
+          << run << " x " << rows;
+    }
+  }
+}
+
+TEST_P(CpuNarrowTest, WhatIsNoNumberStaysNone) {
+  const OwnedMatrix weights = NarrowMatrix(random, 40, 768, 4);
+  const auto matrix = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
+  for (const int rows : {1, 8, 27}) {
+    auto x = Random(rows, 768);
+    const auto expected = Cpu::MatMul(cpu, x, matrix);
+    x.row(rows / 2)[300] = std::numeric_limits<float>::quiet_NaN();
+    const auto actual = Cpu::MatMul(cpu, x, matrix);
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t i = 0; i < 40; ++i) {
+        const float value = host::View(actual).row(row)[i], before = host::View(expected).row(row)[i];
+        EXPECT_TRUE(row == rows / 2 ? std::isnan(value) : value == before) << row << " of " << rows << ": " << value;
+      }
     }
   }
 }
