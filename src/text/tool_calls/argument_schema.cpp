@@ -7,7 +7,7 @@ namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-constexpr int kMaxAlternatives = 8;  // of alternatives within alternatives, and of references to references
+constexpr int kMaxAlternativeDepth = 8;  // of alternatives within alternatives, and of references to references
 
 // "integer" and "number" alike: a bound or a fraction is for the tool to check.
 bool SameType(std::string_view a, std::string_view b) {
@@ -16,7 +16,7 @@ bool SameType(std::string_view a, std::string_view b) {
 }
 
 bool Allows(const json::value* schema, std::string_view type, int depth) {
-  if (schema == nullptr || !schema->is_object() || depth > kMaxAlternatives) return true;
+  if (schema == nullptr || !schema->is_object() || depth > kMaxAlternativeDepth) return true;
   const json::object& keywords = schema->get_object();
   if (const json::value* types = keywords.if_contains("type")) {
     if (types->is_string()) return SameType(types->get_string(), type);
@@ -60,7 +60,7 @@ std::string_view TypeName(const json::value& value) {
 bool AllowsType(const json::value* schema, std::string_view type) { return Allows(schema, type, 0); }
 
 const json::value* Referred(const json::value& parameters, const json::value* schema) {
-  for (int depth = 0; schema != nullptr && schema->is_object() && depth < kMaxAlternatives; ++depth) {
+  for (int depth = 0; schema != nullptr && schema->is_object() && depth < kMaxAlternativeDepth; ++depth) {
     const json::value* reference = schema->get_object().if_contains("$ref");
     if (reference == nullptr || !reference->is_string() || !reference->get_string().starts_with("#/")) break;
     boost::system::error_code error;
