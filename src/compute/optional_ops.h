@@ -40,6 +40,12 @@ concept AttentionSinks =
           std::same_as<typename B::Buffer>;
     };
 
+// Weights of which each tensor has a factor beside its own scales, as NVFP4's have: it multiplies what a product yields.
+template <class B>
+concept WeightFactors = Backend<B> && requires(typename B::Context& context, typename B::View view) {
+  { B::ScaleColumns(context, view, view) } -> std::same_as<typename B::Buffer>;  // [rows, n] * [1, n]
+};
+
 // A backend that holds some weights in another form than the file: what that costs, a line a type.
 template <class B>
 concept LoadNotes = Backend<B> && requires(const typename B::Context& context) {
@@ -75,6 +81,8 @@ concept MoeRouting =
       { B::ExpertMatMul(context, view, experts, routing) } -> std::same_as<typename B::Buffer>;
       // x: [rows * used, n], biases: [1, experts * n]. Adds to each line the bias of its expert.
       { B::AddExpertBias(context, view, view, routing) } -> std::same_as<typename B::Buffer>;
+      // The same of factors, which multiply.
+      { B::ScaleExpertColumns(context, view, view, routing) } -> std::same_as<typename B::Buffer>;
       // x: [rows * used, n]. Yields [rows, n], the sums of the rows' lines by their routing weights, in their order.
       { B::Combine(context, view, routing) } -> std::same_as<typename B::Buffer>;
       // x: [rows, n], logits: [rows, 1]. Multiplies each row by sigmoid(logit): how much of a shared expert it takes.

@@ -1,4 +1,5 @@
-// y = x W^T + b. The seam for weight formats and for sharding: which kernel runs is decided once, at load, inside.
+// y = f * (x W^T) + b. The seam for weight formats and for sharding: which kernel runs is decided once, at load,
+// inside.
 #pragma once
 
 #include <optional>
@@ -12,22 +13,32 @@
 
 namespace inferflux::model {
 
+// What is done to the outputs of a product, one value an output (of each expert in turn) or none.
+struct OutputTerms {
+  std::vector<float> factors;  // only for a backend that has WeightFactors
+  std::vector<float> biases;
+};
+
 template <compute::Backend B>
 class Linear {
  public:
-  // `parts` are stacked along their outputs. `bias` has one value an output, or is empty.
+  // `parts` are stacked along their outputs.
   static Result<Linear> Load(typename B::Context& context, std::span<const compute::HostMatrix> parts,
-                             std::span<const float> bias) {
+                             const OutputTerms& terms) {
     auto matrix = B::LoadMatrix(context, parts);
     if (!matrix) return Forward(matrix);
     Linear out(std::move(*matrix));
-    if (!bias.empty()) out.bias_ = B::LoadVector(context, bias);
+    if (!terms.factors.empty()) out.factors_ = B::LoadVector(context, terms.factors);
+    if (!terms.biases.empty()) out.bias_ = B::LoadVector(context, terms.biases);
     return out;
   }
 
   // x: [rows, inputs] to [rows, outputs].
   compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x) const {
     auto y = B::MatMul(context, x, matrix_);
+    if constexpr (compute::WeightFactors<B>) {
+      if (factors_) y = B::ScaleColumns(context, y, *factors_);
+    }
     return bias_ ? B::AddBias(context, y, *bias_) : std::move(y);
   }
 
@@ -37,6 +48,7 @@ class Linear {
   explicit Linear(typename B::Matrix matrix) : matrix_(std::move(matrix)) {}
 
   typename B::Matrix matrix_;
+  std::optional<compute::Buffer<B>> factors_;
   std::optional<compute::Buffer<B>> bias_;
 };
 
@@ -44,13 +56,14 @@ class Linear {
 template <compute::Backend B>  // that has MoeRouting
 class ExpertLinear {
  public:
-  // `parts[e]` are stacked along their outputs. `biases`: [experts, outputs], or empty.
-  static Result<ExpertLinear> Load(typename B::Context& context, std::span<const std::vector<compute::HostMatrix>> parts,
-                                   std::span<const float> biases) {
+  // `parts[e]` are stacked along their outputs.
+  static Result<ExpertLinear> Load(typename B::Context& context,
+                                   std::span<const std::vector<compute::HostMatrix>> parts, const OutputTerms& terms) {
     auto experts = B::LoadExperts(context, parts);
     if (!experts) return Forward(experts);
     ExpertLinear out(std::move(*experts));
-    if (!biases.empty()) out.biases_ = B::LoadVector(context, biases);
+    if (!terms.factors.empty()) out.factors_ = B::LoadVector(context, terms.factors);
+    if (!terms.biases.empty()) out.biases_ = B::LoadVector(context, terms.biases);
     return out;
   }
 
@@ -58,6 +71,7 @@ class ExpertLinear {
   compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x,
                                 const typename B::Routing& routing) const {
     auto y = B::ExpertMatMul(context, x, experts_, routing);
+    if (factors_) y = B::ScaleExpertColumns(context, y, *factors_, routing);
     return biases_ ? B::AddExpertBias(context, y, *biases_, routing) : std::move(y);
   }
 
@@ -67,6 +81,7 @@ class ExpertLinear {
   explicit ExpertLinear(typename B::Experts experts) : experts_(std::move(experts)) {}
 
   typename B::Experts experts_;
+  std::optional<compute::Buffer<B>> factors_;
   std::optional<compute::Buffer<B>> biases_;
 };
 

@@ -1,6 +1,7 @@
 #include "model/model_source.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -111,6 +112,23 @@ Result<std::vector<float>> ModelSource::Values(std::string_view name, int64_t ro
                            cols);
   }
   return out;
+}
+
+Result<std::vector<float>> ModelSource::OnePerExpert(std::string_view name, int32_t experts) const {
+  std::vector<float> out;
+  if (Find(name) != nullptr) {
+    auto values = Vector(name, experts);
+    if (!values) return values;
+    out = std::move(*values);
+  } else {
+    for (int32_t e = 0; e < experts; ++e) {
+      const auto value = Vector(ExpertName(name, e), 1);
+      if (!value) return value;
+      out.push_back(value->front());
+    }
+  }
+  if (std::all_of(out.begin(), out.end(), [](float value) { return std::isfinite(value); })) return out;
+  return Fail(ErrorCode::kDataLoss, "{}: tensor '{}' has a value that is no finite number", path_, name);
 }
 
 std::vector<std::string> ModelSource::UnusedTensors(const std::set<std::string, std::less<>>& used) const {

@@ -62,6 +62,13 @@ class ModelSource {
   Result<std::vector<float>> Values(std::string_view name, int64_t rows, int64_t cols) const;
   Result<std::vector<float>> Vector(std::string_view name, int64_t size) const { return Values(name, 1, size); }
 
+  // A tensor of one value an expert, [1, experts], or of one value where each expert has a tensor of its own. kDataLoss
+  // where a value is not finite.
+  Result<std::vector<float>> OnePerExpert(std::string_view name, int32_t experts) const;
+  bool HasWholeOrExperts(std::string_view name) const {
+    return Find(name) != nullptr || Find(ExpertName(name, 0)) != nullptr;
+  }
+
   // Tensors that are not among `used`, nor among those by which positions are rotated; an expert's goes by its whole's name.
   std::vector<std::string> UnusedTensors(const std::set<std::string, std::less<>>& used) const;
 

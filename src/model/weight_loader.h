@@ -22,7 +22,8 @@
 
 namespace inferflux::model {
 
-// One tensor of a product: NAME.weight, and NAME.bias where the file has it.
+// One tensor of a product: NAME.weight, and where the file has them NAME.bias and NAME.scale, a factor of all its
+// weights.
 struct WeightPart {
   std::string name;
   int64_t outputs = 0;
@@ -87,8 +88,10 @@ class WeightLoader {
   }
   const std::string& Use(const std::string& name) const { return *used_.insert(name).first; }
 
-  // Biases of the parts, [experts, sum of the outputs]; empty where no part has one.
-  Result<std::vector<float>> Biases(const std::vector<WeightPart>& parts, int64_t experts, BiasRule rule) const;
+  // Each [experts, sum of the parts' outputs]; empty where no part has one.
+  Result<OutputTerms> Terms(const std::vector<WeightPart>& parts, int32_t experts, BiasRule rule) const;
+  Result<std::vector<float>> Biases(const std::vector<WeightPart>& parts, int32_t experts, BiasRule rule) const;
+  Result<std::vector<float>> Factors(const std::vector<WeightPart>& parts, int32_t experts) const;
 
   typename B::Context& context_;
   const ModelConfig& config_;
@@ -113,6 +116,11 @@ Result<compute::Buffer<B>> WeightLoader<B>::LoadFirstRow(const std::string& name
 
 template <compute::Backend B>
 Result<typename B::Table> WeightLoader<B>::LoadTable(const std::string& name, int64_t rows, int64_t cols) const {
+  const std::string factor = name.substr(0, name.rfind('.')) + ".scale";
+  if (Contains(factor)) {
+    return Fail(ErrorCode::kUnsupported, "{}: tensor '{}' is a factor of '{}', and only products' weights can have one",
+                source_.path(), factor, name);
+  }
   auto matrix = Matrix(name, rows, cols);
   if (!matrix) return Forward(matrix);
   return B::LoadTable(context_, *matrix);
@@ -156,8 +164,48 @@ Result<SubLayerNorms<B>> WeightLoader<B>::LoadSubLayerNorms(const NormNames& nam
 }
 
 template <compute::Backend B>
-Result<std::vector<float>> WeightLoader<B>::Biases(const std::vector<WeightPart>& parts, int64_t experts,
-                                                      BiasRule rule) const {
+Result<OutputTerms> WeightLoader<B>::Terms(const std::vector<WeightPart>& parts, int32_t experts, BiasRule rule) const {
+  auto factors = Factors(parts, experts);
+  if (!factors) return Forward(factors);
+  auto biases = Biases(parts, experts, rule);
+  if (!biases) return Forward(biases);
+  return OutputTerms{std::move(*factors), std::move(*biases)};
+}
+
+// NVFP4's, as llama.cpp's converter writes them. A checkpoint's factor of the activations is not needed: they are not
+// made 4-bit floats here.
+template <compute::Backend B>
+Result<std::vector<float>> WeightLoader<B>::Factors(const std::vector<WeightPart>& parts, int32_t experts) const {
+  bool any = false;
+  for (const WeightPart& part : parts) {
+    Use(part.name + ".input_scale");
+    any = any || source_.HasWholeOrExperts(part.name + ".scale");
+  }
+  if (!any) return std::vector<float>();
+  if constexpr (!compute::WeightFactors<B>) return MissingConcept<B>(config_, "WeightFactors");
+  std::vector<std::vector<float>> of_parts;
+  for (const WeightPart& part : parts) {
+    const std::string& name = Use(part.name + ".scale");
+    if (!source_.HasWholeOrExperts(name)) {
+      of_parts.emplace_back(static_cast<size_t>(experts), 1.0f);
+      continue;
+    }
+    auto values = source_.OnePerExpert(name, experts);
+    if (!values) return Forward(values);
+    of_parts.push_back(std::move(*values));
+  }
+  std::vector<float> factors;
+  for (size_t e = 0; e < static_cast<size_t>(experts); ++e) {
+    for (size_t p = 0; p < parts.size(); ++p) {
+      factors.insert(factors.end(), static_cast<size_t>(parts[p].outputs), of_parts[p][e]);
+    }
+  }
+  return factors;
+}
+
+template <compute::Backend B>
+Result<std::vector<float>> WeightLoader<B>::Biases(const std::vector<WeightPart>& parts, int32_t experts,
+                                                   BiasRule rule) const {
   bool any = rule == BiasRule::kRequired;
   for (const WeightPart& part : parts) any = any || Contains(part.name + ".bias");
   if (!any) return std::vector<float>();
@@ -186,9 +234,9 @@ Result<Linear<B>> WeightLoader<B>::LoadLinear(const std::vector<WeightPart>& par
     if (!matrix) return Forward(matrix);
     matrices.push_back(std::move(*matrix));
   }
-  auto biases = Biases(parts, 1, rule);
-  if (!biases) return Forward(biases);
-  return Linear<B>::Load(context_, matrices, *biases);
+  auto terms = Terms(parts, 1, rule);
+  if (!terms) return Forward(terms);
+  return Linear<B>::Load(context_, matrices, *terms);
 }
 
 template <compute::Backend B>
@@ -204,9 +252,9 @@ Result<ExpertLinear<B>> WeightLoader<B>::LoadExperts(const std::vector<WeightPar
       of_expert[static_cast<size_t>(e)].push_back(std::move(*matrix));
     }
   }
-  auto biases = Biases(parts, experts, BiasRule::kWhereFound);
-  if (!biases) return Forward(biases);
-  return ExpertLinear<B>::Load(context_, of_expert, *biases);
+  auto terms = Terms(parts, experts, BiasRule::kWhereFound);
+  if (!terms) return Forward(terms);
+  return ExpertLinear<B>::Load(context_, of_expert, *terms);
 }
 
 }  // namespace inferflux::model

@@ -33,6 +33,10 @@ struct ProfiledCpu : compute::Cpu {
     const ProfileTimer timer(context.profile, "add bias");
     return Cpu::AddBias(context, x, bias);
   }
+  static Buffer ScaleColumns(Context& context, View x, View factors) {
+    const ProfileTimer timer(context.profile, "scale columns");
+    return Cpu::ScaleColumns(context, x, factors);
+  }
   static Buffer RmsNorm(Context& context, View x, View weight, float epsilon) {
     const ProfileTimer timer(context.profile, "rms norm");
     return Cpu::RmsNorm(context, x, weight, epsilon);

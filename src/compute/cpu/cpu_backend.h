@@ -93,12 +93,16 @@ struct Cpu {
   static Buffer LayerNorm(Context& context, View x, View weight, View bias, float epsilon);
   static Buffer Activate(Context& context, View x, Activation activation);
   static Buffer SoftCap(Context& context, View x, float cap);
+  static Buffer ScaleColumns(Context& context, View x, View factors);
   static Result<Experts> LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts);
   static std::string DescribeExperts(const Experts& experts);
   static Routing Route(Context&, View logits, const RoutingParams& params) { return host::Route(logits, params); }
   static Buffer ExpertMatMul(Context& context, View x, const Experts& experts, const Routing& routing);
   static Buffer AddExpertBias(Context& context, View x, View biases, const Routing& routing) {
     return host::AddExpertBias(context.arena, x, biases, routing);
+  }
+  static Buffer ScaleExpertColumns(Context& context, View x, View factors, const Routing& routing) {
+    return host::ScaleExpertColumns(context.arena, x, factors, routing);
   }
   static Buffer Combine(Context& context, View x, const Routing& routing) {
     return host::Combine(context.arena, x, routing);

@@ -16,6 +16,12 @@ host::Buffer Cpu::AddBias(Context& context, View x, View bias) {
                       [&](int64_t r, float* out) { context.kernels.add(x.row(r), bias.data, out, x.cols); });
 }
 
+host::Buffer Cpu::ScaleColumns(Context& context, View x, View factors) {
+  return cpu::MapRows(context, x, [&](int64_t r, float* out) {
+    for (int64_t c = 0; c < x.cols; ++c) out[c] = x.row(r)[c] * factors.data[c];
+  });
+}
+
 host::Buffer Cpu::Gate(Context& context, View gate, View up, Activation activation) {
   const auto kernel = context.kernels.gate[static_cast<int>(activation)];
   return cpu::MapRows(context, gate, [&](int64_t r, float* out) { kernel(gate.row(r), up.row(r), out, gate.cols); });

@@ -40,6 +40,8 @@ Mlx::Buffer Mlx::Add(Context&, View a, View b) { return {a.values + b.values}; }
 
 Mlx::Buffer Mlx::AddBias(Context&, View x, View bias) { return {x.values + bias.values}; }
 
+Mlx::Buffer Mlx::ScaleColumns(Context&, View x, View factors) { return {x.values * factors.values}; }
+
 Mlx::Buffer Mlx::Gate(Context&, View gate, View up, Activation activation) {
   if (activation != Activation::kClampedSwiglu) return {Activated(gate.values, activation) * up.values};
   const mx::array limit(7.0f);

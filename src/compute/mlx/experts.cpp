@@ -16,6 +16,11 @@ mx::array Sources(const Mlx::View& x, const Mlx::Routing& routing) {
 
 mx::array Lines(const mx::array& choices) { return mx::reshape(choices, {-1}); }
 
+// Of [1, experts * cols] what belongs to each line's expert: [lines, cols].
+mx::array OfLines(const Mlx::View& of_experts, int64_t cols, const Mlx::Routing& routing) {
+  return mx::take(mx::reshape(of_experts.values, {-1, Int(cols)}), Lines(routing.experts), 0);
+}
+
 }  // namespace
 
 // A stable sort of what is negated: of equal logits the lower index comes first.
@@ -50,8 +55,11 @@ Mlx::Buffer Mlx::ExpertMatMul(Context& context, View x, const Experts& experts, 
 }
 
 Mlx::Buffer Mlx::AddExpertBias(Context&, View x, View biases, const Routing& routing) {
-  const mx::array of_experts = mx::reshape(biases.values, {-1, Int(x.cols())});
-  return {x.values + mx::take(of_experts, Lines(routing.experts), 0)};
+  return {x.values + OfLines(biases, x.cols(), routing)};
+}
+
+Mlx::Buffer Mlx::ScaleExpertColumns(Context&, View x, View factors, const Routing& routing) {
+  return {x.values * OfLines(factors, x.cols(), routing)};
 }
 
 Mlx::Buffer Mlx::Combine(Context&, View x, const Routing& routing) {

@@ -157,11 +157,13 @@ struct Mlx {
   static Buffer LayerNorm(Context& context, View x, View weight, View bias, float epsilon);
   static Buffer Activate(Context& context, View x, Activation activation);
   static Buffer SoftCap(Context& context, View x, float cap);
+  static Buffer ScaleColumns(Context& context, View x, View factors);
   static Result<Experts> LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts);
   static std::string DescribeExperts(const Experts& experts);
   static Routing Route(Context& context, View logits, const RoutingParams& params);
   static Buffer ExpertMatMul(Context& context, View x, const Experts& experts, const Routing& routing);
   static Buffer AddExpertBias(Context& context, View x, View biases, const Routing& routing);
+  static Buffer ScaleExpertColumns(Context& context, View x, View factors, const Routing& routing);
   static Buffer Combine(Context& context, View x, const Routing& routing);
   static Buffer GateRows(Context& context, View x, View logits);
 

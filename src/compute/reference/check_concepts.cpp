@@ -8,7 +8,8 @@ static_assert(Backend<Reference>);
 static_assert(PagedKv<Reference, KvFp32> && PagedKv<Reference, KvFp16> && PagedKv<Reference, KvBf16> &&
               PagedKv<Reference, KvInt8> && PagedKv<Reference, KvFp8>);
 static_assert(BatchInvariant<Reference>);
-static_assert(LayerNorms<Reference> && Activations<Reference> && SoftCaps<Reference> && MoeRouting<Reference>);
+static_assert(LayerNorms<Reference> && Activations<Reference> && SoftCaps<Reference> && WeightFactors<Reference> &&
+              MoeRouting<Reference>);
 static_assert(AttentionSinks<Reference, KvFp32>);
 
 }  // namespace inferflux::compute

@@ -50,6 +50,10 @@ host::Buffer Reference::AddBias(Context& context, View x, View bias) {
   return Fill(context.arena, x, [&](int64_t r, int64_t c) { return x.row(r)[c] + bias.data[c]; });
 }
 
+host::Buffer Reference::ScaleColumns(Context& context, View x, View factors) {
+  return Fill(context.arena, x, [&](int64_t r, int64_t c) { return x.row(r)[c] * factors.data[c]; });
+}
+
 host::Buffer Reference::Gate(Context& context, View gate, View up, Activation activation) {
   return Fill(context.arena, gate,
               [&](int64_t r, int64_t c) { return Gated(gate.row(r)[c], up.row(r)[c], activation); });

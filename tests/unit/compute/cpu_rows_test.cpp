@@ -20,6 +20,7 @@ TEST_P(CpuRowsTest, AddScaleAndBias) {
     const auto bias = Random(1, width);
     EXPECT_TRUE(SameBits(Cpu::Add(cpu, a, b), Reference::Add(reference, a, b)));
     EXPECT_TRUE(SameBits(Cpu::AddBias(cpu, a, bias), Reference::AddBias(reference, a, bias)));
+    EXPECT_TRUE(SameBits(Cpu::ScaleColumns(cpu, a, bias), Reference::ScaleColumns(reference, a, bias)));
     EXPECT_TRUE(SameBits(Cpu::Scale(cpu, a, 0.37f), Reference::Scale(reference, a, 0.37f)));
   }
 }

@@ -4,11 +4,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "formats/gguf/gguf_file.h"
 #include "formats/gguf/gguf_writer.h"
@@ -35,9 +41,18 @@ class EditedFolder {
       std::filesystem::path(::testing::TempDir()) / ("inferflux-edited-" + std::to_string(::getpid()));
 };
 
-// Writes tests/data/models/NAME.gguf anew, without the tensors `dropped`, after `edit` changed its metadata. Returns its path.
-inline std::string EditedModel(const std::string& name, const std::function<void(formats::GgufWriter&)>& edit,
-                               const std::set<std::string>& dropped = {}) {
+struct ModelEdits {
+  std::function<void(formats::GgufWriter&)> metadata = [](formats::GgufWriter&) {};
+  std::set<std::string> dropped = {};                    // tensors
+  std::map<std::string, std::vector<float>> added = {};  // tensors of one dimension
+  // What a tensor holds instead of its data.
+  std::function<std::vector<std::byte>(const formats::GgufTensor&)> data = [](const formats::GgufTensor& tensor) {
+    return std::vector<std::byte>(tensor.data.begin(), tensor.data.end());
+  };
+};
+
+// Writes tests/data/models/NAME.gguf anew, changed. Returns its path.
+inline std::string EditedModel(const std::string& name, const ModelEdits& edits) {
   const auto file = formats::GgufFile::Open(ModelPath(name + ".gguf"));
   if (!file) throw std::runtime_error(file.error().message);
   const std::string path = EditedFolder::Path() / (name + ".gguf");
@@ -45,18 +60,30 @@ inline std::string EditedModel(const std::string& name, const std::function<void
   std::ofstream out(path, std::ios::binary);
   formats::GgufWriter writer(out);
   for (const auto& entry : (*file)->metadata().entries()) writer.Copy(entry);
-  edit(writer);
+  edits.metadata(writer);
+  const auto is_kept = [&](const formats::GgufTensor& tensor) {
+    return !edits.dropped.contains(std::string(tensor.name));
+  };
   for (const auto& tensor : (*file)->tensors()) {
-    if (dropped.contains(std::string(tensor.name))) continue;
+    if (!is_kept(tensor)) continue;
     EXPECT_TRUE(writer.AddTensor(tensor.name, tensor.type, tensor.shape()));
+  }
+  for (const auto& [added, values] : edits.added) {
+    EXPECT_TRUE(writer.AddTensor(added, formats::TensorType::kF32, std::to_array({uint64_t{values.size()}})));
   }
   EXPECT_TRUE(writer.WriteHeader());
   for (const auto& tensor : (*file)->tensors()) {
-    if (dropped.contains(std::string(tensor.name))) continue;
-    EXPECT_TRUE(writer.WriteData(tensor.data));
+    if (!is_kept(tensor)) continue;
+    EXPECT_TRUE(writer.WriteData(edits.data(tensor)));
   }
+  for (const auto& [added, values] : edits.added) EXPECT_TRUE(writer.WriteData(std::as_bytes(std::span(values))));
   EXPECT_TRUE(writer.Finish());
   return path;
+}
+
+inline std::string EditedModel(const std::string& name, std::function<void(formats::GgufWriter&)> edit,
+                               std::set<std::string> dropped = {}) {
+  return EditedModel(name, ModelEdits{.metadata = std::move(edit), .dropped = std::move(dropped)});
 }
 
 }  // namespace inferflux::model::testing

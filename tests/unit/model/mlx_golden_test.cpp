@@ -5,6 +5,7 @@
 #include "compute/mlx/mlx_backend.h"
 #include "model/expect_golden.h"
 #include "model/expect_hidden.h"
+#include "model/factored_model.h"
 
 namespace inferflux::model {
 namespace {
@@ -35,6 +36,15 @@ TEST_P(MlxGolden, EqualsTransformers) {
 
 INSTANTIATE_TEST_SUITE_P(Families, MlxGolden, ::testing::ValuesIn(Families(false)),
                          [](const auto& info) { return info.param; });
+
+TEST(MlxWeightFactors, MultiplyWhatProductsYield) {
+  for (const char* name : {"qwen2", "qwen2_moe"}) {
+    SCOPED_TRACE(name);
+    compute::Mlx::Context context;
+    testing::ExpectGolden<compute::Mlx>(context, testing::FactoredModel(name),
+                                        testing::ModelPath(name + std::string(".golden.gguf")), kBound);
+  }
+}
 
 class MlxEncoder : public ::testing::TestWithParam<std::string> {};
 
