@@ -40,7 +40,8 @@ def pack(numbers, bits, axis, order=None):
 
 
 def grouped(rng, inputs, outputs, bits=4, group=32, symmetric=False, desc_act=False):
-    """q [inputs, outputs], zeros and scales [groups, outputs], g_idx, and the weights [outputs, inputs]."""
+    """q [inputs, outputs], zeros and scales [groups, outputs], g_idx, and the weights [outputs, inputs]. desc_act: "shared" is
+    one order for every matrix with so many inputs, as products of the same activations have it."""
     group = inputs if group == -1 else group
     groups = inputs // group
     q = rng.integers(0, 2**bits, (inputs, outputs))
@@ -49,7 +50,7 @@ def grouped(rng, inputs, outputs, bits=4, group=32, symmetric=False, desc_act=Fa
     scales = (rng.uniform(0.5, 1.5, (groups, outputs)) * (1.2 / inputs**0.5) * 2.0 ** (2 - bits)).astype(np.float16)
     g_idx = np.arange(inputs) // group
     if desc_act:
-        g_idx = rng.permutation(g_idx)
+        g_idx = (np.random.default_rng(inputs) if desc_act == "shared" else rng).permutation(g_idx)
     weights = scales[g_idx].astype(np.float32) * (q - zeros[g_idx]).astype(np.float32)
     return q, zeros, scales, g_idx.astype(np.int32), torch.from_numpy(np.ascontiguousarray(weights.T))
 
@@ -105,6 +106,8 @@ MODELS = {
              lambda *a: gptq(*a, group=32, symmetric=True)),
     "gptq_desc_act": (GPTQ | {"group_size": 32, "sym": False, "desc_act": True, "checkpoint_format": "gptq_v2"},
                       lambda *a: gptq(*a, group=32, desc_act=True, version=2)),
+    "gptq_act_order": (GPTQ | {"group_size": 32, "sym": True, "desc_act": True},
+                       lambda *a: gptq(*a, group=32, symmetric=True, desc_act="shared")),
     "awq": ({"quant_method": "awq", "bits": 4, "group_size": 32, "zero_point": True, "version": "gemm"},
             lambda *a: awq(*a, group=32)),
     "fp8": ({"quant_method": "fp8", "fmt": "e4m3", "activation_scheme": "dynamic", "weight_block_size": [32, 32]},

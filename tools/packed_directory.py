@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A Hugging Face directory to measure with: random weights of Llama-3.2-1B's layers, packed, and the embedded model's vocabulary.
 
-    tools/packed_directory.py awq|fp8 OUT
+    tools/packed_directory.py awq|act_order|fp8 OUT
 
-Groups of 128 inputs with zero points of their own (AWQ), or blocks of 128 x 128 (FP8), seeded. Needs: numpy, gguf.
+Groups of 128 inputs with zero points of their own (AWQ), the same symmetric and in an order of their own (GPTQ), or blocks of 128 x 128 (FP8), seeded. Needs: numpy, gguf.
 """
 import json
 import sys
@@ -32,6 +32,15 @@ def random_awq(rng: np.random.Generator, outputs: int, inputs: int) -> dict:
             "scales": ("F16", scales.shape, scales.astype(np.float16).tobytes())}
 
 
+def random_act_order(rng: np.random.Generator, outputs: int, inputs: int) -> dict:
+    scales = rng.uniform(0.5, 1.5, (inputs // GROUP, outputs)) * 0.1 / inputs ** 0.5
+    groups = np.random.default_rng(inputs).permutation(np.arange(inputs, dtype=np.int32) // GROUP)  # shared by like matrices
+    zeros = np.full((inputs // GROUP, outputs // 8), 0x77777777, np.uint32)  # 8, stored less 1
+    return {"qweight": ("I32", (inputs // 8, outputs), rng.bytes(inputs * outputs // 2)),
+            "qzeros": ("I32", zeros.shape, zeros.tobytes()), "g_idx": ("I32", groups.shape, groups.tobytes()),
+            "scales": ("F16", scales.shape, scales.astype(np.float16).tobytes())}
+
+
 def random_fp8(rng: np.random.Generator, outputs: int, inputs: int) -> dict:
     bits = rng.integers(0, 256, (outputs, inputs), dtype=np.uint8)
     bits[(bits & 127) > 0x50] &= 0xbf  # none that is no number, and none that rules over the others
@@ -40,8 +49,11 @@ def random_fp8(rng: np.random.Generator, outputs: int, inputs: int) -> dict:
             "weight_scale_inv": ("F32", scales.shape, scales.astype(np.float32).tobytes())}
 
 
+RANDOM = {"awq": random_awq, "act_order": random_act_order, "fp8": random_fp8}
+
+
 def main() -> None:
-    if len(sys.argv) != 3 or sys.argv[1] not in ("awq", "fp8"):
+    if len(sys.argv) != 3 or sys.argv[1] not in RANDOM:
         sys.exit(__doc__)
     packing, out = sys.argv[1], Path(sys.argv[2])
     hf_directory.write_directory(out, packing=packing)
@@ -50,7 +62,7 @@ def main() -> None:
     config = json.loads((out / "config.json").read_text())
     config |= {"hidden_size": HIDDEN, "num_hidden_layers": LAYERS, "intermediate_size": FEED_FORWARD,
                "num_attention_heads": HEADS, "num_key_value_heads": KV_HEADS, "head_dim": HEAD_DIM}
-    if packing == "awq":
+    if "group_size" in config["quantization_config"]:
         config["quantization_config"]["group_size"] = GROUP
     (out / "config.json").write_text(json.dumps(config))
     rng = np.random.default_rng(1)
@@ -60,7 +72,7 @@ def main() -> None:
         prefix = f"model.layers.{layer}."
         tensors |= {prefix + norm + ".weight": ones for norm in ("input_layernorm", "post_attention_layernorm")}
         for name, shape in PROJECTIONS.items():
-            packed = (random_awq if packing == "awq" else random_fp8)(rng, *shape)
+            packed = RANDOM[packing](rng, *shape)
             tensors |= {f"{prefix}{name}.{part}": value for part, value in packed.items()}
     hf_directory.write_safetensors(out / "model.safetensors", tensors)
 

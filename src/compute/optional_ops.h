@@ -64,6 +64,21 @@ inline constexpr formats::StoredForms kFormsOf = [] {
   return formats::StoredForms{};
 }();
 
+// Activations in another order, for weights whose inputs are.
+template <class B>
+concept InputOrders =
+    Backend<B> && requires(typename B::Context& context, typename B::View view, std::span<const int32_t> columns) {
+      { B::GatherColumns(context, view, columns) } -> std::same_as<typename B::Buffer>;  // [rows, columns.size()]
+    };
+
+// Those of a product's weights. Experts and tables take kFormsOf.
+template <Backend B>
+inline constexpr formats::StoredForms kProductFormsOf = [] {
+  formats::StoredForms forms = kFormsOf<B>;
+  forms.ordered = InputOrders<B>;
+  return forms;
+}();
+
 // Mixtures of experts (arXiv:2101.03961, 2401.04088): a router sends each row to a few of many feed-forward networks.
 // Between Route and Combine a matrix has one line for each row and each of its experts, [rows * used, n], a row's lines
 // next to each other in the order of its choices.

@@ -26,29 +26,44 @@ bool FitsWeights(const Fp8Form& form, int64_t weights, int64_t inputs) {
   return std::ssize(form.values) == weights && std::ssize(form.scales) == rows * ScaleColumns(form, inputs);
 }
 
+bool FitsWeights(const OrderedForm& form, int64_t weights, int64_t inputs) {
+  const auto row = RowBytes(form.type, static_cast<uint64_t>(inputs));
+  return row && form.data.size() == *row * static_cast<uint64_t>(weights / inputs) && std::ssize(form.order) == inputs;
+}
+
+std::string NameOf(const AffineForm& form) { return fmt::format("MLX {}-bit", form.bits); }
+std::string NameOf(const Fp8Form&) { return "FP8"; }
+std::string NameOf(const OrderedForm& form) { return std::string(TensorTypeName(form.type)); }
+
+size_t BytesOf(const AffineForm& form) { return form.words.size() + form.scales.size() + form.biases.size(); }
+size_t BytesOf(const Fp8Form& form) { return form.values.size() + form.scales.size_bytes(); }
+size_t BytesOf(const OrderedForm& form) { return form.data.size() + form.order.size_bytes(); }
+
+int64_t BytesOf(const AffineForm& form, int64_t outputs, int64_t inputs) {
+  const auto scale_bytes = static_cast<int64_t>(Traits(form.scale_type).block_bytes);
+  return outputs * (inputs * form.bits / 8 + 2 * (inputs / form.group) * scale_bytes);
+}
+int64_t BytesOf(const Fp8Form& form, int64_t outputs, int64_t inputs) {
+  const int64_t rows = (outputs + form.block_outputs - 1) / form.block_outputs;
+  return outputs * inputs + rows * ScaleColumns(form, inputs) * static_cast<int64_t>(sizeof(float));
+}
+int64_t BytesOf(const OrderedForm& form, int64_t outputs, int64_t inputs) {
+  const auto row = RowBytes(form.type, static_cast<uint64_t>(inputs));
+  return outputs * static_cast<int64_t>(row.value_or(0)) + inputs * static_cast<int64_t>(sizeof(int32_t));
+}
+
 }  // namespace
 
 std::string StoredFormName(const StoredForm& form) {
-  const auto* affine = std::get_if<AffineForm>(&form);
-  return affine != nullptr ? fmt::format("MLX {}-bit", affine->bits) : "FP8";
+  return std::visit([](const auto& each) { return NameOf(each); }, form);
 }
 
 size_t StoredBytes(const StoredForm& form) {
-  if (const auto* affine = std::get_if<AffineForm>(&form)) {
-    return affine->words.size() + affine->scales.size() + affine->biases.size();
-  }
-  const auto& fp8 = std::get<Fp8Form>(form);
-  return fp8.values.size() + fp8.scales.size_bytes();
+  return std::visit([](const auto& each) { return BytesOf(each); }, form);
 }
 
 int64_t StoredBytes(const StoredForm& form, int64_t outputs, int64_t inputs) {
-  if (const auto* affine = std::get_if<AffineForm>(&form)) {
-    const auto scale_bytes = static_cast<int64_t>(Traits(affine->scale_type).block_bytes);
-    return outputs * (inputs * affine->bits / 8 + 2 * (inputs / affine->group) * scale_bytes);
-  }
-  const auto& fp8 = std::get<Fp8Form>(form);
-  const int64_t rows = (outputs + fp8.block_outputs - 1) / fp8.block_outputs;
-  return outputs * inputs + rows * ScaleColumns(fp8, inputs) * static_cast<int64_t>(sizeof(float));
+  return std::visit([&](const auto& each) { return BytesOf(each, outputs, inputs); }, form);
 }
 
 bool Fits(const StoredForm& form, int64_t outputs, int64_t inputs) {

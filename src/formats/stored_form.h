@@ -7,20 +7,25 @@
 
 #include "formats/affine_form.h"
 #include "formats/fp8_form.h"
+#include "formats/ordered_form.h"
 
 namespace inferflux::formats {
 
-using StoredForm = std::variant<AffineForm, Fp8Form>;
+using StoredForm = std::variant<AffineForm, Fp8Form, OrderedForm>;
 
 // A set of them.
 struct StoredForms {
   bool affine = false;
   bool fp8 = false;
+  bool ordered = false;
 
-  constexpr bool Contains(const StoredForm& form) const { return std::holds_alternative<Fp8Form>(form) ? fp8 : affine; }
+  constexpr bool Contains(const StoredForm& form) const {
+    if (std::holds_alternative<OrderedForm>(form)) return ordered;
+    return std::holds_alternative<Fp8Form>(form) ? fp8 : affine;
+  }
 };
 
-// "MLX 4-bit", "FP8"
+// "MLX 4-bit", "FP8", "Q4_0"
 std::string StoredFormName(const StoredForm& form);
 
 // Bytes of its numbers.

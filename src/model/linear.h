@@ -1,5 +1,5 @@
-// y = f * (x W^T) + b. The seam for weight formats and for sharding: which kernel runs is decided once, at load,
-// inside.
+// y = f * (x W^T) + b, x's columns in the order of W's. The seam for weight formats and for sharding: which kernel runs is
+// decided once, at load, inside.
 #pragma once
 
 #include <optional>
@@ -22,12 +22,14 @@ struct OutputTerms {
 template <compute::Backend B>
 class Linear {
  public:
-  // `parts` are stacked along their outputs.
+  // `parts` are stacked along their outputs. `order`: which input each of their columns is of, or none where they are
+  // in order; only for a backend that has InputOrders.
   static Result<Linear> Load(typename B::Context& context, std::span<const compute::HostMatrix> parts,
-                             const OutputTerms& terms) {
+                             const OutputTerms& terms, std::vector<int32_t> order = {}) {
     auto matrix = B::LoadMatrix(context, parts);
     if (!matrix) return Forward(matrix);
     Linear out(std::move(*matrix));
+    out.order_ = std::move(order);
     if (!terms.factors.empty()) out.factors_ = B::LoadVector(context, terms.factors);
     if (!terms.biases.empty()) out.bias_ = B::LoadVector(context, terms.biases);
     return out;
@@ -35,19 +37,29 @@ class Linear {
 
   // x: [rows, inputs] to [rows, outputs].
   compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x) const {
-    auto y = B::MatMul(context, x, matrix_);
+    auto y = Product(context, x);
     if constexpr (compute::WeightFactors<B>) {
       if (factors_) y = B::ScaleColumns(context, y, *factors_);
     }
     return bias_ ? B::AddBias(context, y, *bias_) : std::move(y);
   }
 
-  std::string Describe() const { return B::Describe(matrix_); }
+  std::string Describe() const {
+    return B::Describe(matrix_) + (order_.empty() ? "" : ", inputs in an order of their own");
+  }
 
  private:
   explicit Linear(typename B::Matrix matrix) : matrix_(std::move(matrix)) {}
 
+  compute::Buffer<B> Product(typename B::Context& context, compute::View<B> x) const {
+    if constexpr (compute::InputOrders<B>) {
+      if (!order_.empty()) return B::MatMul(context, B::GatherColumns(context, x, order_), matrix_);
+    }
+    return B::MatMul(context, x, matrix_);
+  }
+
   typename B::Matrix matrix_;
+  std::vector<int32_t> order_;
   std::optional<compute::Buffer<B>> factors_;
   std::optional<compute::Buffer<B>> bias_;
 };

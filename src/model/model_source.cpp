@@ -57,6 +57,11 @@ const compute::HostMatrix* ModelSource::Find(std::string_view name) const {
   return it == tensors_.end() ? nullptr : &it->second.matrix;
 }
 
+const formats::StoredForm* ModelSource::FormOf(std::string_view name) const {
+  const auto it = tensors_.find(name);
+  return it != tensors_.end() && it->second.form ? &it->second.form->stored : nullptr;
+}
+
 Result<const ModelSource::Tensor*> ModelSource::Checked(std::string_view name, int64_t rows, int64_t cols) const {
   const auto it = tensors_.find(name);
   if (it == tensors_.end()) return Fail(ErrorCode::kNotFound, "{}: tensor '{}' is missing", path_, name);
@@ -152,7 +157,9 @@ int64_t ModelSource::WeightBytes(formats::StoredForms forms) const {
   int64_t total = 0;
   for (const auto& [name, tensor] : tensors_) {
     const compute::HostMatrix& matrix = tensor.matrix;
-    if (tensor.form && forms.Contains(tensor.form->stored)) {
+    formats::StoredForms own = forms;
+    own.ordered = forms.ordered && !name.ends_with(']');  // experts' inputs stay in the activations' order
+    if (tensor.form && own.Contains(tensor.form->stored)) {
       total += StoredBytes(tensor.form->stored, matrix.rows, matrix.cols);
       continue;
     }

@@ -49,6 +49,9 @@ class ModelSource {
   // Type and shape; null where the model has no such tensor. A vector is a matrix of one row.
   const compute::HostMatrix* Find(std::string_view name) const;
 
+  // The form of its own that the source has it in, without its numbers; null where it has none.
+  const formats::StoredForm* FormOf(std::string_view name) const;
+
   // With its data, checked: kNotFound where it is missing, kDataLoss where its shape is not [rows, cols]; both name the tensor.
   // Where the file holds it in one of `forms`, it comes in that and without data.
   Result<compute::HostMatrix> Matrix(std::string_view name, int64_t rows, int64_t cols,

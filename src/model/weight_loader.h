@@ -38,6 +38,16 @@ struct NormNames {
   std::string residual;
 };
 
+// Makes a matrix in an order of its own a plain one, which it keeps alive. Returns the order.
+inline std::vector<int32_t> TakeOrder(compute::HostMatrix& matrix) {
+  const std::shared_ptr<const formats::StoredForm> form = std::exchange(matrix.form, nullptr);
+  const auto& ordered = std::get<formats::OrderedForm>(*form);
+  matrix.type = ordered.type;
+  matrix.data = ordered.data;
+  matrix.owner = form;
+  return {ordered.order.begin(), ordered.order.end()};
+}
+
 template <compute::Backend B>
 class WeightLoader {
  public:
@@ -79,8 +89,9 @@ class WeightLoader {
 
  private:
   // In the form that the backend likes best.
-  Result<compute::HostMatrix> Matrix(const std::string& name, int64_t rows, int64_t cols) const {
-    return source_.Matrix(Use(name), rows, cols, compute::kFormsOf<B>);
+  Result<compute::HostMatrix> Matrix(const std::string& name, int64_t rows, int64_t cols,
+                                     formats::StoredForms forms = compute::kFormsOf<B>) const {
+    return source_.Matrix(Use(name), rows, cols, forms);
   }
   Result<compute::HostMatrix> Expert(const std::string& name, int32_t expert, int32_t experts, int64_t rows,
                                      int64_t cols) const {
@@ -88,6 +99,8 @@ class WeightLoader {
   }
   const std::string& Use(const std::string& name) const { return *used_.insert(name).first; }
 
+  // Whether all parts have their inputs in one order, which is not the activations'.
+  bool ShareAnOrder(const std::vector<WeightPart>& parts) const;
   // Each [experts, sum of the parts' outputs]; empty where no part has one.
   Result<OutputTerms> Terms(const std::vector<WeightPart>& parts, int32_t experts, BiasRule rule) const;
   Result<std::vector<float>> Biases(const std::vector<WeightPart>& parts, int32_t experts, BiasRule rule) const;
@@ -228,15 +241,32 @@ Result<std::vector<float>> WeightLoader<B>::Biases(const std::vector<WeightPart>
 template <compute::Backend B>
 Result<Linear<B>> WeightLoader<B>::LoadLinear(const std::vector<WeightPart>& parts, int64_t inputs,
                                                  BiasRule rule) const {
+  formats::StoredForms forms = compute::kProductFormsOf<B>;
+  forms.ordered = forms.ordered && ShareAnOrder(parts);
   std::vector<compute::HostMatrix> matrices;
+  std::vector<int32_t> order;
   for (const WeightPart& part : parts) {
-    auto matrix = Matrix(part.name + ".weight", part.outputs, inputs);
+    auto matrix = Matrix(part.name + ".weight", part.outputs, inputs, forms);
     if (!matrix) return Forward(matrix);
+    if (forms.ordered) order = TakeOrder(*matrix);
     matrices.push_back(std::move(*matrix));
   }
   auto terms = Terms(parts, 1, rule);
   if (!terms) return Forward(terms);
-  return Linear<B>::Load(context_, matrices, *terms);
+  return Linear<B>::Load(context_, matrices, *terms, std::move(order));
+}
+
+template <compute::Backend B>
+bool WeightLoader<B>::ShareAnOrder(const std::vector<WeightPart>& parts) const {
+  const formats::OrderedForm* first = nullptr;
+  for (const WeightPart& part : parts) {
+    const formats::StoredForm* form = source_.FormOf(part.name + ".weight");
+    const auto* ordered = form == nullptr ? nullptr : std::get_if<formats::OrderedForm>(form);
+    if (ordered == nullptr) return false;
+    if (first == nullptr) first = ordered;
+    if (!std::ranges::equal(first->order, ordered->order)) return false;
+  }
+  return first != nullptr;
 }
 
 template <compute::Backend B>

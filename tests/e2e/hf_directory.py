@@ -52,6 +52,20 @@ def as_gptq(weight: np.ndarray, group: int = 32) -> dict[str, tuple[str, tuple[i
             "scales": ("F16", scales.T.shape, np.ascontiguousarray(scales.T).tobytes())}
 
 
+def as_act_order(weight: np.ndarray, group: int = 32) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+    """The same with inputs grouped in another order (desc_act), one for all matrices of so many inputs."""
+    inputs = weight.shape[1]
+    order = np.random.default_rng(inputs).permutation(inputs)
+    packed = as_gptq(np.ascontiguousarray(weight[:, order]), group)
+    _, shape, data = packed["qweight"]
+    words = np.frombuffer(data, np.uint32).reshape(shape)
+    numbers = np.stack([words >> np.uint32(4 * i) & np.uint32(15) for i in range(8)], 1).reshape(inputs, -1)
+    back, groups = np.empty_like(numbers), np.empty(inputs, np.int32)
+    back[order], groups[order] = numbers, np.arange(inputs, dtype=np.int32) // group
+    words = sum(back.reshape(inputs // 8, 8, -1)[:, i] << np.uint32(4 * i) for i in range(8))
+    return packed | {"qweight": ("I32", shape, words.tobytes()), "g_idx": ("I32", groups.shape, groups.tobytes())}
+
+
 AWQ_PLACES = np.array([0, 4, 1, 5, 2, 6, 3, 7], np.uint32)  # of eight outputs in a word, from the lowest bits
 
 
@@ -99,6 +113,7 @@ def as_fp8(weight: np.ndarray, block: int = 128) -> dict[str, tuple[str, tuple[i
 # How weights can be packed, and what config.json says of it.
 PACKINGS = {
     "gptq": (as_gptq, {"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": True}),
+    "act_order": (as_act_order, {"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": True, "desc_act": True}),
     "awq": (as_awq, {"quant_method": "awq", "bits": 4, "group_size": 32, "zero_point": True, "version": "gemm"}),
     "fp8": (as_fp8, {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [128, 128]}),
 }

@@ -87,6 +87,21 @@ def test_a_packed_directory_is_served_and_converted_without_loss(tmp_path, packi
             assert f'"{type_name}"' in json.dumps(listed), listed
 
 
+def test_inputs_in_the_order_of_their_groups_are_held_as_integers(tmp_path):
+    model = write_directory(tmp_path / "m", packing="act_order")
+    converted = tmp_path / "m.gguf"
+    subprocess.run([program("inferflux-convert"), str(model), str(converted)], check=True, capture_output=True)
+    question = [{"role": "user", "content": "What is the capital of France?"}]
+    with ServerProcess(model=model) as integers, ServerProcess(model=converted) as floats:
+        answers = [ask(server, question, logprobs=True)["choices"][0] for server in (integers, floats)]
+        types = [json.dumps(requests.get(server.url + "/v1/models").json()["data"][0]) for server in (integers, floats)]
+    assert '"Q4_0"' in types[0] and '"F32"' in types[1], types
+    assert "Paris" in answers[0]["message"]["content"]
+    assert answers[0]["message"] == answers[1]["message"]
+    for own, exact in zip(*(answer["logprobs"]["content"] for answer in answers), strict=True):
+        assert abs(own["logprob"] - exact["logprob"]) < 0.1, (own, exact)
+
+
 def test_tokenize_reads_a_directory(directory):
     def ids(model) -> bytes:
         return subprocess.run([program("inferctl"), "tokenize", str(model)], input="Straße 123\n\ncafé's".encode(),

@@ -37,6 +37,10 @@ struct ProfiledCpu : compute::Cpu {
     const ProfileTimer timer(context.profile, "scale columns");
     return Cpu::ScaleColumns(context, x, factors);
   }
+  static Buffer GatherColumns(Context& context, View x, std::span<const int32_t> columns) {
+    const ProfileTimer timer(context.profile, "gather columns");
+    return Cpu::GatherColumns(context, x, columns);
+  }
   static Buffer RmsNorm(Context& context, View x, View weight, float epsilon) {
     const ProfileTimer timer(context.profile, "rms norm");
     return Cpu::RmsNorm(context, x, weight, epsilon);

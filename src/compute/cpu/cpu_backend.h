@@ -94,6 +94,7 @@ struct Cpu {
   static Buffer Activate(Context& context, View x, Activation activation);
   static Buffer SoftCap(Context& context, View x, float cap);
   static Buffer ScaleColumns(Context& context, View x, View factors);
+  static Buffer GatherColumns(Context& context, View x, std::span<const int32_t> columns);
   static Result<Experts> LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts);
   static std::string DescribeExperts(const Experts& experts);
   static Routing Route(Context&, View logits, const RoutingParams& params) { return host::Route(logits, params); }

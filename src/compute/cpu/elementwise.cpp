@@ -22,6 +22,17 @@ host::Buffer Cpu::ScaleColumns(Context& context, View x, View factors) {
   });
 }
 
+host::Buffer Cpu::GatherColumns(Context& context, View x, std::span<const int32_t> columns) {
+  const auto count = static_cast<int64_t>(columns.size());
+  host::Buffer out = context.arena.Allocate(x.rows, count);
+  cpu::ForRows(context, x.rows, count, [&](int64_t r) {
+    const float* from = x.row(r);
+    float* to = out.row(r);
+    for (const int32_t column : columns) *to++ = from[column];
+  });
+  return out;
+}
+
 host::Buffer Cpu::Gate(Context& context, View gate, View up, Activation activation) {
   const auto kernel = context.kernels.gate[static_cast<int>(activation)];
   return cpu::MapRows(context, gate, [&](int64_t r, float* out) { kernel(gate.row(r), up.row(r), out, gate.cols); });

@@ -42,6 +42,10 @@ Mlx::Buffer Mlx::AddBias(Context&, View x, View bias) { return {x.values + bias.
 
 Mlx::Buffer Mlx::ScaleColumns(Context&, View x, View factors) { return {x.values * factors.values}; }
 
+Mlx::Buffer Mlx::GatherColumns(Context&, View x, std::span<const int32_t> columns) {
+  return {mx::take(x.values, IndexArray(columns), 1)};
+}
+
 Mlx::Buffer Mlx::Gate(Context&, View gate, View up, Activation activation) {
   if (activation != Activation::kClampedSwiglu) return {Activated(gate.values, activation) * up.values};
   const mx::array limit(7.0f);

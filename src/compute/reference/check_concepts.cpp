@@ -10,6 +10,7 @@ static_assert(PagedKv<Reference, KvFp32> && PagedKv<Reference, KvFp16> && PagedK
 static_assert(BatchInvariant<Reference>);
 static_assert(LayerNorms<Reference> && Activations<Reference> && SoftCaps<Reference> && WeightFactors<Reference> &&
               MoeRouting<Reference>);
+static_assert(!InputOrders<Reference>);  // what it computes with floats shows whether others put inputs in order right
 static_assert(AttentionSinks<Reference, KvFp32>);
 
 }  // namespace inferflux::compute

@@ -8,7 +8,7 @@
 
 namespace inferflux::engine {
 
-formats::StoredForms CpuForms() { return compute::kFormsOf<compute::Cpu>; }
+formats::StoredForms CpuForms() { return compute::kProductFormsOf<compute::Cpu>; }
 
 Result<std::unique_ptr<InferenceBackend>> CreateCpuEngine(ThreadPool& pool, model::ModelConfig config,
                                                           std::shared_ptr<const model::ModelSource> source,

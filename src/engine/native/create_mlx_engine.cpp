@@ -10,7 +10,7 @@ namespace inferflux::engine {
 
 std::string MlxDevice() { return compute::Mlx::Context().device; }
 
-formats::StoredForms MlxForms() { return compute::kFormsOf<compute::Mlx>; }
+formats::StoredForms MlxForms() { return compute::kProductFormsOf<compute::Mlx>; }
 
 Result<std::unique_ptr<InferenceBackend>> CreateMlxEngine(model::ModelConfig config,
                                                           std::shared_ptr<const model::ModelSource> source,

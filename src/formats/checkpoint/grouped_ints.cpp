@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
+#include <numeric>
 #include <utility>
 
 #include "base/half.h"
@@ -107,11 +109,31 @@ Status GroupedInts::ReadGroups(const SafetensorsTensor* group_of, int64_t group_
 Status GroupedInts::ChooseType(int64_t group_size) {
   const auto scales = ReadScaleTensor(*scales_);
   if (!scales) return tl::make_unexpected(scales.error());
-  bool in_order = inputs_ % kSmallBlock == 0 && group_size % kSmallBlock == 0;
-  for (int64_t i = 0; i < inputs_; ++i) in_order = in_order && group_of_[static_cast<size_t>(i)] == i / group_size;
   const bool half_scales =
       std::all_of(scales->begin(), scales->end(), [](float scale) { return ToFloat(ToFp16(scale)) == scale; });
-  if (!in_order || !half_scales) return {};
+  const auto integers = IntegerType();
+  if (!half_scales || !integers || inputs_ % kSmallBlock != 0 || group_size % kSmallBlock != 0) return {};
+  std::vector<int32_t> order(group_of_.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (std::ranges::is_sorted(group_of_)) {
+    order.clear();
+  } else {
+    std::ranges::stable_sort(order, {}, [&](int32_t input) { return group_of_[static_cast<size_t>(input)]; });
+  }
+  const auto group_at = [&](int64_t place) {
+    const auto at = static_cast<size_t>(place);
+    return group_of_[order.empty() ? at : static_cast<size_t>(order[at])];
+  };
+  for (int64_t i = 0; i < inputs_; ++i) {
+    if (group_at(i) != i / group_size) return {};  // a group of another size
+  }
+  (order.empty() ? type_ : ordered_type_) = *integers;
+  order_ = std::move(order);
+  return {};
+}
+
+// The smallest type that holds q - zero.
+std::optional<TensorType> GroupedInts::IntegerType() const {
   int32_t lowest = Zero(0, 0), highest = lowest;
   for (int64_t g = 0; g < groups_; ++g) {
     for (int64_t o = 0; o < outputs_; ++o) {
@@ -120,12 +142,19 @@ Status GroupedInts::ChooseType(int64_t group_size) {
     }
   }
   const int32_t most = (1 << format_.bits) - 1 - lowest;  // of q - zero; the least is -highest
-  if (highest <= 8 && most <= 7) {
-    type_ = TensorType::kQ4_0;
-  } else if (highest <= 128 && most <= 127) {
-    type_ = TensorType::kQ8_0;
-  }
-  return {};
+  if (highest <= 8 && most <= 7) return TensorType::kQ4_0;
+  if (highest <= 128 && most <= 127) return TensorType::kQ8_0;
+  return std::nullopt;
+}
+
+std::optional<OrderedForm> GroupedInts::form() const {
+  if (order_.empty()) return std::nullopt;
+  return OrderedForm{.type = ordered_type_, .order = order_, .data = {}};
+}
+
+OrderedForm GroupedInts::ReadForm() const {
+  const auto data = std::make_shared<const std::vector<std::byte>>(ReadAs(ordered_type_));
+  return {.type = ordered_type_, .order = order_, .data = *data, .owner = data};
 }
 
 void GroupedInts::UnpackRun(int64_t first, int64_t count, int64_t output, Run& out) const {
@@ -144,6 +173,16 @@ void GroupedInts::UnpackRun(int64_t first, int64_t count, int64_t output, Run& o
   }
 }
 
+void GroupedInts::UnpackOrdered(int64_t first, int64_t output, Run& out) const {
+  const int64_t in_word = 32 / format_.bits;
+  for (int64_t i = 0; i < kRun; ++i) {
+    const int64_t input = order_[static_cast<size_t>(first + i)];
+    Run run;
+    UnpackRun(input / in_word * in_word, in_word, output, run);
+    out[i] = run[input % in_word];
+  }
+}
+
 int32_t GroupedInts::Zero(int64_t group, int64_t output) const {
   const int64_t in_word = 32 / format_.bits;
   const int64_t row_words = (outputs_ + in_word - 1) / in_word;
@@ -156,10 +195,15 @@ void GroupedInts::ReadBlocks(const std::vector<float>& scales, std::byte* out) c
   auto* blocks = reinterpret_cast<Block*>(out);
   const int64_t row_blocks = inputs_ / kRun;
   for (int64_t b = 0; b < row_blocks; ++b) {
-    const int32_t group = group_of_[static_cast<size_t>(b * kRun)];
+    const auto first = static_cast<size_t>(b * kRun);
+    const int32_t group = group_of_[order_.empty() ? first : static_cast<size_t>(order_[first])];
     for (int64_t o = 0; o < outputs_; ++o) {
       Run q;
-      UnpackRun(b * kRun, kRun, o, q);
+      if (order_.empty()) {
+        UnpackRun(b * kRun, kRun, o, q);
+      } else {
+        UnpackOrdered(b * kRun, o, q);
+      }
       Block& block = blocks[o * row_blocks + b];
       block.d = ToFp16(scales[static_cast<size_t>(group * outputs_ + o)]);
       Fill(block, q, Zero(group, o));
@@ -185,12 +229,14 @@ void GroupedInts::ReadFloats(const std::vector<float>& scales, float* out) const
   }
 }
 
-std::vector<std::byte> GroupedInts::Read() const {
-  std::vector<std::byte> out(*TensorBytes(type_, std::to_array({uint64_t(inputs_), uint64_t(outputs_)})));
+std::vector<std::byte> GroupedInts::Read() const { return ReadAs(type_); }
+
+std::vector<std::byte> GroupedInts::ReadAs(TensorType type) const {
+  std::vector<std::byte> out(*TensorBytes(type, std::to_array({uint64_t(inputs_), uint64_t(outputs_)})));
   const std::vector<float> scales = *ReadScaleTensor(*scales_);  // as Open found them
-  if (type_ == TensorType::kQ4_0) {
+  if (type == TensorType::kQ4_0) {
     ReadBlocks<BlockQ4_0>(scales, out.data());
-  } else if (type_ == TensorType::kQ8_0) {
+  } else if (type == TensorType::kQ8_0) {
     ReadBlocks<BlockQ8_0>(scales, out.data());
   } else {
     ReadFloats(scales, reinterpret_cast<float*>(out.data()));

@@ -26,6 +26,11 @@ std::optional<formats::StoredForm> StoredWeight::form() const {
       data_);
 }
 
+formats::StoredForm StoredWeight::ReadForm(const formats::StoredForm& form) const {
+  const auto* ints = std::get_if<formats::GroupedInts>(&data_);
+  return ints == nullptr ? form : formats::StoredForm(ints->ReadForm());
+}
+
 std::vector<std::byte> StoredWeight::Read() const {
   if (const auto bytes = mapped(); !bytes.empty()) return {bytes.begin(), bytes.end()};
   return std::visit(

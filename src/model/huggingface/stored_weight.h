@@ -50,6 +50,8 @@ class StoredWeight {
   std::vector<std::byte> Read() const;
   // As the checkpoint has it, where that is a form that GGUF has not.
   std::optional<formats::StoredForm> form() const;
+  // What form() told, with the numbers, which it leaves out where they must be made.
+  formats::StoredForm ReadForm(const formats::StoredForm& form) const;
 
  private:
   std::string name_;

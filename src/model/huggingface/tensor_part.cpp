@@ -60,6 +60,13 @@ formats::Fp8Form InterleavedForm(formats::Fp8Form form, uint32_t heads, size_t r
           .owner = arrays};
 }
 
+formats::OrderedForm InterleavedForm(formats::OrderedForm form, uint32_t heads, size_t rows) {
+  const auto data = std::make_shared<const std::vector<std::byte>>(Interleave(form.data, heads, rows));
+  form.data = *data;
+  form.owner = data;
+  return form;
+}
+
 std::vector<std::byte> Transpose(std::span<const std::byte> data, int64_t rows, int64_t cols) {
   std::vector<std::byte> out(data.size());
   const size_t bytes = data.size() / static_cast<size_t>(rows * cols);
@@ -136,13 +143,15 @@ std::optional<FormPart> FormOfPart(const TensorRecipe& recipe, size_t part) {
   if (recipe.change != TensorChange::kNone && recipe.change != TensorChange::kInterleaveRows) return std::nullopt;
   auto stored = recipe.parts[part]->form();
   if (!stored) return std::nullopt;
-  return FormPart{std::move(*stored), recipe.change, recipe.heads, recipe.parts[part]->shape()[0]};
+  return FormPart{recipe.parts[part], std::move(*stored), recipe.change, recipe.heads};
 }
 
 std::shared_ptr<const formats::StoredForm> FormPart::Make() const {
-  if (change == TensorChange::kNone) return std::make_shared<const formats::StoredForm>(stored);
+  formats::StoredForm read = weight->ReadForm(stored);
+  if (change == TensorChange::kNone) return std::make_shared<const formats::StoredForm>(std::move(read));
+  const auto rows = static_cast<size_t>(weight->shape()[0]);
   return std::make_shared<const formats::StoredForm>(
-      std::visit([&](const auto& form) -> formats::StoredForm { return InterleavedForm(form, heads, rows); }, stored));
+      std::visit([&](const auto& form) -> formats::StoredForm { return InterleavedForm(form, heads, rows); }, read));
 }
 
 Result<TensorPart> ReadTensorPart(const TensorRecipe& recipe, size_t part) {

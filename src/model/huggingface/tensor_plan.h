@@ -56,10 +56,10 @@ Result<TensorPart> DescribeTensorPart(const TensorRecipe& recipe, size_t part);
 // The part in a form of the checkpoint's own, where it has one and the change is none or one of the order of rows. Making it
 // puts the rows in their new order.
 struct FormPart {
-  formats::StoredForm stored;  // as the checkpoint has it
+  std::shared_ptr<const StoredWeight> weight;
+  formats::StoredForm stored;  // as the checkpoint has it, perhaps without its numbers
   TensorChange change = TensorChange::kNone;
   uint32_t heads = 0;
-  size_t rows = 0;
 
   std::shared_ptr<const formats::StoredForm> Make() const;
 };

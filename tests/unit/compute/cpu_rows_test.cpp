@@ -25,6 +25,18 @@ TEST_P(CpuRowsTest, AddScaleAndBias) {
   }
 }
 
+TEST_P(CpuRowsTest, GatherColumnsInAnyOrder) {
+  const auto x = Random(37, 200);
+  std::vector<int32_t> columns(200);
+  for (int32_t i = 0; i < 200; ++i) columns[static_cast<size_t>(i)] = (i * 67 + 5) % 200;
+  const auto gathered = Cpu::GatherColumns(cpu, x, columns);
+  for (int64_t r = 0; r < 37; ++r) {
+    for (size_t c = 0; c < columns.size(); ++c) {
+      ASSERT_EQ(host::View(gathered).row(r)[c], host::View(x).row(r)[columns[c]]) << r << ", " << c;
+    }
+  }
+}
+
 TEST_P(CpuRowsTest, RmsNormOfRowsAndOfHeads) {
   for (const int64_t width : kWidths) {
     const auto x = Random(9, 4 * width);

@@ -13,6 +13,7 @@
 #include "formats/checkpoint/scaled_fp8.h"
 #include "formats/checkpoint/stacked_experts.h"
 #include "formats/quant/dequantize.h"
+#include "formats/stored_form.h"
 
 namespace inferflux::formats {
 namespace {
@@ -89,6 +90,55 @@ INSTANTIATE_TEST_SUITE_P(
                       IntCase{"awq_64", {Packing::kAwq, 4, 64, 0}, TensorType::kQ8_0},
                       IntCase{"awq_128", {Packing::kAwq, 4, 128, 0}, TensorType::kQ4_0}),
     [](const auto& info) { return std::string(info.param.name); });
+
+// Inputs that are of groups by their activations, put in the order of those.
+struct OrderedCase {
+  const char* name;
+  GroupedIntsFormat format;
+  TensorType type;
+};
+
+class OrderedInts : public ::testing::TestWithParam<OrderedCase> {};
+
+TEST_P(OrderedInts, AreTheSameWeightsInAnotherOrder) {
+  const auto ints = GroupedInts::Open(TensorsOf(GetParam().name), GetParam().format);
+  ASSERT_TRUE(ints) << ints.error().message;
+  const auto told = ints->form();
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->type, GetParam().type);
+  EXPECT_TRUE(told->data.empty()) << "nothing was asked for yet";
+  const OrderedForm form = ints->ReadForm();
+  EXPECT_TRUE(Fits(form, ints->outputs(), ints->inputs()));
+  EXPECT_EQ(StoredBytes(*told, ints->outputs(), ints->inputs()), static_cast<int64_t>(StoredBytes(StoredForm(form))));
+  const auto plain = Floats(ints->type(), ints->Read(), ints->outputs(), ints->inputs());
+  const auto ordered = Floats(form.type, {form.data.begin(), form.data.end()}, ints->outputs(), ints->inputs());
+  std::vector<float> back(plain.size());
+  for (size_t i = 0; i < back.size(); ++i) {
+    const size_t row = i / form.order.size() * form.order.size();
+    back[row + static_cast<size_t>(form.order[i - row])] = ordered[i];
+  }
+  EXPECT_EQ(back, plain);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, OrderedInts,
+    ::testing::Values(OrderedCase{"gptq_32_desc_act", {Packing::kGptq, 4, 32, 1}, TensorType::kQ8_0},
+                      OrderedCase{"gptq_128_desc_act_v2", {Packing::kGptq, 4, 128, 0}, TensorType::kQ4_0}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Ints, HaveNoOrderOfTheirOwnWhereTheyAreInOrderOrGroupsDifferInSize) {
+  EXPECT_FALSE(GroupedInts::Open(TensorsOf("gptq_32"), {Packing::kGptq, 4, 32, 1})->form());
+  auto uneven = TensorsOf("gptq_32_desc_act");
+  SafetensorsTensor group_of = *uneven.group_of;
+  std::vector<int32_t> groups(64, 1);
+  groups[5] = 0;
+  group_of.data = std::as_bytes(std::span(groups));
+  uneven.group_of = &group_of;
+  const auto ints = GroupedInts::Open(uneven, {Packing::kGptq, 4, 32, 1});
+  ASSERT_TRUE(ints) << ints.error().message;
+  EXPECT_FALSE(ints->form());
+  EXPECT_EQ(ints->type(), TensorType::kF32);
+}
 
 TEST(Ints, ThatContradictThemselvesAreNamed) {
   const auto refusal = [](GroupedIntsTensors tensors, GroupedIntsFormat format) {

@@ -78,13 +78,12 @@ TEST_P(GoldenCheckpoint, CpuIsAsCloseAsItsTypesAre) {
                                       GetParam().second > kBound ? kTies : 0);
 }
 
-// Integers that a packed format holds meet activations of eight bits, and BF16 weights activations of their type;
-// weights whose inputs are out of order are floats.
+// Integers that a packed format holds meet activations of eight bits, and BF16 weights activations of their type.
 INSTANTIATE_TEST_SUITE_P(All, GoldenCheckpoint,
-                         ::testing::Values(std::pair{"gptq", kInt8Bound}, std::pair{"gptq_desc_act", kBound},
-                                           std::pair{"awq", kInt8Bound}, std::pair{"fp8", kBound},
-                                           std::pair{"mlx_4", kInt8Bound}, std::pair{"mlx_8", kBound},
-                                           std::pair{"mlx_qwen3_moe", kInt8Bound},
+                         ::testing::Values(std::pair{"gptq", kInt8Bound}, std::pair{"gptq_desc_act", kInt8Bound},
+                                           std::pair{"gptq_act_order", kInt8Bound}, std::pair{"awq", kInt8Bound},
+                                           std::pair{"fp8", kBound}, std::pair{"mlx_4", kInt8Bound},
+                                           std::pair{"mlx_8", kBound}, std::pair{"mlx_qwen3_moe", kInt8Bound},
                                            std::pair{"mlx_qwen2_moe", kInt8Bound}, std::pair{"mlx_mixtral", kBound},
                                            std::pair{"mlx_plain_moe", 1e-2}, std::pair{"mlx_gpt_oss", kInt8Bound}),
                          [](const auto& info) { return std::string(info.param.first); });

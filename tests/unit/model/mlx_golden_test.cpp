@@ -46,6 +46,16 @@ TEST(MlxWeightFactors, MultiplyWhatProductsYield) {
   }
 }
 
+// Weights whose inputs are in an order of their own, beside what transformers computed with them as floats.
+TEST(MlxGoldenDirectory, InputsInAnotherOrderArePutInIt) {
+  for (const char* name : {"gptq_act_order", "gptq_desc_act"}) {
+    SCOPED_TRACE(name);
+    compute::Mlx::Context context;
+    const std::string path = testing::DataPath("checkpoints/") + name;
+    testing::ExpectGolden<compute::Mlx>(context, path + "-hf", path + ".golden.gguf", kBound);
+  }
+}
+
 class MlxEncoder : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(MlxEncoder, EqualsTransformers) {
