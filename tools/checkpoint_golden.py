@@ -116,7 +116,7 @@ MODELS = {
 
 
 def make_model(out, name, quantization, quantise, packed_keys=("_proj",), key="quantization_config"):
-    """A Llama whose weights of `packed_keys` are packed; config.json says so under `key`."""
+    """A Llama whose weights of `packed_keys` are packed; config.json says so under `key`. `quantise` may be one by such a key."""
     torch.manual_seed(zlib.crc32(name.encode()))
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     config = transformers.LlamaConfig(
@@ -128,7 +128,8 @@ def make_model(out, name, quantization, quantise, packed_keys=("_proj",), key="q
         if name_of.startswith("lm_head"):
             continue
         if any(part in name_of for part in packed_keys):
-            packed, weights = quantise(rng, parameter.shape[1], parameter.shape[0])
+            own = quantise if callable(quantise) else next(of for part, of in quantise.items() if part in name_of)
+            packed, weights = own(rng, parameter.shape[1], parameter.shape[0])
             parameter.copy_(weights)
             tensors |= {name_of.removesuffix("weight") + part: value.contiguous() for part, value in packed.items()}
             continue

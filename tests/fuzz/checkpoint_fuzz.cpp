@@ -30,6 +30,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (ints->Read().size() != *TensorBytes(ints->type(), dims)) std::abort();
     }
   }
+  const CompressedIntsTensors compressed{.weight = find("shape") != nullptr ? find("packed") : find("weight"),
+                                         .scales = find("scales"),
+                                         .shape = find("shape"),
+                                         .zeros = find("zeros"),
+                                         .group_of = find("g_idx")};
+  if (compressed.weight != nullptr && compressed.scales != nullptr) {
+    const std::array<uint32_t, 1> known{data[1]};
+    const auto ints = GroupedInts::OpenCompressed(compressed, std::span(known).first(data[0] % 2));
+    if (ints) {
+      const uint64_t dims[] = {static_cast<uint64_t>(ints->inputs()), static_cast<uint64_t>(ints->outputs())};
+      if (ints->Read().size() != *TensorBytes(ints->type(), dims)) std::abort();
+    }
+  }
   if (find("weight") != nullptr && find("scales") != nullptr) {
     const auto fp8 = ScaledFp8::Open(*find("weight"), *find("scales"), {data[1], data[2]});
     if (fp8) (void)fp8->Read();

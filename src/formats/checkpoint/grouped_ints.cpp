@@ -33,6 +33,8 @@ uint32_t Unpack(const std::byte* words, int64_t first_word, int64_t index, const
   return (word >> (format.bits * place)) & ((1u << format.bits) - 1);
 }
 
+bool IsHalf(float value) { return ToFloat(ToFp16(value)) == value; }
+
 // q - zero of a block, from -8 to 7 and from -128 to 127.
 void Fill(BlockQ4_0& block, const uint8_t (&q)[kSmallBlock], int32_t zero) {
   const auto shift = static_cast<uint8_t>(8 - zero);
@@ -82,8 +84,11 @@ Result<GroupedInts> GroupedInts::Open(const GroupedIntsTensors& tensors, const G
     const auto inputs = static_cast<uint64_t>(out.inputs_);
     if (auto checked = CheckShape(*tensors.group_of, {inputs}, *tensors.qweight); !checked) return Forward(checked);
   }
+  out.numbers_ = awq ? Numbers::kAwq : Numbers::kGptq;
   out.qweight_ = tensors.qweight->data.data();
   out.qzeros_ = tensors.qzeros->data.data();
+  out.zeros_ = Zeros::kOfGroups;
+  out.scale_steps_ = {.group = out.outputs_, .output = 1};
   if (auto read = out.ReadGroups(tensors.group_of, group_size); !read) return Forward(read);
   out.scales_ = tensors.scales;
   if (auto chosen = out.ChooseType(group_size); !chosen) return Forward(chosen);
@@ -109,27 +114,29 @@ Status GroupedInts::ReadGroups(const SafetensorsTensor* group_of, int64_t group_
 Status GroupedInts::ChooseType(int64_t group_size) {
   const auto scales = ReadScaleTensor(*scales_);
   if (!scales) return tl::make_unexpected(scales.error());
-  const bool half_scales =
-      std::all_of(scales->begin(), scales->end(), [](float scale) { return ToFloat(ToFp16(scale)) == scale; });
+  if (inputs_ % kSmallBlock != 0 || group_size % kSmallBlock != 0 || !PutGroupsInOrder(group_size)) return {};
   const auto integers = IntegerType();
-  if (!half_scales || !integers || inputs_ % kSmallBlock != 0 || group_size % kSmallBlock != 0) return {};
+  if (!integers || !ScalesAreHalves(*scales, group_size)) {
+    order_.clear();
+  } else if (order_.empty()) {
+    type_ = *integers;
+  } else {
+    ordered_type_ = *integers;
+  }
+  return {};
+}
+
+// False where a group has not as many inputs as the others: blocks could not follow it.
+bool GroupedInts::PutGroupsInOrder(int64_t group_size) {
+  const auto group_of = [&](int32_t input) { return group_of_[static_cast<size_t>(input)]; };
   std::vector<int32_t> order(group_of_.size());
   std::iota(order.begin(), order.end(), 0);
-  if (std::ranges::is_sorted(group_of_)) {
-    order.clear();
-  } else {
-    std::ranges::stable_sort(order, {}, [&](int32_t input) { return group_of_[static_cast<size_t>(input)]; });
-  }
-  const auto group_at = [&](int64_t place) {
-    const auto at = static_cast<size_t>(place);
-    return group_of_[order.empty() ? at : static_cast<size_t>(order[at])];
-  };
+  std::ranges::stable_sort(order, {}, group_of);
   for (int64_t i = 0; i < inputs_; ++i) {
-    if (group_at(i) != i / group_size) return {};  // a group of another size
+    if (group_of(order[static_cast<size_t>(i)]) != i / group_size) return false;
   }
-  (order.empty() ? type_ : ordered_type_) = *integers;
-  order_ = std::move(order);
-  return {};
+  if (!std::ranges::is_sorted(group_of_)) order_ = std::move(order);
+  return true;
 }
 
 // The smallest type that holds q - zero.
@@ -147,6 +154,16 @@ std::optional<TensorType> GroupedInts::IntegerType() const {
   return std::nullopt;
 }
 
+// But for groups whose numbers are all zero.
+bool GroupedInts::ScalesAreHalves(const std::vector<float>& scales, int64_t group_size) const {
+  for (int64_t g = 0; g < groups_; ++g) {
+    for (int64_t o = 0; o < outputs_; ++o) {
+      if (!IsHalf(scales[scale_steps_.At(g, o)]) && !AllZero(g, group_size, o)) return false;
+    }
+  }
+  return true;
+}
+
 std::optional<OrderedForm> GroupedInts::form() const {
   if (order_.empty()) return std::nullopt;
   return OrderedForm{.type = ordered_type_, .order = order_, .data = {}};
@@ -159,21 +176,29 @@ OrderedForm GroupedInts::ReadForm() const {
 
 void GroupedInts::UnpackRun(int64_t first, int64_t count, int64_t output, Run& out) const {
   const uint32_t bits = format_.bits, mask = (1u << bits) - 1;
-  if (format_.packing == Packing::kAwq) {
+  if (numbers_ == Numbers::kBytes) {
+    const std::byte* bytes = qweight_ + output * inputs_ + first;
+    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<uint8_t>(bytes[i]) ^ 128;  // as the others: 128 more
+    return;
+  }
+  if (numbers_ == Numbers::kAwq) {
     const int64_t row = outputs_ / 8, word = first * row + output / 8;
     const uint32_t shift = bits * static_cast<uint32_t>(kAwqPlace[output % 8]);
     for (int64_t i = 0; i < count; ++i) out[i] = static_cast<uint8_t>(WordAt(qweight_, word + i * row) >> shift & mask);
     return;
   }
   const int64_t in_word = 32 / bits;
-  int64_t word = first / in_word * outputs_ + output;
-  for (int64_t i = 0; i < count; i += in_word, word += outputs_) {
+  const bool rows = numbers_ == Numbers::kRows;
+  const int64_t row_words = (inputs_ + in_word - 1) / in_word, step = rows ? 1 : outputs_;
+  int64_t word = first / in_word * step + (rows ? output * row_words : output);
+  for (int64_t i = 0; i < count; i += in_word, word += step) {
     uint32_t rest = WordAt(qweight_, word);
     for (int64_t j = 0; j < in_word; ++j, rest >>= bits) out[i + j] = static_cast<uint8_t>(rest & mask);
   }
 }
 
-void GroupedInts::UnpackOrdered(int64_t first, int64_t output, Run& out) const {
+void GroupedInts::UnpackInOrder(int64_t first, int64_t output, Run& out) const {
+  if (order_.empty()) return UnpackRun(first, kRun, output, out);
   const int64_t in_word = 32 / format_.bits;
   for (int64_t i = 0; i < kRun; ++i) {
     const int64_t input = order_[static_cast<size_t>(first + i)];
@@ -185,8 +210,46 @@ void GroupedInts::UnpackOrdered(int64_t first, int64_t output, Run& out) const {
 
 int32_t GroupedInts::Zero(int64_t group, int64_t output) const {
   const int64_t in_word = 32 / format_.bits;
+  const int32_t middle = 1 << (format_.bits - 1);
+  switch (zeros_) {
+    case Zeros::kMiddle:
+      return middle;
+    case Zeros::kBytes:
+      return middle + static_cast<int8_t>(qzeros_[zero_steps_.At(group, output)]);
+    case Zeros::kOfOutputs: {
+      const uint32_t word = WordAt(qzeros_, output / in_word * groups_ + group);
+      return static_cast<int32_t>(word >> (format_.bits * (output % in_word)) & ((1u << format_.bits) - 1));
+    }
+    case Zeros::kOfGroups:
+      break;
+  }
   const int64_t row_words = (outputs_ + in_word - 1) / in_word;
   return static_cast<int32_t>(Unpack(qzeros_, group * row_words, output, format_) + format_.zero_bias);
+}
+
+// Of a group of whole runs.
+bool GroupedInts::AllZero(int64_t group, int64_t group_size, int64_t output) const {
+  const int32_t zero = Zero(group, output);
+  const int64_t end = std::min(inputs_, (group + 1) * group_size);
+  for (int64_t first = group * group_size; first < end; first += kRun) {
+    Run q;
+    UnpackInOrder(first, output, q);
+    if (!std::all_of(q, q + kRun, [zero](uint8_t value) { return value == zero; })) return false;
+  }
+  return true;
+}
+
+template <class F>
+void GroupedInts::ForEachRun(const F& f) const {
+  const bool by_output = numbers_ == Numbers::kRows || numbers_ == Numbers::kBytes;
+  const int64_t runs = (inputs_ + kRun - 1) / kRun;
+  for (int64_t i = 0; i < runs * outputs_; ++i) {
+    if (by_output) {
+      f(i % runs * kRun, i / runs);
+    } else {
+      f(i / outputs_ * kRun, i % outputs_);
+    }
+  }
 }
 
 template <class Block>
@@ -194,39 +257,33 @@ void GroupedInts::ReadBlocks(const std::vector<float>& scales, std::byte* out) c
   static_assert(kRun == kSmallBlock);
   auto* blocks = reinterpret_cast<Block*>(out);
   const int64_t row_blocks = inputs_ / kRun;
-  for (int64_t b = 0; b < row_blocks; ++b) {
-    const auto first = static_cast<size_t>(b * kRun);
-    const int32_t group = group_of_[order_.empty() ? first : static_cast<size_t>(order_[first])];
-    for (int64_t o = 0; o < outputs_; ++o) {
-      Run q;
-      if (order_.empty()) {
-        UnpackRun(b * kRun, kRun, o, q);
-      } else {
-        UnpackOrdered(b * kRun, o, q);
-      }
-      Block& block = blocks[o * row_blocks + b];
-      block.d = ToFp16(scales[static_cast<size_t>(group * outputs_ + o)]);
-      Fill(block, q, Zero(group, o));
-    }
-  }
+  ForEachRun([&](int64_t first, int64_t o) {
+    const auto place = static_cast<size_t>(first);
+    const int32_t group = group_of_[order_.empty() ? place : static_cast<size_t>(order_[place])];
+    Run q;
+    UnpackInOrder(first, o, q);
+    Block& block = blocks[o * row_blocks + first / kRun];
+    const float scale = scales[scale_steps_.At(group, o)];
+    block.d = ToFp16(IsHalf(scale) ? scale : 0.0f);  // else all numbers are zero, as ChooseType found
+    Fill(block, q, Zero(group, o));
+  });
 }
 
 void GroupedInts::ReadFloats(const std::vector<float>& scales, float* out) const {
-  std::vector<int32_t> zeros(scales.size());
+  std::vector<int32_t> zeros(static_cast<size_t>(groups_ * outputs_));
   for (int64_t g = 0; g < groups_; ++g) {
     for (int64_t o = 0; o < outputs_; ++o) zeros[static_cast<size_t>(g * outputs_ + o)] = Zero(g, o);
   }
-  for (int64_t first = 0; first < inputs_; first += kRun) {
+  ForEachRun([&](int64_t first, int64_t o) {
     const int64_t count = std::min<int64_t>(kRun, inputs_ - first);
-    for (int64_t o = 0; o < outputs_; ++o) {
-      Run q;
-      UnpackRun(first, count, o, q);
-      for (int64_t i = 0; i < count; ++i) {
-        const auto at = static_cast<size_t>(group_of_[static_cast<size_t>(first + i)] * outputs_ + o);
-        out[o * inputs_ + first + i] = scales[at] * static_cast<float>(q[i] - zeros[at]);
-      }
+    Run q;
+    UnpackRun(first, count, o, q);
+    for (int64_t i = 0; i < count; ++i) {
+      const int32_t group = group_of_[static_cast<size_t>(first + i)];
+      const int32_t zero = zeros[static_cast<size_t>(group * outputs_ + o)];
+      out[o * inputs_ + first + i] = scales[scale_steps_.At(group, o)] * static_cast<float>(q[i] - zero);
     }
-  }
+  });
 }
 
 std::vector<std::byte> GroupedInts::Read() const { return ReadAs(type_); }

@@ -1,16 +1,18 @@
-// Group-wise integer weights as GPTQ and AWQ checkpoints hold them: w[o][i] = scale[g][o] * (q[o][i] - zero[g][o]), g
-// being the group of input i.
+// Group-wise integer weights as GPTQ, AWQ and compressed-tensors checkpoints hold them:
+// w[o][i] = scale[g][o] * (q[o][i] - zero[g][o]), g being the group of input i.
 //
-// Sources: GPTQ (arXiv:2210.17323) as AutoGPTQ and GPTQModel pack it, AWQ (arXiv:2306.00978) as AutoAWQ's "gemm" does.
+// Sources: GPTQ (arXiv:2210.17323) as AutoGPTQ and GPTQModel pack it, AWQ (arXiv:2306.00978) as AutoAWQ's "gemm" does,
+// "pack-quantized" and "int-quantized" as the package compressed-tensors (0.20) writes them.
 // They are read as the smallest of GGUF's types that holds every weight exactly: Q4_0 where zero points are in the
 // middle (symmetric quantisation), Q8_0 where not, F32 where neighbouring inputs are of different groups (desc_act) or
-// the scale is no float16. In the former case they have a form too, in which the inputs stand in the order of their
-// groups.
+// the scale is no float16. A group whose numbers are all zero may have any scale. Where only the order of inputs is in
+// the way they have a form too, in which the inputs stand in the order of their groups.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,10 +40,25 @@ struct GroupedIntsTensors {
   const SafetensorsTensor* group_of = nullptr;  // g_idx, [inputs]; null: inputs lie in the order of their groups
 };
 
+struct CompressedIntsTensors {
+  // weight_packed, [outputs, inputs * bits / 32] of I32, the first input lowest; or I8 [outputs, inputs]
+  const SafetensorsTensor* weight = nullptr;
+  const SafetensorsTensor* scales = nullptr;  // weight_scale, [outputs, groups]; or one value
+  const SafetensorsTensor* shape =
+      nullptr;  // weight_shape, [2] of I64 or I32: outputs, inputs; null where weight is I8
+  // weight_zero_point; null: symmetric. I8 [outputs, groups] or one value, or I32 [outputs * bits / 32, groups], the
+  // first output lowest.
+  const SafetensorsTensor* zeros = nullptr;
+  const SafetensorsTensor* group_of = nullptr;  // weight_g_idx, [inputs]; null or with a -1: as above
+};
+
 class GroupedInts {
  public:
   // kDataLoss where shapes or types contradict each other: both tensors are named. kUnsupported names the bits.
   static Result<GroupedInts> Open(const GroupedIntsTensors& tensors, const GroupedIntsFormat& format);
+  // Bits of packed numbers follow from the shapes, and are of `known_bits`, which config.json names (none: of any);
+  // groups from the scales. Errors as Open's.
+  static Result<GroupedInts> OpenCompressed(const CompressedIntsTensors& tensors, std::span<const uint32_t> known_bits);
 
   int64_t outputs() const { return outputs_; }
   int64_t inputs() const { return inputs_; }
@@ -56,28 +73,52 @@ class GroupedInts {
   OrderedForm ReadForm() const;
 
  private:
+  enum class Numbers { kGptq, kAwq, kRows, kBytes };  // GroupedIntsFormat's packings, and CompressedIntsTensors' two
+  enum class Zeros {
+    kMiddle,     // there are none
+    kOfGroups,   // words of neighbouring outputs, [groups, words]
+    kOfOutputs,  // words of neighbouring outputs, [words, groups]
+    kBytes,
+  };
+  // Where the value of a group and an output lies.
+  struct Steps {
+    int64_t group = 0, output = 0;
+    size_t At(int64_t g, int64_t o) const { return static_cast<size_t>(g * group + o * output); }
+  };
+
   GroupedInts() = default;
+  Status OpenPackedRows(const CompressedIntsTensors& tensors, std::span<const uint32_t> known_bits);
+  Status OpenZeros(const SafetensorsTensor& zeros, const SafetensorsTensor& weight);
   Status ReadGroups(const SafetensorsTensor* group_of, int64_t group_size);
   Status ChooseType(int64_t group_size);
+  bool PutGroupsInOrder(int64_t group_size);
   std::optional<TensorType> IntegerType() const;
+  bool ScalesAreHalves(const std::vector<float>& scales, int64_t group_size) const;
 
   static constexpr int kRun = 32;  // inputs that are unpacked at once
   using Run = uint8_t[kRun];
 
   // q of `count` inputs from `first`, a multiple of kRun.
   void UnpackRun(int64_t first, int64_t count, int64_t output, Run& out) const;
-  // The same of inputs that stand at `first` and on in the order of groups.
-  void UnpackOrdered(int64_t first, int64_t output, Run& out) const;
+  // The same of kRun inputs that stand at `first` and on in the order of groups.
+  void UnpackInOrder(int64_t first, int64_t output, Run& out) const;
   int32_t Zero(int64_t group, int64_t output) const;
   std::vector<std::byte> ReadAs(TensorType type) const;
+  bool AllZero(int64_t group, int64_t group_size, int64_t output) const;
+  // f(first input, output) for each run, in the order that the tensor has them.
+  template <class F>
+  void ForEachRun(const F& f) const;
   template <class Block>
   void ReadBlocks(const std::vector<float>& scales, std::byte* out) const;
   void ReadFloats(const std::vector<float>& scales, float* out) const;
 
   GroupedIntsFormat format_;
+  Numbers numbers_ = Numbers::kGptq;
   const std::byte* qweight_ = nullptr;
   const std::byte* qzeros_ = nullptr;
-  const SafetensorsTensor* scales_ = nullptr;  // [groups, outputs]
+  Zeros zeros_ = Zeros::kMiddle;
+  const SafetensorsTensor* scales_ = nullptr;
+  Steps scale_steps_, zero_steps_;  // zero_steps_: of kBytes
   int64_t inputs_ = 0, outputs_ = 0, groups_ = 0;
   std::vector<int32_t> group_of_;  // by input
   TensorType type_ = TensorType::kF32;

@@ -63,6 +63,52 @@ Result<HfRopeScaling> ReadRopeScaling(const JsonObject& object) {
   return rope;
 }
 
+// compressed-tensors' config_groups, and its transform_config of such groups too.
+Status ReadQuantGroups(const JsonObject& object, HfQuantization& quantization) {
+  const auto each = [](const JsonObject& from, const auto& read) -> Status {
+    const auto groups = from.Find<JsonObject>("config_groups");
+    if (!groups) return tl::make_unexpected(groups.error());
+    if (!*groups) return {};
+    for (const auto& [name, value] : (*groups)->raw()) {
+      auto group = JsonAs<JsonObject>(value, (*groups)->source() + ": " + std::string(name));
+      if (!group) return Forward(group);
+      if (Status done = read(*group); !done) return done;
+    }
+    return {};
+  };
+  auto read = each(object, [&](const JsonObject& group) -> Status {
+    HfQuantGroup out;
+    FieldReader reader(group);
+    reader.Read({"format"}, out.format);
+    if (auto status = reader.status(); !status) return status;
+    const auto weights = group.Find<JsonObject>("weights");
+    if (!weights) return tl::make_unexpected(weights.error());
+    if (*weights) {
+      FieldReader of_weights(**weights);
+      of_weights.Read({"type"}, out.type);
+      of_weights.Read({"num_bits"}, out.bits);
+      if (auto status = of_weights.status(); !status) return status;
+    }
+    quantization.groups.push_back(std::move(out));
+    return {};
+  });
+  if (!read) return read;
+  const auto transforms = object.Find<JsonObject>("transform_config");
+  if (!transforms) return tl::make_unexpected(transforms.error());
+  if (!*transforms) return {};
+  return each(**transforms, [&](const JsonObject& group) -> Status {
+    const auto apply = group.Find<std::vector<JsonObject>>("apply");
+    if (!apply) return tl::make_unexpected(apply.error());
+    if (!*apply) return {};
+    for (const JsonObject& to : **apply) {
+      const auto location = to.GetOr<std::string>("location", "");
+      if (!location) return tl::make_unexpected(location.error());
+      quantization.rotates_activations = quantization.rotates_activations || !location->starts_with("weight");
+    }
+    return {};
+  });
+}
+
 Result<HfQuantization> ReadQuantization(const JsonObject& object) {
   HfQuantization quantization;
   FieldReader reader(object);
@@ -77,6 +123,7 @@ Result<HfQuantization> ReadQuantization(const JsonObject& object) {
   reader.Read({"format"}, quantization.format);
   reader.Read({"weight_block_size"}, quantization.weight_block_size);
   if (auto status = reader.status(); !status) return Forward(status);
+  if (auto read = ReadQuantGroups(object, quantization); !read) return Forward(read);
   return quantization;
 }
 

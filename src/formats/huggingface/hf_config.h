@@ -33,6 +33,13 @@ struct HfMlxForm {
   int32_t group_size = 64;
 };
 
+// What one of compressed-tensors' config_groups does to its weights.
+struct HfQuantGroup {
+  std::string format;  // "pack-quantized", ...; empty: that of the whole
+  std::string type;    // "int" or "float"; empty: it leaves weights alone
+  uint32_t bits = 0;
+};
+
 struct HfQuantization {
   std::string method;  // "gptq", "awq", "fp8", "mxfp4", "mlx", ...
   uint32_t bits = 0;
@@ -43,6 +50,8 @@ struct HfQuantization {
   std::string version;      // AWQ: "gemm", "gemv"
   std::string checkpoint_format;            // GPTQ: "gptq", "gptq_v2", ...
   std::string format;                       // compressed-tensors: "float-quantized", ...
+  std::vector<HfQuantGroup> groups;         // compressed-tensors
+  bool rotates_activations = false;         // compressed-tensors: has a transform that is none of weights
   HfMlxForm mlx;                            // MLX: of all weights but these, by name
   std::map<std::string, HfMlxForm, std::less<>> mlx_layers;
   std::vector<uint32_t> weight_block_size;  // FP8: outputs and inputs that share a scale; or empty

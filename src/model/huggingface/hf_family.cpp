@@ -75,7 +75,22 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
     return known ? Status() : refuse("version", quantization.version, "gemm");
   }
   if (method == "compressed-tensors") {
-    return quantization.format == "float-quantized" ? Status() : refuse("format", quantization.format, "float-quantized");
+    constexpr std::string_view kFormats[] = {"float-quantized", "int-quantized", "naive-quantized", "pack-quantized",
+                                             "mixed-precision"};  // the last: each group has a format of its own
+    const auto check = [&](const std::string& format) -> Status {
+      const bool known = std::ranges::find(kFormats, format) != std::end(kFormats);
+      return known ? Status() : refuse("format", format, fmt::format("{}", fmt::join(kFormats, ", ")));
+    };
+    if (auto checked = check(quantization.format); !checked) return checked;
+    for (const formats::HfQuantGroup& group : quantization.groups) {
+      if (group.type.empty()) continue;
+      const std::string& format = group.format.empty() ? quantization.format : group.format;
+      if (auto checked = check(format); !checked) return checked;
+      if (format == "pack-quantized" && group.bits != 2 && group.bits != 4 && group.bits != 8)
+        return refuse("num_bits", fmt::format("{}", group.bits), "2, 4 or 8");
+    }
+    if (quantization.rotates_activations) return refuse("transform_config", "of activations", "one of weights");
+    return {};
   }
   if (method == "mlx") {
     const auto check = [&](const formats::HfMlxForm& form) {

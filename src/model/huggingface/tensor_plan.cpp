@@ -92,8 +92,8 @@ constexpr NameRule kExpertNames[] = {
     {"w1", "ffn_gate_exps"},        {"w3", "ffn_up_exps"},      {"w2", "ffn_down_exps"},
 };
 
-// What checkpoints hold besides weights: masks and frequencies, which are computed, and scales of a KV cache in 8-bit floats.
-constexpr std::string_view kIgnored[] = {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq", ".k_scale", ".v_scale",
+// What checkpoints hold besides weights: masks and frequencies, which are computed.
+constexpr std::string_view kIgnored[] = {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq",
                                          "embeddings.position_ids"};
 
 // What encoders' checkpoints hold for other tasks than to embed.

@@ -97,6 +97,7 @@ TEST(ConvertCheckpoint, GivesTheSmallestTypeThatHoldsTheWeights) {
   const std::pair<const char*, formats::TensorType> cases[] = {{"gptq", formats::TensorType::kQ4_0},
                                                                {"awq", formats::TensorType::kQ8_0},
                                                                {"gptq_desc_act", formats::TensorType::kF32},
+                                                               {"ct_ints", formats::TensorType::kQ8_0},
                                                                {"fp8", formats::TensorType::kF32}};
   for (const auto& [name, type] : cases) {
     const fs::path directory = fs::path(::testing::TempDir()) / fmt::format("inferflux_convert_checkpoint_{}", name);

@@ -12,7 +12,7 @@
 #include "formats/checkpoint/grouped_ints.h"
 #include "formats/checkpoint/scaled_fp8.h"
 #include "formats/checkpoint/stacked_experts.h"
-#include "formats/quant/dequantize.h"
+#include "formats/checkpoint_values.h"
 #include "formats/stored_form.h"
 
 namespace inferflux::formats {
@@ -22,35 +22,18 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Packing = GroupedIntsFormat::Packing;
 
-std::shared_ptr<const SafetensorsFile> OpenData(const std::string& name) {
-  return *SafetensorsFile::Open(std::string(INFERFLUX_SOURCE_DIR) + "/tests/data/checkpoints/" + name);
-}
 const SafetensorsFile& Weights() {
-  static const auto file = OpenData("weights.safetensors");
+  static const auto file = OpenCheckpointData("weights.safetensors");
   return *file;
 }
 const SafetensorsFile& MlxWeights() {  // of tools/mlx_golden.py
-  static const auto file = OpenData("mlx.safetensors");
+  static const auto file = OpenCheckpointData("mlx.safetensors");
   return *file;
-}
-
-// Every value of `rows` of a type, as floats.
-std::vector<float> Floats(TensorType type, const std::vector<std::byte>& data, int64_t rows, int64_t cols) {
-  std::vector<float> out(static_cast<size_t>(rows * cols));
-  const size_t row_bytes = data.size() / static_cast<size_t>(rows);
-  for (int64_t r = 0; r < rows; ++r) DequantizeRow(type, data.data() + r * row_bytes, out.data() + r * cols, cols);
-  return out;
 }
 
 template <class Weight>
 void ExpectValues(const Weight& weight, const std::string& name, const SafetensorsFile& weights = Weights()) {
-  const SafetensorsTensor* expected = weights.FindTensor(name + ".expected");
-  ASSERT_NE(expected, nullptr);
-  ASSERT_EQ(expected->shape, (std::vector<uint64_t>{uint64_t(weight.outputs()), uint64_t(weight.inputs())}));
-  const auto values = Floats(weight.type(), weight.Read(), weight.outputs(), weight.inputs());
-  std::vector<float> wanted(values.size());
-  std::memcpy(wanted.data(), expected->data.data(), expected->data.size());
-  EXPECT_EQ(values, wanted);
+  ExpectCheckpointValues(weight, name, weights);
 }
 
 struct IntCase {
@@ -173,6 +156,29 @@ TEST(Ints, ThatContradictThemselvesAreNamed) {
   EXPECT_THAT(refusal(wrong, {Packing::kGptq, 4, 32, 1}), AllOf(HasSubstr("'endless'"), HasSubstr("not finite")));
 }
 
+TEST(Ints, GroupsOfZerosMayHaveAnyScale) {
+  std::vector<uint32_t> eights(8 * 8, 0x88888888), sevens(8, 0x77777777);
+  std::vector<float> scales(2 * 64, 1e-12f);
+  const auto made = [](std::vector<uint32_t>& words, std::vector<uint64_t> shape) {
+    return SafetensorsTensor{"made", SafetensorsDtype::kU32, std::move(shape), std::as_bytes(std::span(words))};
+  };
+  const auto type = [&](Packing packing, std::vector<uint64_t> shape, std::vector<uint32_t>& zero_words,
+                        uint64_t groups) {
+    const uint64_t outputs = packing == Packing::kAwq ? shape[1] * 8 : shape[1];
+    const auto qweight = made(eights, std::move(shape)), qzeros = made(zero_words, {groups, outputs / 8});
+    const SafetensorsTensor tiny{"tiny", SafetensorsDtype::kF32, {groups, outputs}, std::as_bytes(std::span(scales))};
+    const auto ints = GroupedInts::Open({.qweight = &qweight, .qzeros = &qzeros, .scales = &tiny},
+                                        {packing, 4, 32, packing == Packing::kGptq ? 1u : 0u});
+    EXPECT_TRUE(ints) << ints.error().message;
+    return ints->type();
+  };
+  EXPECT_EQ(type(Packing::kGptq, {8, 8}, sevens, 2), TensorType::kQ4_0);
+  EXPECT_EQ(type(Packing::kAwq, {64, 1}, eights, 2), TensorType::kQ4_0);
+  eights[5] = 0x88898888;
+  EXPECT_EQ(type(Packing::kGptq, {8, 8}, sevens, 2), TensorType::kF32);
+  EXPECT_EQ(type(Packing::kAwq, {64, 1}, sevens, 2), TensorType::kF32);
+}
+
 struct Fp8Case {
   const char* name;
   const char* scales;
@@ -248,7 +254,7 @@ INSTANTIATE_TEST_SUITE_P(All, Affine,
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Affine, OfAStackAreEachExpertsOwn) {
-  const auto file = OpenData("mlx_qwen3_moe-hf/model.safetensors");
+  const auto file = OpenCheckpointData("mlx_qwen3_moe-hf/model.safetensors");
   const auto tensor = [&](const char* end) {
     return *file->FindTensor(std::string("model.layers.0.mlp.switch_mlp.up_proj.") + end);
   };
@@ -287,7 +293,7 @@ TEST(FusedExperts, RowsComeInTurns) {
   const auto up = Mxfp4Expert::Open(of_blocks, of_exponents, 1, {.first = 1, .step = 2});
   ASSERT_TRUE(up) << up.error().message;
   ASSERT_EQ(up->outputs(), 2);
-  const auto values = Floats(up->type(), up->Read(), 2, 32);
+  const auto values = CheckpointFloats(up->type(), up->Read(), 2, 32);
   // OCP's table; a byte holds two neighbours, the first in its low half.
   constexpr float kFp4[16] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6};
   for (size_t r = 0; r < 2; ++r) {

@@ -58,7 +58,8 @@ INSTANTIATE_TEST_SUITE_P(Families, GoldenDirectory,
                          ::testing::Values("llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2", "gpt_oss"),
                          [](const auto& info) { return std::string(info.param); });
 
-// Quantised checkpoints, against transformers with the weights that their formulas make (tools/checkpoint_golden.py, tools/mlx_golden.py).
+// Quantised checkpoints, against transformers with the weights that their formulas make (tools/checkpoint_golden.py,
+// tools/compressed_golden.py, tools/mlx_golden.py).
 class GoldenCheckpoint : public ::testing::TestWithParam<std::pair<const char*, double>> {
  protected:
   std::string Path(const char* end) const { return testing::DataPath("checkpoints/") + GetParam().first + end; }
@@ -82,7 +83,8 @@ TEST_P(GoldenCheckpoint, CpuIsAsCloseAsItsTypesAre) {
 INSTANTIATE_TEST_SUITE_P(All, GoldenCheckpoint,
                          ::testing::Values(std::pair{"gptq", kInt8Bound}, std::pair{"gptq_desc_act", kInt8Bound},
                                            std::pair{"gptq_act_order", kInt8Bound}, std::pair{"awq", kInt8Bound},
-                                           std::pair{"fp8", kBound}, std::pair{"mlx_4", kInt8Bound},
+                                           std::pair{"fp8", kBound}, std::pair{"ct_ints", kInt8Bound},
+                                           std::pair{"mlx_4", kInt8Bound},
                                            std::pair{"mlx_8", kBound}, std::pair{"mlx_qwen3_moe", kInt8Bound},
                                            std::pair{"mlx_qwen2_moe", kInt8Bound}, std::pair{"mlx_mixtral", kBound},
                                            std::pair{"mlx_plain_moe", 1e-2}, std::pair{"mlx_gpt_oss", kInt8Bound}),

@@ -66,8 +66,28 @@ TEST(HfDirectory, FormsOfQuantisationThatAreNotReadAreNamed) {
   EXPECT_THAT(refusal(R"({"quant_method": "awq", "version": "gemv"})"), AllOf(HasSubstr("'gemv'"), HasSubstr("gemm")));
   EXPECT_THAT(refusal(R"({"quant_method": "gptq", "checkpoint_format": "marlin"})"),
               AllOf(HasSubstr("'marlin'"), HasSubstr("gptq_v2")));
-  EXPECT_THAT(refusal(R"({"quant_method": "compressed-tensors", "format": "pack-quantized"})"),
-              HasSubstr("'pack-quantized'"));
+  const auto compressed = [&](const std::string& rest) {
+    return refusal(R"({"quant_method": "compressed-tensors", "format": )" + rest + "}");
+  };
+  EXPECT_THAT(compressed(R"("marlin-24")"),
+              AllOf(HasSubstr("'marlin-24'"), HasSubstr("pack-quantized"), HasSubstr("GGUF")));
+  const auto group = [](const char* format, const char* weights) {
+    return fmt::format(R"("mixed-precision", "config_groups": {{"group_0": {{"format": "{}", "weights": {}}}}})",
+                       format, weights);
+  };
+  EXPECT_EQ(compressed(group("int-quantized", R"({"type": "int", "num_bits": 8})")), "");
+  EXPECT_THAT(compressed(group("mxfp8-quantized", R"({"type": "float", "num_bits": 8})")),
+              HasSubstr("'mxfp8-quantized'"));
+  EXPECT_EQ(compressed(group("mxfp8-quantized", "null")), "") << "weights are as they were";
+  EXPECT_THAT(compressed(group("pack-quantized", R"({"type": "int", "num_bits": 3})")),
+              AllOf(HasSubstr("num_bits '3'"), HasSubstr("2, 4 or 8")));
+  const auto transform = [](const char* location) {
+    return fmt::format(
+        R"("pack-quantized", "transform_config": {{"config_groups": {{"R": {{"apply": [{{"location": "{}"}}]}}}}}})",
+        location);
+  };
+  EXPECT_EQ(compressed(transform("weight_output")), "");
+  EXPECT_THAT(compressed(transform("input")), HasSubstr("transform_config"));
   EXPECT_EQ(refusal(R"({"quant_method": "gptq", "bits": 4})"), "") << "a checkpoint may have left all layers as they were";
 }
 
@@ -94,6 +114,13 @@ TEST(HfDirectory, QuantisedWeightsThatLackATensorAreNamed) {
   EXPECT_THAT(CheckpointRefusal("gptq", "q_proj.qzeros", "q_proj.qzerox"),
               AllOf(HasSubstr("q_proj.qweight"), HasSubstr("q_proj.qzeros")));
   EXPECT_THAT(CheckpointRefusal("awq", "q_proj.scales", "q_proj.scalex"), HasSubstr("q_proj.scales"));
+  for (const std::string part : {"weight_scale", "weight_shape"}) {
+    const std::string name = "up_proj." + part;
+    EXPECT_THAT(CheckpointRefusal("ct_ints", name, name.substr(0, name.size() - 1) + "x"),
+                AllOf(HasSubstr("up_proj.weight_packed' has no"), HasSubstr("up_proj." + part + "' beside it")));
+  }
+  EXPECT_THAT(CheckpointRefusal("ct_ints", "q_proj.weight_scale", "q_proj.weight_scalx"),
+              AllOf(HasSubstr("q_proj.weight' has no"), HasSubstr("q_proj.weight_scale' beside it")));
   EXPECT_THAT(CheckpointRefusal("fp8", "up_proj.weight_scale_inv", "up_proj.weight_scale_xxx"),
               AllOf(HasSubstr("up_proj.weight'"), HasSubstr("up_proj.weight_scale")));
 }

@@ -1,0 +1,121 @@
+// MLX's groups, and experts that are stacked or fused.
+#include "formats/checkpoint/stacked_experts.h"
+#include "model/huggingface/weight_collector.h"
+
+namespace inferflux::model {
+
+using formats::SafetensorsDtype;
+using formats::SafetensorsTensor;
+
+bool WeightCollector::IsMlx(const SafetensorsTensor& tensor) const {
+  return config_.quantization && config_.quantization->method == "mlx" && tensor.dtype == SafetensorsDtype::kU32;
+}
+
+// "model.layers.0.mlp.switch_mlp.up_proj.weight", as MLX's tools call it, or "...mlp.experts.up_proj.weight", where
+// gpt-oss has it: a projection of all experts.
+bool WeightCollector::IsStack(const SafetensorsTensor& tensor) {
+  std::string_view name = tensor.name;
+  if (!name.ends_with("_proj.weight")) return false;
+  name.remove_suffix(kWeight.size());
+  name = name.substr(0, name.rfind('.'));
+  return name.ends_with(".switch_mlp") || name.ends_with(".experts");
+}
+
+Status WeightCollector::AddMlx(const SafetensorsTensor& weight) {
+  if (!weight.name.ends_with(kWeight)) return {};  // what it is will be asked of its name
+  const std::string base = weight.name.substr(0, weight.name.size() - kWeight.size());
+  const SafetensorsTensor* scales = Take(base, ".scales");
+  if (scales == nullptr) return Lacks(weight, base, ".scales");
+  const auto own = config_.quantization->mlx_layers.find(base);
+  const bool has_own = own != config_.quantization->mlx_layers.end();
+  const formats::HfMlxForm& form = has_own ? own->second : config_.quantization->mlx;
+  if (form.mode == "mxfp4") return AddMxfp4(weight, *scales);
+  const SafetensorsTensor* biases = Take(base, ".biases");
+  if (biases == nullptr) return Lacks(weight, base, ".biases");
+  const uint64_t bytes = weight.data.size() + scales->data.size() + biases->data.size();
+  if (!IsStack(weight)) {
+    auto groups = formats::AffineGroups::Open(weight, *scales, *biases, form.group_size);
+    if (!groups) return Forward(groups);
+    Add(weight, weight.name, std::move(*groups), bytes);
+    return {};
+  }
+  return ForEachExpert(weight, [&](uint32_t e) -> Status {
+    auto groups = formats::AffineGroups::OpenExpert(weight, *scales, *biases, form.group_size, e);
+    if (!groups) return Forward(groups);
+    Add(weight, weight.name, std::move(*groups), bytes / weight.shape[0], e);
+    return {};
+  });
+}
+
+Status WeightCollector::AddMxfp4(const SafetensorsTensor& weight, const SafetensorsTensor& scales) {
+  const uint64_t bytes = weight.data.size() + scales.data.size();
+  if (!IsStack(weight)) {  // a stack of one
+    SafetensorsTensor words = weight, exponents = scales;
+    words.shape.insert(words.shape.begin(), 1);
+    exponents.shape.insert(exponents.shape.begin(), 1);
+    auto blocks = formats::Mxfp4Expert::OpenWords(words, exponents, 0);
+    if (!blocks) return Forward(blocks);
+    Add(weight, weight.name, std::move(*blocks), bytes);
+    return {};
+  }
+  return ForEachExpert(weight, [&](uint32_t e) -> Status {
+    auto blocks = formats::Mxfp4Expert::OpenWords(weight, scales, e);
+    if (!blocks) return Forward(blocks);
+    Add(weight, weight.name, std::move(*blocks), bytes / weight.shape[0], e);
+    return {};
+  });
+}
+
+// Experts in plain numbers.
+Status WeightCollector::AddStack(const SafetensorsTensor& weight) {
+  return ForEachExpert(weight, [&](uint32_t e) -> Status {
+    const auto own = formats::SliceExpert(weight, e);
+    if (!own) return tl::make_unexpected(own.error());
+    made_[&weight].push_back(std::make_shared<const StoredWeight>(weight.name, *own, e));
+    return {};
+  });
+}
+
+Status WeightCollector::CheckExpertCount(const SafetensorsTensor& stack) const {
+  const uint64_t found = stack.shape.empty() ? 0 : stack.shape[0], wanted = config_.experts.value_or(0);
+  if (found == wanted) return {};
+  return Fail(ErrorCode::kDataLoss,
+              "tensor '{}' has {} experts, but {} has {}: not of one model; fetch the checkpoint or convert it anew",
+              stack.name, found, config_.raw.source(), wanted);
+}
+
+// All experts of "...mlp.experts.gate_up_proj_blocks" or "...down_proj_blocks", with their biases.
+Status WeightCollector::AddExperts(const SafetensorsTensor& blocks) {
+  const std::string base = blocks.name.substr(0, blocks.name.size() - std::string_view("_blocks").size());
+  const SafetensorsTensor* scales = Take(base, "_scales");
+  const SafetensorsTensor* biases = Take(base, "_bias");
+  if (scales == nullptr) return Lacks(blocks, base, "_scales");
+  struct Projection {
+    const char* name;
+    formats::RowsInTurn rows;
+  };
+  constexpr std::string_view kFused = "gate_up_proj";
+  const bool fused = base.ends_with(kFused);
+  const std::vector<Projection> projections = fused
+                                                  ? std::vector<Projection>{{"gate_proj", {0, 2}}, {"up_proj", {1, 2}}}
+                                                  : std::vector<Projection>{{"down_proj", {0, 1}}};
+  const std::string prefix = base.substr(0, base.rfind('.') + 1);
+  if (auto checked = CheckExpertCount(blocks); !checked) return checked;
+  const uint64_t experts = config_.experts.value_or(0);
+  for (const auto& [name, rows] : projections) {
+    for (uint64_t e = 0; e < experts; ++e) {
+      auto expert = formats::Mxfp4Expert::Open(blocks, *scales, e, rows);
+      if (!expert) return Forward(expert);
+      const uint64_t bytes = (blocks.data.size() + scales->data.size()) / experts / projections.size();
+      Add(blocks, fmt::format("{}{}.{}.weight", prefix, e, name), std::move(*expert), bytes);
+    }
+    if (biases == nullptr) continue;
+    auto of_all = formats::ExpertBiases::Open(*biases, rows);
+    if (!of_all) return Forward(of_all);
+    const uint64_t bytes = biases->data.size() / projections.size();
+    Add(blocks, fmt::format("{}{}.bias", prefix, name), std::move(*of_all), bytes);
+  }
+  return {};
+}
+
+}  // namespace inferflux::model

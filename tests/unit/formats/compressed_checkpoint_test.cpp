@@ -1,0 +1,170 @@
+// Weights that the package compressed-tensors packed, against what it makes of them itself
+// (tools/compressed_golden.py).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "formats/checkpoint/grouped_ints.h"
+#include "formats/checkpoint_values.h"
+
+namespace inferflux::formats {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const SafetensorsFile& PackageWeights() {
+  static const auto file = OpenCheckpointData("compressed.safetensors");
+  return *file;
+}
+
+struct CompressedCase {
+  const char* name;
+  TensorType type;  // the smallest that holds the values
+};
+
+class CompressedInts : public ::testing::TestWithParam<CompressedCase> {};
+
+CompressedIntsTensors PackedTensors(const std::string& name) {
+  const SafetensorsTensor* packed = PackageWeights().FindTensor(name + ".weight_packed");
+  return {.weight = packed != nullptr ? packed : PackageWeights().FindTensor(name + ".weight"),
+          .scales = PackageWeights().FindTensor(name + ".weight_scale"),
+          .shape = PackageWeights().FindTensor(name + ".weight_shape"),
+          .zeros = PackageWeights().FindTensor(name + ".weight_zero_point"),
+          .group_of = PackageWeights().FindTensor(name + ".weight_g_idx")};
+}
+
+TEST_P(CompressedInts, AreWhatThePackageMakesOfThem) {
+  const auto ints = GroupedInts::OpenCompressed(PackedTensors(GetParam().name), {});
+  ASSERT_TRUE(ints) << ints.error().message;
+  EXPECT_EQ(ints->type(), GetParam().type);
+  ExpectCheckpointValues(*ints, GetParam().name, PackageWeights());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, CompressedInts,
+    ::testing::Values(
+        CompressedCase{"ct_4_groups", TensorType::kQ4_0}, CompressedCase{"ct_4_groups_asymmetric", TensorType::kQ8_0},
+        CompressedCase{"ct_4_outputs", TensorType::kQ4_0}, CompressedCase{"ct_4_outputs_asymmetric", TensorType::kQ8_0},
+        CompressedCase{"ct_4_tensor", TensorType::kQ4_0}, CompressedCase{"ct_4_tensor_asymmetric", TensorType::kQ8_0},
+        CompressedCase{"ct_4_odd_inputs", TensorType::kF32}, CompressedCase{"ct_4_float_scales", TensorType::kF32},
+        CompressedCase{"ct_4_dead_group", TensorType::kQ4_0}, CompressedCase{"ct_4_ordered", TensorType::kF32},
+        CompressedCase{"ct_4_not_ordered", TensorType::kQ4_0}, CompressedCase{"ct_2_groups", TensorType::kQ4_0},
+        CompressedCase{"ct_8_groups", TensorType::kQ8_0}, CompressedCase{"ct_8_groups_asymmetric", TensorType::kF32},
+        CompressedCase{"ct_bytes_outputs", TensorType::kQ8_0}, CompressedCase{"ct_bytes_groups", TensorType::kQ8_0},
+        CompressedCase{"ct_bytes_tensor", TensorType::kQ8_0}, CompressedCase{"ct_bytes_asymmetric", TensorType::kF32}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+std::string RefusalOf(const CompressedIntsTensors& tensors, std::vector<uint32_t> known_bits = {}) {
+  const auto ints = GroupedInts::OpenCompressed(tensors, known_bits);
+  return ints ? std::string() : ints.error().message;
+}
+
+template <class T>
+SafetensorsTensor MadeTensor(const char* name, SafetensorsDtype dtype, std::vector<uint64_t> shape,
+                             std::vector<T>& values) {
+  return {.name = name, .dtype = dtype, .shape = std::move(shape), .data = std::as_bytes(std::span(values))};
+}
+
+TEST(CompressedInts, BitsAreThoseOfTheShapesAndOfTheConfiguration) {
+  EXPECT_EQ(RefusalOf(PackedTensors("ct_4_groups"), {4}), "");
+  EXPECT_EQ(RefusalOf(PackedTensors("ct_4_groups"), {8, 4}), "");
+  EXPECT_THAT(RefusalOf(PackedTensors("ct_4_groups"), {8}),
+              AllOf(HasSubstr("ct_4_groups.weight_packed' is [12, 8]"), HasSubstr("8 bits"),
+                    HasSubstr("ct_4_groups.weight_shape' of [12, 64]")));
+  std::vector<int32_t> word(4);
+  std::vector<int64_t> sizes{4, 8};  // of 2 bits or of 4
+  std::vector<float> one{1};
+  const auto weight = MadeTensor("few", SafetensorsDtype::kI32, {4, 1}, word);
+  const auto shape = MadeTensor("shape", SafetensorsDtype::kI64, {2}, sizes);
+  const auto scale = MadeTensor("scale", SafetensorsDtype::kF32, {1}, one);
+  const CompressedIntsTensors few{.weight = &weight, .scales = &scale, .shape = &shape};
+  EXPECT_EQ(RefusalOf(few, {4}), "");
+  EXPECT_THAT(RefusalOf(few), HasSubstr("'few' is [4, 1]"));
+}
+
+TEST(CompressedInts, ThatContradictThemselvesAreNamed) {
+  const auto good = PackedTensors("ct_4_groups_asymmetric");
+  ASSERT_EQ(RefusalOf(good), "");
+  auto wrong = good;
+  wrong.shape = PackedTensors("ct_4_outputs").shape;  // [5, 96]
+  EXPECT_THAT(RefusalOf(wrong), AllOf(HasSubstr("ct_4_groups_asymmetric.weight_packed"), HasSubstr("[5, 96]")));
+  wrong.shape = good.scales;
+  EXPECT_THAT(RefusalOf(wrong), AllOf(HasSubstr("weight_scale' is BF16"), HasSubstr("should be I64 or I32")));
+  wrong = good;
+  wrong.scales = PackedTensors("ct_4_outputs").scales;  // [5, 1]
+  EXPECT_THAT(RefusalOf(wrong), AllOf(HasSubstr("ct_4_outputs.weight_scale' is [5, 1]"),
+                                      HasSubstr("ct_4_groups_asymmetric.weight_packed' of [12, 8]")));
+  wrong = good;
+  wrong.zeros = PackedTensors("ct_4_outputs_asymmetric").zeros;  // [1, 1]
+  EXPECT_THAT(RefusalOf(wrong), AllOf(HasSubstr("ct_4_outputs_asymmetric.weight_zero_point"), HasSubstr("[2, 2]")));
+  wrong.zeros = good.scales;
+  EXPECT_THAT(RefusalOf(wrong), AllOf(HasSubstr("weight_scale' is BF16"), HasSubstr("should be I8 or I32")));
+  wrong = good;
+  wrong.group_of = PackedTensors("ct_4_ordered").group_of;
+  EXPECT_THAT(RefusalOf(wrong), AllOf(HasSubstr("ct_4_ordered.weight_g_idx' is [128]"), HasSubstr("[64]")));
+  wrong = good;
+  wrong.weight = good.scales;
+  EXPECT_THAT(RefusalOf(wrong), AllOf(HasSubstr("weight_scale' is BF16"), HasSubstr("should be I32")));
+  wrong = PackedTensors("ct_bytes_groups");
+  wrong.weight = good.weight;
+  EXPECT_THAT(RefusalOf(wrong), AllOf(HasSubstr("weight_packed' is I32"), HasSubstr("should be I8")));
+
+  std::vector<int64_t> sizes{12, int64_t{1} << 40};
+  const auto endless = MadeTensor("endless", SafetensorsDtype::kI64, {2}, sizes);
+  wrong = good;
+  wrong.shape = &endless;
+  EXPECT_THAT(RefusalOf(wrong), AllOf(HasSubstr("'endless'"), HasSubstr("dimensions of 1 to")));
+  sizes = {-12, 64};
+  EXPECT_THAT(RefusalOf(wrong), HasSubstr("[-12, 64]"));
+  std::vector<int32_t> three{12, 64, 1};
+  const auto long_shape = MadeTensor("long", SafetensorsDtype::kI32, {3}, three);
+  wrong.shape = &long_shape;
+  EXPECT_THAT(RefusalOf(wrong), HasSubstr("'long' has 3 values"));
+
+  std::vector<float> scales(12 * 3, 1.0f);
+  const auto uneven = MadeTensor("uneven", SafetensorsDtype::kF32, {12, 3}, scales);
+  wrong = good;
+  wrong.scales = &uneven;
+  EXPECT_THAT(RefusalOf(wrong), AllOf(HasSubstr("'uneven'"), HasSubstr("3 groups"), HasSubstr("64 inputs")));
+  std::vector<float> no_number(1, std::numeric_limits<float>::quiet_NaN());
+  const auto nan = MadeTensor("nan", SafetensorsDtype::kF32, {1}, no_number);
+  wrong = PackedTensors("ct_4_tensor");
+  wrong.scales = &nan;
+  EXPECT_THAT(RefusalOf(wrong), AllOf(HasSubstr("'nan'"), HasSubstr("not finite")));
+  std::vector<int32_t> groups(64, 2);  // there are groups 0 and 1
+  const auto far = MadeTensor("far", SafetensorsDtype::kI32, {64}, groups);
+  wrong = good;
+  wrong.group_of = &far;
+  EXPECT_THAT(RefusalOf(wrong), AllOf(HasSubstr("'far'"), HasSubstr("group 2")));
+}
+
+// A scale that float16 lacks needs no wider type where nothing is multiplied by it, and needs it where something is.
+TEST(CompressedInts, GroupsOfZerosMayHaveAnyScale) {
+  std::vector<int8_t> values(2 * 64, 3);
+  std::vector<float> scales{0.5f, 0.25f, 2.0f, 1e9f};  // [2, 2]
+  const auto weight = MadeTensor("w", SafetensorsDtype::kI8, {2, 64}, values);
+  const auto scale = MadeTensor("s", SafetensorsDtype::kF32, {2, 2}, scales);
+  const auto type = [&] { return GroupedInts::OpenCompressed({.weight = &weight, .scales = &scale}, {})->type(); };
+  EXPECT_EQ(type(), TensorType::kF32);
+  std::fill(values.begin() + 96, values.end(), int8_t{0});
+  EXPECT_EQ(type(), TensorType::kQ8_0);
+  values.back() = 1;
+  EXPECT_EQ(type(), TensorType::kF32);
+  values.back() = 0;
+  const auto ints = GroupedInts::OpenCompressed({.weight = &weight, .scales = &scale}, {});
+  std::vector<float> wanted(128, 0.0f);
+  std::fill(wanted.begin(), wanted.begin() + 32, 1.5f);
+  std::fill(wanted.begin() + 32, wanted.begin() + 64, 0.75f);
+  std::fill(wanted.begin() + 64, wanted.begin() + 96, 6.0f);
+  EXPECT_EQ(CheckpointFloats(ints->type(), ints->Read(), 2, 64), wanted);
+}
+
+}  // namespace
+}  // namespace inferflux::formats
