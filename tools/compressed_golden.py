@@ -1,24 +1,34 @@
 #!/usr/bin/env python3
-"""Makes tests/data/checkpoints/ct*: weights as the package compressed-tensors writes them, and what they stand for.
+"""Makes tests/data/checkpoints/c* and modelopt*: weights as compressed-tensors and NVIDIA's ModelOpt write them.
 
 usage: compressed_golden.py [OUT_DIR]
-Needs PyPI's compressed-tensors (0.20) beside what checkpoint_golden.py needs. `compressed.safetensors` holds, for each CASE,
-what the package's own compressors make of random weights and `.expected`, the float32 weights [outputs, inputs] that its
-decompressors make of that with the scales in float32; the formula, w = scale * (q - zero), is asserted to say the same. The
-package no longer knows weight_g_idx (0.16 did): that case is packed by it and computed by the formula. `NAME-hf` are tiny
-random Llamas in such a form, `NAME.golden.gguf` the logits that transformers computes with the decompressed weights. Seeded.
+Needs PyPI's compressed-tensors (0.20) and nvidia-modelopt (0.47) beside what checkpoint_golden.py needs. Seeded.
+`compressed.safetensors` holds, for each CASE, what the packages' own compressors make of random weights, and `.expected`, the
+float32 weights [outputs, inputs] that those stand for:
+  integers: what the package decompresses them to with the scales in float32; the formula, w = scale * (q - zero), is asserted
+    to say the same. This version no longer knows weight_g_idx: that case is packed by it and computed by the formula
+    (0.18.0 decompresses it to the same).
+  NVFP4: w = q * scale * factor, the first two multiplied first, which is exact. The packages multiply the scales first, and
+    are asserted to say the same but for a rounding.
+`NAME-hf` are tiny random models in such a form, `NAME.golden.gguf` the logits that transformers computes with those weights.
 """
+import json
 import pathlib
 import sys
+import tempfile
 import zlib
 
 import numpy as np
 import torch
-from checkpoint_golden import make_model
-from compressed_tensors.compressors import IntQuantizationCompressor, PackedQuantizationCompressor, unpack_from_int32
+import transformers as hf
+from checkpoint_golden import HIDDEN, VOCAB, fp8, make_model, write_golden
+from compressed_tensors.compressors import (IntQuantizationCompressor, NVFP4PackedCompressor, PackedQuantizationCompressor,
+                                            unpack_fp4_from_uint8, unpack_from_int32)
 from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
-from compressed_tensors.quantization.utils import calculate_qparams
-from safetensors.torch import save_file
+from compressed_tensors.quantization.lifecycle.forward import dequantize
+from compressed_tensors.quantization.utils import calculate_qparams, generate_gparam
+from modelopt.torch.quantization.qtensor import NVFP4QTensor
+from safetensors.torch import load_file, save_file
 
 
 def args_of(strategy, **more):
@@ -79,6 +89,41 @@ def without_order(rng, *shape):
     return packed | {"weight_g_idx": torch.full((shape[0],), -1, dtype=torch.int32)}, weights
 
 
+def fp4_values(packed, scale, factor):
+    rows, columns = packed.shape
+    q = unpack_fp4_from_uint8(packed, rows, columns * 2, dtype=torch.float32)
+    return q, q * scale.float().repeat_interleave(16, 1) * factor
+
+
+def nvfp4(rng, inputs, outputs):
+    args = args_of("tensor_group", type="float", group_size=16, scale_dtype=torch.float8_e4m3fn)
+    weights = given(rng, inputs, outputs)
+    factor = generate_gparam(weights.amin(), weights.amax())
+    groups = weights.reshape(outputs, -1, 16)
+    scale, _ = calculate_qparams(groups.amin(-1), groups.amax(-1), args, global_scale=factor)
+    packed = NVFP4PackedCompressor.compress({"weight": weights, "weight_scale": scale, "weight_global_scale": factor},
+                                            QuantizationScheme(targets=["Linear"], weights=args))
+    q, made = fp4_values(packed["weight_packed"], packed["weight_scale"], 1 / factor)
+    theirs = dequantize(q, packed["weight_scale"].float(), args=args, global_scale=factor, dtype=torch.float32)
+    assert torch.allclose(made, theirs, rtol=1e-6, atol=0) and (made - weights).abs().mean() < 0.2 * weights.abs().mean()
+    return packed | {"input_global_scale": torch.tensor([3.0])}, made
+
+
+def modelopt_nvfp4(rng, inputs, outputs):
+    weights = given(rng, inputs, outputs)
+    packed, scale, factor = NVFP4QTensor.quantize(weights.clone(), 16)
+    _, made = fp4_values(packed._quantized_data, scale, factor)
+    theirs = packed.dequantize(torch.float32, scale=scale, double_scale=factor, block_sizes={-1: 16})
+    assert torch.allclose(made, theirs, rtol=1e-6, atol=0) and (made - weights).abs().mean() < 0.2 * weights.abs().mean()
+    return {"weight": packed._quantized_data, "weight_scale": scale, "weight_scale_2": factor,
+            "input_scale": torch.tensor(0.5)}, made
+
+
+def modelopt_fp8(rng, inputs, outputs):
+    packed, weights = fp8(rng, inputs, outputs)
+    return packed | {"weight_scale": packed["weight_scale"][0], "input_scale": torch.tensor(0.5)}, weights
+
+
 GROUPS = {"strategy": "group", "group_size": 32}
 CASES = {
     "ct_4_groups": lambda r: ints(r, 64, 12, **GROUPS),
@@ -99,6 +144,9 @@ CASES = {
     "ct_bytes_groups": lambda r: bytes_of(r, 64, 4, **GROUPS),
     "ct_bytes_tensor": lambda r: bytes_of(r, 64, 4, strategy="tensor"),
     "ct_bytes_asymmetric": lambda r: bytes_of(r, 64, 4, strategy="channel", symmetric=False),
+    "ct_nvfp4": lambda r: nvfp4(r, 128, 3),
+    "ct_nvfp4_48_inputs": lambda r: nvfp4(r, 48, 3),
+    "modelopt_nvfp4": lambda r: modelopt_nvfp4(r, 64, 5),
 }
 
 
@@ -111,13 +159,46 @@ def config_of(**groups):
                               for i, (name, (targets, args)) in enumerate(groups.items())}}
 
 
+def make_mixture(out, name, config, quantise):
+    """A mixture whose weights are packed by the first of `quantise` whose key is in their names; config.json says nothing of it."""
+    torch.manual_seed(zlib.crc32(name.encode()))
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    tensors = {}
+    with tempfile.TemporaryDirectory() as folder:  # transformers' own form
+        hf.AutoModelForCausalLM.from_config(config).float().save_pretrained(folder)
+        path = pathlib.Path(folder) / "model.safetensors"
+        weights = load_file(path)
+        for key, value in sorted(weights.items()):
+            own = next((of for part, of in quantise.items() if part in key), None)
+            if own:
+                packed, weights[key] = own(rng, value.shape[1], value.shape[0])
+                tensors |= {key.removesuffix("weight") + part: numbers.contiguous() for part, numbers in packed.items()}
+            else:
+                tensors[key] = (torch.randn_like(value) * (0.3 if value.ndim == 1 else 1.2 / value.shape[-1] ** 0.5)).half()
+                weights[key] = tensors[key].float()
+        save_file(weights, path, metadata={"format": "pt"})
+        model = hf.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+    (out / f"{name}-hf").mkdir(exist_ok=True)
+    save_file(tensors, out / f"{name}-hf" / "model.safetensors")
+    written = {k: v for k, v in config.to_dict().items() if v is not None} | {"architectures": model.config.architectures}
+    (out / f"{name}-hf" / "config.json").write_text(json.dumps(written, indent=2) + "\n")
+    write_golden(out, name, model)
+
+
 W4 = {"num_bits": 4, "symmetric": False} | GROUPS
 W8 = {"num_bits": 8, "strategy": "channel"}
+NVFP4 = {"strategy": "tensor_group", "type": "float", "group_size": 16}
 # name: (quantization_config, how a matrix whose name has such a part is made)
 MODELS = {
     "ct_ints": (config_of(pack_quantized=(["re:.*mlp.*"], W4), int_quantized=(["re:.*self_attn.*"], W8)),
                 {"mlp": lambda *a: ints(*a, **W4), "self_attn": lambda *a: bytes_of(*a, **W8)}),
+    "ct_nvfp4": (config_of(nvfp4_pack_quantized=(["Linear"], NVFP4)), {"_proj": nvfp4}),
 }
+# ModelOpt's of old, whose config.json does not say that it is quantised.
+MIXTURE = hf.Qwen3MoeConfig(vocab_size=VOCAB, hidden_size=HIDDEN, moe_intermediate_size=64, num_hidden_layers=1, num_experts=3,
+                            num_experts_per_tok=2, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
+                            norm_topk_prob=True, max_position_embeddings=64, tie_word_embeddings=True, bos_token_id=1,
+                            eos_token_id=2)
 
 
 def main():
@@ -132,6 +213,8 @@ def main():
     save_file(tensors, out / "compressed.safetensors")
     for name, (config, makers) in MODELS.items():
         make_model(out, name, config, makers, tuple(makers))
+    make_mixture(out, "modelopt_moe", MIXTURE,
+                 {".experts.1.down_proj": modelopt_fp8, ".experts.": modelopt_nvfp4, "_proj": modelopt_fp8})
 
 
 if __name__ == "__main__":

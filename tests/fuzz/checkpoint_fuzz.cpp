@@ -7,6 +7,7 @@
 #include "formats/checkpoint/affine_groups.h"
 #include "formats/checkpoint/fused_experts.h"
 #include "formats/checkpoint/grouped_ints.h"
+#include "formats/checkpoint/nvfp4.h"
 #include "formats/checkpoint/scaled_fp8.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -55,6 +56,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (groups) {
       const uint64_t dims[] = {static_cast<uint64_t>(groups->inputs()), static_cast<uint64_t>(groups->outputs())};
       if (groups->Read().size() != *TensorBytes(groups->type(), dims)) std::abort();
+    }
+  }
+  if (find("packed") != nullptr && find("scales") != nullptr && find("factor") != nullptr) {
+    const auto how = data[0] % 2 == 0 ? Nvfp4::Factor::kDivides : Nvfp4::Factor::kMultiplies;
+    const auto nvfp4 = Nvfp4::Open(*find("packed"), *find("scales"), *find("factor"), how);
+    if (nvfp4) {
+      const uint64_t dims[] = {static_cast<uint64_t>(nvfp4->inputs()), static_cast<uint64_t>(nvfp4->outputs())};
+      if (nvfp4->Read().size() != *TensorBytes(nvfp4->type(), dims)) std::abort();
     }
   }
   const RowsInTurn rows{.first = data[3] % 2u, .step = 1 + data[3] % 2u};

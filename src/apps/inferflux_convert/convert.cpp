@@ -51,6 +51,7 @@ Result<GgufTensor> ShapeOf(const TensorRecipe& recipe) {
                     part->name());
       }
     }
+    if (recipe.per_expert && dims == std::vector<uint64_t>{1}) dims.clear();  // a value an expert: [experts]
     if (recipe.per_expert) dims.push_back(recipe.parts.size());
   }
   if (dims.empty() || dims.size() > formats::kGgufMaxDims) {

@@ -121,6 +121,7 @@ Result<HfQuantization> ReadQuantization(const JsonObject& object) {
   reader.Read({"version"}, quantization.version);
   reader.Read({"checkpoint_format"}, quantization.checkpoint_format);
   reader.Read({"format"}, quantization.format);
+  reader.Read({"quant_algo"}, quantization.algorithm);
   reader.Read({"weight_block_size"}, quantization.weight_block_size);
   if (auto status = reader.status(); !status) return Forward(status);
   if (auto read = ReadQuantGroups(object, quantization); !read) return Forward(read);

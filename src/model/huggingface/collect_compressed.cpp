@@ -1,4 +1,4 @@
-// What the package compressed-tensors writes.
+// What the package compressed-tensors writes, and NVIDIA's ModelOpt.
 #include "model/huggingface/weight_collector.h"
 
 namespace inferflux::model {
@@ -15,6 +15,11 @@ bool WeightCollector::IsInt8(const SafetensorsTensor& tensor) const {
 
 Status WeightCollector::AddPacked(const SafetensorsTensor& packed) {
   const std::string base = packed.name.substr(0, packed.name.size() - kWeightPacked.size());
+  if (packed.dtype == SafetensorsDtype::kU8) {  // four-bit floats, of which there is no other way to pack them
+    const SafetensorsTensor* factor = Take(base, ".weight_global_scale");
+    if (factor == nullptr) return Lacks(packed, base, ".weight_global_scale");
+    return AddNvfp4(packed, base, *factor, formats::Nvfp4::Factor::kDivides);
+  }
   const SafetensorsTensor* shape = Take(base, ".weight_shape");
   if (shape == nullptr) return Lacks(packed, base, ".weight_shape");
   return AddCompressedInts(packed, base, shape);
@@ -43,6 +48,30 @@ Status WeightCollector::AddCompressedInts(const SafetensorsTensor& weight, const
   uint64_t bytes = weight.data.size() + tensors.scales->data.size();
   if (tensors.zeros != nullptr) bytes += tensors.zeros->data.size();
   Add(weight, base + ".weight", std::move(*ints), bytes);
+  return {};
+}
+
+// ModelOpt's, which calls the packed tensor as if it were none.
+bool WeightCollector::IsModelOptNvfp4(const SafetensorsTensor& tensor) const {
+  return tensor.dtype == SafetensorsDtype::kU8 && tensor.name.ends_with(kWeight) &&
+         model_.FindTensor(tensor.name + "_scale_2") != nullptr;
+}
+
+Status WeightCollector::AddModelOptNvfp4(const SafetensorsTensor& weight) {
+  const std::string base = weight.name.substr(0, weight.name.size() - kWeight.size());
+  return AddNvfp4(weight, base, *Take(base, ".weight_scale_2"), formats::Nvfp4::Factor::kMultiplies);
+}
+
+Status WeightCollector::AddNvfp4(const SafetensorsTensor& packed, const std::string& base,
+                                 const SafetensorsTensor& factor, formats::Nvfp4::Factor how) {
+  const SafetensorsTensor* scales = Take(base, ".weight_scale");
+  if (scales == nullptr) return Lacks(packed, base, ".weight_scale");
+  auto nvfp4 = formats::Nvfp4::Open(packed, *scales, factor, how);
+  if (!nvfp4) return Forward(nvfp4);
+  const bool apart = nvfp4->type() == formats::TensorType::kNvfp4;
+  const formats::TensorFactor of_all{nvfp4->factor()};
+  Add(packed, base + ".weight", std::move(*nvfp4), packed.data.size() + scales->data.size());
+  if (apart) made_[&packed].push_back(std::make_shared<const StoredWeight>(base + ".scale", of_all));
   return {};
 }
 

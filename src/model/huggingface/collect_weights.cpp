@@ -35,6 +35,8 @@ Result<std::vector<std::shared_ptr<const StoredWeight>>> WeightCollector::Run() 
       if (auto added = AddPacked(*tensor); !added) return Forward(added);
     } else if (IsInt8(*tensor)) {
       if (auto added = AddInt8(*tensor); !added) return Forward(added);
+    } else if (IsModelOptNvfp4(*tensor)) {
+      if (auto added = AddModelOptNvfp4(*tensor); !added) return Forward(added);
     } else if (IsMlx(*tensor)) {
       if (auto added = AddMlx(*tensor); !added) return Forward(added);
     } else if (IsStack(*tensor) && Traits(tensor->dtype).type) {

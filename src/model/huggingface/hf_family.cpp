@@ -75,8 +75,9 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
     return known ? Status() : refuse("version", quantization.version, "gemm");
   }
   if (method == "compressed-tensors") {
-    constexpr std::string_view kFormats[] = {"float-quantized", "int-quantized", "naive-quantized", "pack-quantized",
-                                             "mixed-precision"};  // the last: each group has a format of its own
+    constexpr std::string_view kFormats[] = {
+        "float-quantized", "int-quantized",        "naive-quantized",
+        "pack-quantized",  "nvfp4-pack-quantized", "mixed-precision"};  // the last: each group has a format of its own
     const auto check = [&](const std::string& format) -> Status {
       const bool known = std::ranges::find(kFormats, format) != std::end(kFormats);
       return known ? Status() : refuse("format", format, fmt::format("{}", fmt::join(kFormats, ", ")));
@@ -92,6 +93,13 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
     if (quantization.rotates_activations) return refuse("transform_config", "of activations", "one of weights");
     return {};
   }
+  if (method == "modelopt") {
+    constexpr std::string_view kAlgorithms[] = {"NVFP4", "W4A16_NVFP4", "FP8", "FP8_PER_CHANNEL_PER_TOKEN",
+                                                "MIXED_PRECISION"};  // the last: of the others
+    const bool known = std::ranges::find(kAlgorithms, quantization.algorithm) != std::end(kAlgorithms);
+    return known ? Status()
+                 : refuse("quant_algo", quantization.algorithm, fmt::format("{}", fmt::join(kAlgorithms, ", ")));
+  }
   if (method == "mlx") {
     const auto check = [&](const formats::HfMlxForm& form) {
       const bool known = form.mode == "affine" || form.mode == "mxfp4";
@@ -104,8 +112,10 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
     return {};
   }
   if (method == "fp8" || method == "fbgemm_fp8" || method == "mxfp4") return {};
-  return Fail(ErrorCode::kUnsupported, "{}: a checkpoint quantised by '{}' cannot be read; gptq, awq, fp8, fbgemm_fp8, "
-              "mxfp4, mlx and compressed-tensors can; use the model's original weights, or a GGUF file of it", source, method);
+  return Fail(ErrorCode::kUnsupported,
+              "{}: a checkpoint quantised by '{}' cannot be read; gptq, awq, fp8, fbgemm_fp8, "
+              "mxfp4, mlx, compressed-tensors and modelopt can; use the model's original weights, or a GGUF file of it",
+              source, method);
 }
 
 }  // namespace

@@ -12,6 +12,9 @@ StoredWeight::StoredWeight(std::string name, const formats::SafetensorsTensor& t
       expert_(expert),
       data_(tensor.data) {}
 
+StoredWeight::StoredWeight(std::string name, formats::TensorFactor factor)
+    : name_(std::move(name)), shape_{1}, stored_bytes_(sizeof factor.value), data_(factor) {}
+
 std::span<const std::byte> StoredWeight::mapped() const {
   const auto* data = std::get_if<std::span<const std::byte>>(&data_);
   return data != nullptr ? *data : std::span<const std::byte>();

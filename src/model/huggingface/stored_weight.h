@@ -15,6 +15,7 @@
 #include "formats/checkpoint/affine_groups.h"
 #include "formats/checkpoint/fused_experts.h"
 #include "formats/checkpoint/grouped_ints.h"
+#include "formats/checkpoint/nvfp4.h"
 #include "formats/checkpoint/scaled_fp8.h"
 #include "formats/huggingface/hf_config.h"
 #include "formats/safetensors/safetensors_model.h"
@@ -38,6 +39,9 @@ class StoredWeight {
         expert_(expert),
         data_(std::move(packed)) {}
 
+  // One value, [1] of F32, that goes with a weight.
+  StoredWeight(std::string name, formats::TensorFactor factor);
+
   const std::string& name() const { return name_; }
   const std::vector<uint64_t>& shape() const { return shape_; }  // slowest-varying first: {outputs, inputs}
   formats::TensorType type() const { return type_; }
@@ -60,7 +64,7 @@ class StoredWeight {
   uint64_t stored_bytes_ = 0;
   std::optional<uint32_t> expert_;
   std::variant<std::span<const std::byte>, formats::GroupedInts, formats::ScaledFp8, formats::Mxfp4Expert,
-               formats::ExpertBiases, formats::AffineGroups>
+               formats::ExpertBiases, formats::AffineGroups, formats::Nvfp4, formats::TensorFactor>
       data_;
 };
 

@@ -96,6 +96,9 @@ constexpr NameRule kExpertNames[] = {
 constexpr std::string_view kIgnored[] = {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq",
                                          "embeddings.position_ids"};
 
+// A factor of a whole weight, as CollectWeights makes it beside NVFP4.
+constexpr std::string_view kFactor = ".scale";
+
 // What encoders' checkpoints hold for other tasks than to embed.
 constexpr std::string_view kHeads[] = {"pooler.", "cls.", "classifier.", "lm_head."};
 
@@ -165,6 +168,7 @@ std::optional<Place> PlaceOf(const HfFamily& family, std::string_view name) {
 }
 
 TensorChange ChangeOf(const HfFamily& family, const Place& place, const StoredWeight& weight) {
+  if (place.name.ends_with(kFactor)) return TensorChange::kNone;
   if (family.interleaved && (place.stem == "attn_q" || place.stem == "attn_k")) return TensorChange::kInterleaveRows;
   if (family.unused_positions && place.stem == "position_embd") return TensorChange::kDropRows;
   if (family.shifted_norms && place.stem.ends_with("norm")) return TensorChange::kAddOne;
@@ -193,6 +197,17 @@ void AddRopeFactors(const HfConfig& config, std::vector<TensorRecipe>* plan) {
   if (rope.type == "llama3") plan->push_back({.name = "rope_freqs.weight", .computed = Llama3Factors(config, rope)});
   if (!rope.long_factor.empty()) plan->push_back({.name = "rope_factors_long.weight", .computed = rope.long_factor});
   if (!rope.short_factor.empty()) plan->push_back({.name = "rope_factors_short.weight", .computed = rope.short_factor});
+}
+
+// Of experts some of which have a factor all have one.
+void AddFactorsOfOne(const HfConfig& config, std::vector<TensorRecipe>& plan) {
+  for (TensorRecipe& recipe : plan) {
+    if (!recipe.per_expert || !recipe.name.ends_with(kFactor)) continue;
+    recipe.parts.resize(config.experts.value_or(0));
+    for (auto& part : recipe.parts) {
+      if (part == nullptr) part = std::make_shared<const StoredWeight>(recipe.name, formats::TensorFactor{});
+    }
+  }
 }
 
 Status CheckExperts(const HfConfig& config, const std::vector<TensorRecipe>& plan) {
@@ -245,6 +260,7 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
     }
     recipe.parts[part] = weight;
   }
+  AddFactorsOfOne(config, plan);
   if (auto checked = CheckExperts(config, plan); !checked) return Forward(checked);
   return plan;
 }

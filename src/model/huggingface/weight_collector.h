@@ -36,11 +36,14 @@ class WeightCollector {
   Status AddGroupedInts(const Tensor& qweight);
   Status AddFp8(const Tensor& weight);
 
-  // compressed-tensors' integers: collect_compressed.cpp.
+  // compressed-tensors and ModelOpt: collect_compressed.cpp.
   bool IsInt8(const Tensor& tensor) const;
   Status AddPacked(const Tensor& packed);
   Status AddInt8(const Tensor& weight);
   Status AddCompressedInts(const Tensor& weight, const std::string& base, const Tensor* shape);
+  bool IsModelOptNvfp4(const Tensor& tensor) const;
+  Status AddModelOptNvfp4(const Tensor& weight);
+  Status AddNvfp4(const Tensor& packed, const std::string& base, const Tensor& factor, formats::Nvfp4::Factor how);
 
   // MLX's groups, and experts that are stacked or fused: collect_stacks.cpp.
   bool IsMlx(const Tensor& tensor) const;

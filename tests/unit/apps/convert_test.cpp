@@ -118,15 +118,13 @@ TEST(ConvertCheckpoint, GivesTheSmallestTypeThatHoldsTheWeights) {
   }
 }
 
-// Mixtures whose experts are stacked, some of them exact in smaller types than others.
-TEST(ConvertCheckpoint, OfMlxsMixturesGivesAFileThatComputesTheSame) {
+// Mixtures whose experts are stacked, some of them exact in smaller types than others, or have a factor each.
+TEST(ConvertCheckpoint, OfMixturesGivesAFileThatComputesTheSame) {
   namespace fs = std::filesystem;
   using enum formats::TensorType;
-  const std::tuple<const char*, formats::TensorType, formats::TensorType> cases[] = {{"mlx_qwen3_moe", kQ4_1, kF32},
-                                                                                     {"mlx_qwen2_moe", kF32, kF32},
-                                                                                     {"mlx_mixtral", kF32, kF32},
-                                                                                     {"mlx_plain_moe", kBf16, kBf16},
-                                                                                     {"mlx_gpt_oss", kMxfp4, kMxfp4}};
+  const std::tuple<const char*, formats::TensorType, formats::TensorType> cases[] = {
+      {"mlx_qwen3_moe", kQ4_1, kF32},  {"mlx_qwen2_moe", kF32, kF32},   {"mlx_mixtral", kF32, kF32},
+      {"mlx_plain_moe", kBf16, kBf16}, {"mlx_gpt_oss", kMxfp4, kMxfp4}, {"modelopt_moe", kNvfp4, kF32}};
   for (const auto& [name, up, down] : cases) {
     SCOPED_TRACE(name);
     const fs::path original = fs::path(INFERFLUX_SOURCE_DIR) / "tests/data/checkpoints";
@@ -145,6 +143,15 @@ TEST(ConvertCheckpoint, OfMlxsMixturesGivesAFileThatComputesTheSame) {
     ASSERT_TRUE(file) << file.error().message;
     EXPECT_EQ((*file)->FindTensor("blk.0.ffn_up_exps.weight")->type, up);
     EXPECT_EQ((*file)->FindTensor("blk.0.ffn_down_exps.weight")->type, down);
+    if (up == kNvfp4) {  // as llama.cpp's converter writes them
+      for (const char* of : {"blk.0.ffn_up_exps.scale", "blk.0.ffn_down_exps.scale"}) {
+        const auto* factors = (*file)->FindTensor(of);
+        ASSERT_NE(factors, nullptr);
+        EXPECT_EQ(factors->type, kF32);
+        EXPECT_EQ(factors->rank, 1u);
+        EXPECT_EQ(factors->dims[0], 3u);
+      }
+    }
     compute::Reference::Context context;
     model::testing::ExpectGolden<compute::Reference>(context, made, original / fmt::format("{}.golden.gguf", name),
                                                      1e-4);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "formats/checkpoint/grouped_ints.h"
+#include "formats/checkpoint/nvfp4.h"
 #include "formats/checkpoint_values.h"
 
 namespace inferflux::formats {
@@ -164,6 +165,102 @@ TEST(CompressedInts, GroupsOfZerosMayHaveAnyScale) {
   std::fill(wanted.begin() + 32, wanted.begin() + 64, 0.75f);
   std::fill(wanted.begin() + 64, wanted.begin() + 96, 6.0f);
   EXPECT_EQ(CheckpointFloats(ints->type(), ints->Read(), 2, 64), wanted);
+}
+
+struct Nvfp4Tensors {
+  const SafetensorsTensor* packed;
+  const SafetensorsTensor* scales;
+  const SafetensorsTensor* factor;
+  Nvfp4::Factor how;
+
+  Result<Nvfp4> Open() const { return Nvfp4::Open(*packed, *scales, *factor, how); }
+  std::string Refusal() const {
+    const auto opened = Open();
+    return opened ? std::string() : opened.error().message;
+  }
+};
+
+Nvfp4Tensors Nvfp4Of(const std::string& name) {
+  const bool modelopt = name.starts_with("modelopt");
+  return {.packed = PackageWeights().FindTensor(name + (modelopt ? ".weight" : ".weight_packed")),
+          .scales = PackageWeights().FindTensor(name + ".weight_scale"),
+          .factor = PackageWeights().FindTensor(name + (modelopt ? ".weight_scale_2" : ".weight_global_scale")),
+          .how = modelopt ? Nvfp4::Factor::kMultiplies : Nvfp4::Factor::kDivides};
+}
+
+// Its values times its factor, as a reader of one weight.
+struct Multiplied {
+  const Nvfp4& nvfp4;
+
+  int64_t outputs() const { return nvfp4.outputs(); }
+  int64_t inputs() const { return nvfp4.inputs(); }
+  TensorType type() const { return TensorType::kF32; }
+  std::vector<std::byte> Read() const {
+    auto values = CheckpointFloats(nvfp4.type(), nvfp4.Read(), outputs(), inputs());
+    for (float& value : values) value *= nvfp4.factor();
+    const auto bytes = std::as_bytes(std::span(values));
+    return {bytes.begin(), bytes.end()};
+  }
+};
+
+TEST(CompressedNvfp4, IsWhatThePackagesMakeOfIt) {
+  const std::pair<const char*, TensorType> cases[] = {{"ct_nvfp4", TensorType::kNvfp4},
+                                                      {"ct_nvfp4_48_inputs", TensorType::kF32},
+                                                      {"modelopt_nvfp4", TensorType::kNvfp4}};
+  for (const auto& [name, type] : cases) {
+    SCOPED_TRACE(name);
+    const auto nvfp4 = Nvfp4Of(name).Open();
+    ASSERT_TRUE(nvfp4) << nvfp4.error().message;
+    EXPECT_EQ(nvfp4->type(), type);
+    EXPECT_EQ(nvfp4->factor() == 1.0f, type == TensorType::kF32) << "multiplied in only there";
+    ExpectCheckpointValues(Multiplied{*nvfp4}, name, PackageWeights());
+  }
+}
+
+TEST(CompressedNvfp4, ThatContradictsItselfIsNamed) {
+  const auto good = Nvfp4Of("ct_nvfp4");  // [3, 64], [3, 8]
+  ASSERT_EQ(good.Refusal(), "");
+  auto wrong = good;
+  wrong.scales = Nvfp4Of("modelopt_nvfp4").scales;
+  EXPECT_THAT(wrong.Refusal(), AllOf(HasSubstr("'modelopt_nvfp4.weight_scale' is [5, 4]"),
+                                     HasSubstr("'ct_nvfp4.weight_packed' of [3, 64]"), HasSubstr("[3, 8]")));
+  wrong.scales = good.factor;
+  EXPECT_THAT(wrong.Refusal(), AllOf(HasSubstr("weight_global_scale' is F32"), HasSubstr("should be F8_E4M3")));
+  wrong = good;
+  wrong.packed = good.scales;
+  EXPECT_THAT(wrong.Refusal(), AllOf(HasSubstr("weight_scale' is F8_E4M3"), HasSubstr("should be U8")));
+  std::vector<uint8_t> bytes(3 * 20);
+  const auto odd = MadeTensor("odd", SafetensorsDtype::kU8, {3, 20}, bytes);
+  wrong.packed = &odd;
+  EXPECT_THAT(wrong.Refusal(), AllOf(HasSubstr("'odd' is [3, 20]"), HasSubstr("groups of 8 bytes")));
+
+  std::vector<uint8_t> scales(3 * 8, 0x38);
+  const auto made = MadeTensor("made", SafetensorsDtype::kF8E4m3, {3, 8}, scales);
+  wrong = good;
+  wrong.scales = &made;
+  EXPECT_EQ(wrong.Refusal(), "");
+  for (const uint8_t bad : {0x7f, 0x80, 0xb8, 0xff}) {
+    scales[5] = bad;
+    EXPECT_THAT(wrong.Refusal(), AllOf(HasSubstr("'made': scale 5"), HasSubstr("negative or no number")));
+  }
+  std::vector<float> values{1, 2};
+  const auto two = MadeTensor("two", SafetensorsDtype::kF32, {2}, values);
+  wrong = good;
+  wrong.factor = &two;
+  EXPECT_THAT(wrong.Refusal(), HasSubstr("'two' has 2 values"));
+  const auto one = MadeTensor("one", SafetensorsDtype::kF32, {1}, values);
+  const SafetensorsTensor first{"one", SafetensorsDtype::kF32, {1}, one.data.first(4)};
+  wrong.factor = &first;
+  EXPECT_EQ(wrong.Refusal(), "");
+  for (const float bad : {0.0f, -1.0f, 1e-45f, std::numeric_limits<float>::infinity()}) {
+    values[0] = bad;
+    EXPECT_THAT(wrong.Refusal(), HasSubstr("'one'")) << bad;
+  }
+  wrong.how = Nvfp4::Factor::kMultiplies;
+  values[0] = 0.0f;
+  EXPECT_EQ(wrong.Refusal(), "");
+  values[0] = -1.0f;
+  EXPECT_THAT(wrong.Refusal(), HasSubstr("'one'"));
 }
 
 }  // namespace

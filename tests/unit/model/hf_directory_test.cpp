@@ -81,6 +81,9 @@ TEST(HfDirectory, FormsOfQuantisationThatAreNotReadAreNamed) {
   EXPECT_EQ(compressed(group("mxfp8-quantized", "null")), "") << "weights are as they were";
   EXPECT_THAT(compressed(group("pack-quantized", R"({"type": "int", "num_bits": 3})")),
               AllOf(HasSubstr("num_bits '3'"), HasSubstr("2, 4 or 8")));
+  EXPECT_EQ(refusal(R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"})"), "");
+  EXPECT_THAT(refusal(R"({"quant_method": "modelopt", "quant_algo": "NVFP4_AWQ"})"),
+              AllOf(HasSubstr("'NVFP4_AWQ'"), HasSubstr("NVFP4, ")));
   const auto transform = [](const char* location) {
     return fmt::format(
         R"("pack-quantized", "transform_config": {{"config_groups": {{"R": {{"apply": [{{"location": "{}"}}]}}}}}})",
@@ -119,6 +122,10 @@ TEST(HfDirectory, QuantisedWeightsThatLackATensorAreNamed) {
     EXPECT_THAT(CheckpointRefusal("ct_ints", name, name.substr(0, name.size() - 1) + "x"),
                 AllOf(HasSubstr("up_proj.weight_packed' has no"), HasSubstr("up_proj." + part + "' beside it")));
   }
+  EXPECT_THAT(CheckpointRefusal("ct_nvfp4", "q_proj.weight_global_scale", "q_proj.weight_global_scalx"),
+              AllOf(HasSubstr("q_proj.weight_packed' has no"), HasSubstr("q_proj.weight_global_scale' beside it")));
+  EXPECT_THAT(CheckpointRefusal("modelopt_moe", "experts.1.up_proj.weight_scale\"", "experts.1.up_proj.weight_scalx\""),
+              AllOf(HasSubstr("experts.1.up_proj.weight' has no"), HasSubstr("weight_scale' beside it")));
   EXPECT_THAT(CheckpointRefusal("ct_ints", "q_proj.weight_scale", "q_proj.weight_scalx"),
               AllOf(HasSubstr("q_proj.weight' has no"), HasSubstr("q_proj.weight_scale' beside it")));
   EXPECT_THAT(CheckpointRefusal("fp8", "up_proj.weight_scale_inv", "up_proj.weight_scale_xxx"),
