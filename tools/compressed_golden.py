@@ -22,8 +22,8 @@ import numpy as np
 import torch
 import transformers as hf
 from checkpoint_golden import HIDDEN, VOCAB, fp8, make_model, write_golden
-from compressed_tensors.compressors import (IntQuantizationCompressor, NVFP4PackedCompressor, PackedQuantizationCompressor,
-                                            unpack_fp4_from_uint8, unpack_from_int32)
+from compressed_tensors.compressors import (IntQuantizationCompressor, MXFP4PackedCompressor, NVFP4PackedCompressor,
+                                            PackedQuantizationCompressor, unpack_fp4_from_uint8, unpack_from_int32)
 from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
 from compressed_tensors.quantization.lifecycle.forward import dequantize
 from compressed_tensors.quantization.utils import calculate_qparams, generate_gparam
@@ -109,6 +109,20 @@ def nvfp4(rng, inputs, outputs):
     return packed | {"input_global_scale": torch.tensor([3.0])}, made
 
 
+def mxfp4(rng, inputs, outputs):
+    args = args_of("group", type="float", group_size=32, scale_dtype=torch.uint8)
+    scheme = QuantizationScheme(targets=["Linear"], weights=args)
+    weights = given(rng, inputs, outputs)
+    groups = weights.reshape(outputs, -1, 32)
+    scale, _ = calculate_qparams(groups.amin(-1), groups.amax(-1), args)
+    packed = MXFP4PackedCompressor.compress({"weight": weights, "weight_scale": scale}, scheme)
+    made = MXFP4PackedCompressor.decompress(packed, scheme)["weight"].float()  # few bits and a power of two: exact in bfloat16
+    q = unpack_fp4_from_uint8(packed["weight_packed"], outputs, inputs, dtype=torch.float32)
+    assert torch.equal(made, q * torch.exp2(packed["weight_scale"].float() - 127).repeat_interleave(32, 1)), "the formula"
+    assert packed["weight_scale"].dtype == torch.uint8 and (made - weights).abs().mean() < 0.2 * weights.abs().mean()
+    return packed, made
+
+
 def modelopt_nvfp4(rng, inputs, outputs):
     weights = given(rng, inputs, outputs)
     packed, scale, factor = NVFP4QTensor.quantize(weights.clone(), 16)
@@ -146,6 +160,7 @@ CASES = {
     "ct_bytes_asymmetric": lambda r: bytes_of(r, 64, 4, strategy="channel", symmetric=False),
     "ct_nvfp4": lambda r: nvfp4(r, 128, 3),
     "ct_nvfp4_48_inputs": lambda r: nvfp4(r, 48, 3),
+    "ct_mxfp4": lambda r: mxfp4(r, 64, 4),
     "modelopt_nvfp4": lambda r: modelopt_nvfp4(r, 64, 5),
 }
 
@@ -192,6 +207,8 @@ NVFP4 = {"strategy": "tensor_group", "type": "float", "group_size": 16}
 MODELS = {
     "ct_ints": (config_of(pack_quantized=(["re:.*mlp.*"], W4), int_quantized=(["re:.*self_attn.*"], W8)),
                 {"mlp": lambda *a: ints(*a, **W4), "self_attn": lambda *a: bytes_of(*a, **W8)}),
+    "ct_mxfp4": (config_of(mxfp4_pack_quantized=(["Linear"], {"strategy": "group", "type": "float", "group_size": 32})),
+                 {"_proj": mxfp4}),
     "ct_nvfp4": (config_of(nvfp4_pack_quantized=(["Linear"], NVFP4)), {"_proj": nvfp4}),
 }
 # ModelOpt's of old, whose config.json does not say that it is quantised.

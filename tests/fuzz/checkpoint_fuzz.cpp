@@ -71,6 +71,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto expert = Mxfp4Expert::Open(*find("blocks"), *find("exponents"), data[1], rows);
     if (expert) (void)expert->Read();
   }
+  if (find("packed") != nullptr && find("exponents") != nullptr) {
+    const auto matrix = Mxfp4Expert::OpenMatrix(*find("packed"), *find("exponents"));
+    if (matrix) (void)matrix->Read();
+  }
   if (find("weight") != nullptr && find("exponents") != nullptr) {
     const auto expert = Mxfp4Expert::OpenWords(*find("weight"), *find("exponents"), data[1]);
     if (expert) (void)expert->Read();

@@ -54,6 +54,22 @@ Result<Mxfp4Expert> Mxfp4Expert::OpenWords(const SafetensorsTensor& words, const
   return Open(blocks, scales, expert, {});
 }
 
+Result<Mxfp4Expert> Mxfp4Expert::OpenMatrix(const SafetensorsTensor& bytes, const SafetensorsTensor& scales) {
+  for (const SafetensorsTensor* tensor : {&bytes, &scales}) {
+    if (auto checked = CheckKind(*tensor, {SafetensorsDtype::kU8}, 2); !checked) return Forward(checked);
+  }
+  const uint64_t rows = bytes.shape[0], row_blocks = bytes.shape[1] / kBlockBytes;
+  if (bytes.shape[1] % kBlockBytes != 0) {
+    return Fail(ErrorCode::kDataLoss, "tensor '{}' has rows of {} bytes, which are no whole blocks of {}", bytes.name,
+                bytes.shape[1], kBlockBytes);
+  }
+  if (auto checked = CheckShape(scales, {rows, row_blocks}, bytes); !checked) return Forward(checked);
+  SafetensorsTensor blocks = bytes, exponents = scales;  // a stack of one
+  blocks.shape = {1, rows, row_blocks, kBlockBytes};
+  exponents.shape = {1, rows, row_blocks};
+  return Open(blocks, exponents, 0, {});
+}
+
 std::vector<std::byte> Mxfp4Expert::Read() const {
   std::vector<std::byte> out(rows_ * row_blocks_ * sizeof(BlockMxfp4));
   auto* to = reinterpret_cast<BlockMxfp4*>(out.data());

@@ -27,6 +27,9 @@ class Mxfp4Expert {
   // The same bytes as MLX calls them: words [experts, rows, inputs / 8] of U32.
   static Result<Mxfp4Expert> OpenWords(const SafetensorsTensor& words, const SafetensorsTensor& scales,
                                        uint64_t expert);
+  // A matrix by itself, as compressed-tensors' "mxfp4-pack-quantized" has it: bytes [rows, inputs / 2] and scales
+  // [rows, inputs / 32] of U8.
+  static Result<Mxfp4Expert> OpenMatrix(const SafetensorsTensor& bytes, const SafetensorsTensor& scales);
 
   int64_t outputs() const { return static_cast<int64_t>(rows_); }
   int64_t inputs() const { return static_cast<int64_t>(row_blocks_ * 32); }

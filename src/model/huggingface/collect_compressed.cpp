@@ -15,7 +15,9 @@ bool WeightCollector::IsInt8(const SafetensorsTensor& tensor) const {
 
 Status WeightCollector::AddPacked(const SafetensorsTensor& packed) {
   const std::string base = packed.name.substr(0, packed.name.size() - kWeightPacked.size());
-  if (packed.dtype == SafetensorsDtype::kU8) {  // four-bit floats, of which there is no other way to pack them
+  if (packed.dtype == SafetensorsDtype::kU8) {  // four-bit floats: the type of their scales says which
+    const SafetensorsTensor* scales = model_.FindTensor(base + ".weight_scale");
+    if (scales != nullptr && scales->dtype == SafetensorsDtype::kU8) return AddMxfp4Matrix(packed, base);
     const SafetensorsTensor* factor = Take(base, ".weight_global_scale");
     if (factor == nullptr) return Lacks(packed, base, ".weight_global_scale");
     return AddNvfp4(packed, base, *factor, formats::Nvfp4::Factor::kDivides);
@@ -48,6 +50,14 @@ Status WeightCollector::AddCompressedInts(const SafetensorsTensor& weight, const
   uint64_t bytes = weight.data.size() + tensors.scales->data.size();
   if (tensors.zeros != nullptr) bytes += tensors.zeros->data.size();
   Add(weight, base + ".weight", std::move(*ints), bytes);
+  return {};
+}
+
+Status WeightCollector::AddMxfp4Matrix(const SafetensorsTensor& packed, const std::string& base) {
+  const SafetensorsTensor& scales = *Take(base, ".weight_scale");
+  auto blocks = formats::Mxfp4Expert::OpenMatrix(packed, scales);
+  if (!blocks) return Forward(blocks);
+  Add(packed, base + ".weight", std::move(*blocks), packed.data.size() + scales.data.size());
   return {};
 }
 

@@ -75,9 +75,9 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
     return known ? Status() : refuse("version", quantization.version, "gemm");
   }
   if (method == "compressed-tensors") {
-    constexpr std::string_view kFormats[] = {
-        "float-quantized", "int-quantized",        "naive-quantized",
-        "pack-quantized",  "nvfp4-pack-quantized", "mixed-precision"};  // the last: each group has a format of its own
+    constexpr std::string_view kFormats[] = {"float-quantized", "int-quantized",        "naive-quantized",
+                                             "pack-quantized",  "nvfp4-pack-quantized", "mxfp4-pack-quantized",
+                                             "mixed-precision"};  // the last: each group has a format of its own
     const auto check = [&](const std::string& format) -> Status {
       const bool known = std::ranges::find(kFormats, format) != std::end(kFormats);
       return known ? Status() : refuse("format", format, fmt::format("{}", fmt::join(kFormats, ", ")));

@@ -41,6 +41,7 @@ class WeightCollector {
   Status AddPacked(const Tensor& packed);
   Status AddInt8(const Tensor& weight);
   Status AddCompressedInts(const Tensor& weight, const std::string& base, const Tensor* shape);
+  Status AddMxfp4Matrix(const Tensor& packed, const std::string& base);
   bool IsModelOptNvfp4(const Tensor& tensor) const;
   Status AddModelOptNvfp4(const Tensor& weight);
   Status AddNvfp4(const Tensor& packed, const std::string& base, const Tensor& factor, formats::Nvfp4::Factor how);

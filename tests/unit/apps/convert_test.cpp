@@ -94,11 +94,10 @@ INSTANTIATE_TEST_SUITE_P(Families, ConvertDirectory,
 // Quantised checkpoints keep their integers: nothing is rounded on the way.
 TEST(ConvertCheckpoint, GivesTheSmallestTypeThatHoldsTheWeights) {
   namespace fs = std::filesystem;
-  const std::pair<const char*, formats::TensorType> cases[] = {{"gptq", formats::TensorType::kQ4_0},
-                                                               {"awq", formats::TensorType::kQ8_0},
-                                                               {"gptq_desc_act", formats::TensorType::kF32},
-                                                               {"ct_ints", formats::TensorType::kQ8_0},
-                                                               {"fp8", formats::TensorType::kF32}};
+  const std::pair<const char*, formats::TensorType> cases[] = {
+      {"gptq", formats::TensorType::kQ4_0},         {"awq", formats::TensorType::kQ8_0},
+      {"gptq_desc_act", formats::TensorType::kF32}, {"ct_ints", formats::TensorType::kQ8_0},
+      {"ct_mxfp4", formats::TensorType::kMxfp4},    {"fp8", formats::TensorType::kF32}};
   for (const auto& [name, type] : cases) {
     const fs::path directory = fs::path(::testing::TempDir()) / fmt::format("inferflux_convert_checkpoint_{}", name);
     fs::copy(fs::path(INFERFLUX_SOURCE_DIR) / "tests/data/checkpoints" / fmt::format("{}-hf", name), directory,

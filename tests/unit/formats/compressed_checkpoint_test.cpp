@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/checkpoint/fused_experts.h"
 #include "formats/checkpoint/grouped_ints.h"
 #include "formats/checkpoint/nvfp4.h"
 #include "formats/checkpoint_values.h"
@@ -261,6 +262,26 @@ TEST(CompressedNvfp4, ThatContradictsItselfIsNamed) {
   EXPECT_EQ(wrong.Refusal(), "");
   values[0] = -1.0f;
   EXPECT_THAT(wrong.Refusal(), HasSubstr("'one'"));
+}
+
+TEST(CompressedMxfp4, IsWhatThePackageMakesOfIt) {
+  const SafetensorsTensor& packed = *PackageWeights().FindTensor("ct_mxfp4.weight_packed");  // [4, 32]
+  const SafetensorsTensor& scales = *PackageWeights().FindTensor("ct_mxfp4.weight_scale");   // [4, 2]
+  const auto weight = Mxfp4Expert::OpenMatrix(packed, scales);
+  ASSERT_TRUE(weight) << weight.error().message;
+  ExpectCheckpointValues(*weight, "ct_mxfp4", PackageWeights());
+
+  const auto refusal = [](const SafetensorsTensor& bytes, const SafetensorsTensor& exponents) {
+    return Mxfp4Expert::OpenMatrix(bytes, exponents).error().message;
+  };
+  std::vector<uint8_t> bytes(4 * 20);
+  EXPECT_THAT(refusal(MadeTensor("odd", SafetensorsDtype::kU8, {4, 20}, bytes), scales),
+              HasSubstr("'odd' has rows of 20"));
+  EXPECT_THAT(
+      refusal(packed, MadeTensor("more", SafetensorsDtype::kU8, {4, 4}, bytes)),
+      AllOf(HasSubstr("'more' is [4, 4]"), HasSubstr("'ct_mxfp4.weight_packed' of [4, 32]"), HasSubstr("[4, 2]")));
+  EXPECT_THAT(refusal(packed, *PackageWeights().FindTensor("ct_nvfp4.weight_scale")),
+              AllOf(HasSubstr("ct_nvfp4.weight_scale' is F8_E4M3"), HasSubstr("should be U8")));
 }
 
 }  // namespace
