@@ -96,18 +96,51 @@ def e4m3() -> np.ndarray:
     return np.where(bits & 127 == 127, np.inf, values)
 
 
+def nearest(values: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """The index of the nearest value of a table, whose last values may be infinite."""
+    order = np.argsort(table, kind="stable")[:np.isfinite(table).sum()]
+    known = table[order]
+    above = np.clip(np.searchsorted(known, values), 1, len(known) - 1)
+    return order[above - (values - known[above - 1] < known[above] - values)].astype(np.uint8)
+
+
 def as_fp8(weight: np.ndarray, block: int = 128) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
     """Rounded to 8-bit floats with a scale for each block of outputs and inputs, as DeepSeek's and Qwen's checkpoints have them."""
     outputs, inputs = weight.shape
     tiles = [[weight[o:o + block, i:i + block] for i in range(0, inputs, block)] for o in range(0, outputs, block)]
     scales = np.array([[np.abs(tile).max() / 448 for tile in row] for row in tiles], np.float32)
     scaled = weight / np.kron(scales, np.ones((block, block), np.float32))[:outputs, :inputs]
-    order = np.argsort(e4m3(), kind="stable")[:254]
-    sorted_values = e4m3()[order]
-    above = np.clip(np.searchsorted(sorted_values, scaled), 1, 253)
-    nearest = above - (scaled - sorted_values[above - 1] < sorted_values[above] - scaled)
-    bits = order[nearest].astype(np.uint8)
+    bits = nearest(scaled, e4m3())
     return {"weight": ("F8_E4M3", weight.shape, bits.tobytes()), "weight_scale_inv": ("F32", scales.shape, scales.tobytes())}
+
+
+def as_compressed(weight: np.ndarray, group: int = 32) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+    """Rounded to four bits around the middle, as compressed-tensors packs them; [outputs, inputs]."""
+    outputs, inputs = weight.shape
+    groups = weight.reshape(outputs, inputs // group, group)
+    scales = (np.abs(groups).max(-1) / 7.5).astype(np.float32).view(np.uint32) >> 16  # BF16
+    wide = (scales << 16).view(np.float32)[..., None]
+    q = np.clip(np.rint(groups / np.maximum(wide, 1e-8)) + 8, 0, 15)
+    words = (q.astype(np.uint32).reshape(outputs, inputs // 8, 8) << 4 * np.arange(8, dtype=np.uint32)).sum(-1, dtype=np.uint32)
+    return {"weight_packed": ("I32", words.shape, words.tobytes()),
+            "weight_scale": ("BF16", scales.shape, scales.astype(np.uint16).tobytes()),
+            "weight_shape": ("I64", (2,), np.array(weight.shape, np.int64).tobytes())}
+
+
+FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+
+
+def as_nvfp4(weight: np.ndarray) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+    """Rounded to 4-bit floats with a scale for 16 inputs and a factor for all, as ModelOpt's checkpoints have them."""
+    outputs, inputs = weight.shape
+    groups = weight.reshape(outputs, inputs // 16, 16)
+    factor = np.abs(weight).max().astype(np.float32) / np.float32(6 * 448)
+    scales = nearest(np.abs(groups).max(-1) / 6 / factor, np.where(np.arange(256) < 128, e4m3(), np.inf))
+    wide = e4m3()[scales][..., None] * factor
+    q = nearest(groups / np.maximum(wide, 1e-12), FP4).reshape(outputs, inputs)
+    pairs = q[:, ::2] | q[:, 1::2] << 4
+    return {"weight": ("U8", pairs.shape, pairs.tobytes()), "weight_scale": ("F8_E4M3", scales.shape, scales.tobytes()),
+            "weight_scale_2": ("F32", (), factor.tobytes()), "input_scale": ("F32", (), np.float32(1).tobytes())}
 
 
 # How weights can be packed, and what config.json says of it.
@@ -115,6 +148,9 @@ PACKINGS = {
     "gptq": (as_gptq, {"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": True}),
     "act_order": (as_act_order, {"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": True, "desc_act": True}),
     "awq": (as_awq, {"quant_method": "awq", "bits": 4, "group_size": 32, "zero_point": True, "version": "gemm"}),
+    "compressed": (as_compressed, {"quant_method": "compressed-tensors", "format": "pack-quantized", "config_groups": {
+        "group_0": {"weights": {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32}}}}),
+    "nvfp4": (as_nvfp4, {"quant_method": "modelopt", "quant_algo": "NVFP4"}),
     "fp8": (as_fp8, {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [128, 128]}),
 }
 

@@ -72,7 +72,8 @@ def test_every_end_of_generation_ends(tmp_path, server):
 
 
 @pytest.mark.parametrize(("packing", "served_as", "converted_to"),
-                         [("gptq", "Q4_0", "Q4_0"), ("awq", "Q8_0", "Q8_0"), ("fp8", "FP8", "F32")])
+                         [("gptq", "Q4_0", "Q4_0"), ("awq", "Q8_0", "Q8_0"), ("fp8", "FP8", "F32"),
+                          ("compressed", "Q4_0", "Q4_0"), ("nvfp4", "NVFP4", "NVFP4")])
 def test_a_packed_directory_is_served_and_converted_without_loss(tmp_path, packing, served_as, converted_to):
     model = write_directory(tmp_path / "m", packing=packing)
     converted = tmp_path / "m.gguf"
