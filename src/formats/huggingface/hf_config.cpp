@@ -87,6 +87,7 @@ Status ReadQuantGroups(const JsonObject& object, HfQuantization& quantization) {
       FieldReader of_weights(**weights);
       of_weights.Read({"type"}, out.type);
       of_weights.Read({"num_bits"}, out.bits);
+      of_weights.Read({"block_structure"}, out.block);
       if (auto status = of_weights.status(); !status) return status;
     }
     quantization.groups.push_back(std::move(out));

@@ -38,6 +38,7 @@ struct HfQuantGroup {
   std::string format;  // "pack-quantized", ...; empty: that of the whole
   std::string type;    // "int" or "float"; empty: it leaves weights alone
   uint32_t bits = 0;
+  std::vector<uint32_t> block;  // FP8: outputs and inputs that share a scale; or empty
 };
 
 struct HfQuantization {

@@ -105,6 +105,26 @@ Status WeightCollector::AddGroupedInts(const SafetensorsTensor& qweight) {
   return {};
 }
 
+// Outputs and inputs that share a scale, where config.json says so: of all weights, or of a group of
+// compressed-tensors, which is that whose block the scales fit.
+Result<std::array<uint32_t, 2>> WeightCollector::Fp8Block(const SafetensorsTensor& weight,
+                                                          const SafetensorsTensor& scales) const {
+  std::array<uint32_t, 2> block{};
+  if (!config_.quantization) return block;
+  const auto& sizes = config_.quantization->weight_block_size;
+  if (!sizes.empty() && sizes.size() != 2)
+    return Fail(ErrorCode::kDataLoss, "{}: weight_block_size should be two sizes", config_.raw.source());
+  std::copy(sizes.begin(), sizes.end(), block.begin());
+  if (!sizes.empty() || weight.shape.size() != 2) return block;
+  const auto blocks = [&](size_t dimension, uint64_t size) { return (weight.shape[dimension] + size - 1) / size; };
+  for (const formats::HfQuantGroup& group : config_.quantization->groups) {
+    if (group.block.size() != 2 || group.block[0] == 0 || group.block[1] == 0) continue;
+    if (scales.shape == std::vector{blocks(0, group.block[0]), blocks(1, group.block[1])})
+      return std::array{group.block[0], group.block[1]};
+  }
+  return block;
+}
+
 Status WeightCollector::AddFp8(const SafetensorsTensor& weight) {
   if (!weight.name.ends_with(kWeight)) return {};  // what it is will be asked of its name
   const std::string base = weight.name.substr(0, weight.name.size() - kWeight.size());
@@ -116,14 +136,9 @@ Status WeightCollector::AddFp8(const SafetensorsTensor& weight) {
   }
   if (scales == nullptr) scales = block_scales;
   if (scales == nullptr) return Lacks(weight, base, ".weight_scale");
-  std::array<uint32_t, 2> block{};
-  if (config_.quantization) {
-    const auto& sizes = config_.quantization->weight_block_size;
-    if (!sizes.empty() && sizes.size() != 2)
-      return Fail(ErrorCode::kDataLoss, "{}: weight_block_size should be two sizes", config_.raw.source());
-    std::copy(sizes.begin(), sizes.end(), block.begin());
-  }
-  auto fp8 = formats::ScaledFp8::Open(weight, *scales, block);
+  const auto block = Fp8Block(weight, *scales);
+  if (!block) return tl::make_unexpected(block.error());
+  auto fp8 = formats::ScaledFp8::Open(weight, *scales, *block);
   if (!fp8) return Forward(fp8);
   const uint64_t bytes = weight.data.size() + scales->data.size();
   Add(weight, weight.name, std::move(*fp8), bytes);

@@ -2,6 +2,7 @@
 // its methods in a file of its own.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,6 +36,7 @@ class WeightCollector {
   Result<formats::GroupedIntsFormat> FormatOfInts(const Tensor& tensor) const;
   Status AddGroupedInts(const Tensor& qweight);
   Status AddFp8(const Tensor& weight);
+  Result<std::array<uint32_t, 2>> Fp8Block(const Tensor& weight, const Tensor& scales) const;
 
   // compressed-tensors and ModelOpt: collect_compressed.cpp.
   bool IsInt8(const Tensor& tensor) const;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -130,6 +131,37 @@ TEST(HfDirectory, QuantisedWeightsThatLackATensorAreNamed) {
               AllOf(HasSubstr("q_proj.weight' has no"), HasSubstr("q_proj.weight_scale' beside it")));
   EXPECT_THAT(CheckpointRefusal("fp8", "up_proj.weight_scale_inv", "up_proj.weight_scale_xxx"),
               AllOf(HasSubstr("up_proj.weight'"), HasSubstr("up_proj.weight_scale")));
+}
+
+// The same weights as a checkpoint of blocks that another tool wrote.
+TEST(HfDirectory, BlocksOfCompressedTensorsAreThoseOfItsGroups) {
+  const auto all_replaced = [](std::string text, const std::string& from, const std::string& to) {
+    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+    return text;
+  };
+  const std::filesystem::path original = testing::DataPath("checkpoints/fp8-hf");
+  const std::filesystem::path copy = std::filesystem::path(::testing::TempDir()) / "fp8_of_groups";
+  std::filesystem::create_directories(copy);
+  const std::string tensors = ReadText(original / "model.safetensors"), config = ReadText(original / "config.json");
+  std::ofstream(copy / "model.safetensors", std::ios::binary)
+      << all_replaced(tensors, R"(.weight_scale_inv":)", R"(.weight_scale"    :)");
+  const auto ask = [&](const std::string& block) {
+    const std::string groups = R"("quant_method": "compressed-tensors", "format": "float-quantized", "config_groups": {
+      "a": {"weights": {"type": "float", "num_bits": 8}},
+      "b": {"weights": {"type": "float", "num_bits": 8, "block_structure": )" +
+                               block + "}}}";
+    std::ofstream(copy / "config.json", std::ios::binary)
+        << all_replaced(all_replaced(config, R"("quant_method": "fp8")", groups), "weight_block_size", "nothing");
+    return ModelSource::Open(copy.string());
+  };
+  const auto grouped = ask("[32, 32]"), plain = ModelSource::Open(original.string());
+  ASSERT_TRUE(grouped) << grouped.error().message;
+  const auto ours = (*grouped)->Matrix("blk.0.ffn_down.weight", 64, 128);
+  const auto wanted = (*plain)->Matrix("blk.0.ffn_down.weight", 64, 128);
+  ASSERT_TRUE(ours && wanted);
+  EXPECT_TRUE(std::ranges::equal(ours->data, wanted->data));
+  EXPECT_THAT(ask("[64, 32]").error().message, AllOf(HasSubstr("weight_scale' is ["), HasSubstr("_proj.weight'")));
 }
 
 TEST(HfDirectory, FusedExpertsThatContradictTheConfigurationAreNamed) {

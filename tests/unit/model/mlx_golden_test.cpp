@@ -88,6 +88,15 @@ TEST(MlxGoldenDirectory, ItsOwnCheckpointsLoadAsTheyAre) {
   }
 }
 
+TEST(MlxGoldenDirectory, OtherToolsCheckpointsLoad) {
+  for (const char* name : {"ct_ints", "ct_nvfp4", "ct_mxfp4", "modelopt_moe"}) {
+    SCOPED_TRACE(name);
+    compute::Mlx::Context context;
+    const std::string path = testing::DataPath("checkpoints/") + name;
+    testing::ExpectGolden<compute::Mlx>(context, path + "-hf", path + ".golden.gguf", kBound);
+  }
+}
+
 TEST(MlxGoldenDirectory, ItsOwnMixturesLoadAsTheyAre) {
   for (const char* name : {"mlx_qwen3_moe", "mlx_qwen2_moe", "mlx_mixtral", "mlx_plain_moe", "mlx_gpt_oss"}) {
     SCOPED_TRACE(name);
