@@ -87,7 +87,8 @@ Status ReadQuantGroups(const JsonObject& object, HfQuantization& quantization) {
       FieldReader of_weights(**weights);
       of_weights.Read({"type"}, out.type);
       of_weights.Read({"num_bits"}, out.bits);
-      of_weights.Read({"block_structure"}, out.block);
+      const auto* block = (*weights)->FindValue("block_structure");
+      if (block != nullptr && block->is_array()) of_weights.Read({"block_structure"}, out.block);  // once a text
       if (auto status = of_weights.status(); !status) return status;
     }
     quantization.groups.push_back(std::move(out));

@@ -231,7 +231,8 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
   const auto weights = CollectWeights(config, model);
   if (!weights) return tl::make_unexpected(weights.error());
   for (const auto& weight : *weights) {
-    bool ignored = config.tie_word_embeddings && config.tie_word_embeddings_given && weight->name() == "lm_head.weight";
+    bool ignored = config.tie_word_embeddings && config.tie_word_embeddings_given &&
+                   (weight->name() == "lm_head.weight" || weight->name() == "lm_head.scale");
     for (const std::string_view end : kIgnored) ignored = ignored || weight->name().ends_with(end);
     const std::string_view name = Unprefixed(family, weight->name());
     for (const std::string_view head : kHeads) ignored = ignored || (family.encoder && name.starts_with(head));

@@ -133,26 +133,27 @@ TEST(HfDirectory, QuantisedWeightsThatLackATensorAreNamed) {
               AllOf(HasSubstr("up_proj.weight'"), HasSubstr("up_proj.weight_scale")));
 }
 
+std::string AllReplaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
 // The same weights as a checkpoint of blocks that another tool wrote.
 TEST(HfDirectory, BlocksOfCompressedTensorsAreThoseOfItsGroups) {
-  const auto all_replaced = [](std::string text, const std::string& from, const std::string& to) {
-    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-      text.replace(at, from.size(), to);
-    return text;
-  };
   const std::filesystem::path original = testing::DataPath("checkpoints/fp8-hf");
   const std::filesystem::path copy = std::filesystem::path(::testing::TempDir()) / "fp8_of_groups";
   std::filesystem::create_directories(copy);
   const std::string tensors = ReadText(original / "model.safetensors"), config = ReadText(original / "config.json");
   std::ofstream(copy / "model.safetensors", std::ios::binary)
-      << all_replaced(tensors, R"(.weight_scale_inv":)", R"(.weight_scale"    :)");
+      << AllReplaced(tensors, R"(.weight_scale_inv":)", R"(.weight_scale"    :)");
   const auto ask = [&](const std::string& block) {
     const std::string groups = R"("quant_method": "compressed-tensors", "format": "float-quantized", "config_groups": {
       "a": {"weights": {"type": "float", "num_bits": 8}},
       "b": {"weights": {"type": "float", "num_bits": 8, "block_structure": )" +
                                block + "}}}";
     std::ofstream(copy / "config.json", std::ios::binary)
-        << all_replaced(all_replaced(config, R"("quant_method": "fp8")", groups), "weight_block_size", "nothing");
+        << AllReplaced(AllReplaced(config, R"("quant_method": "fp8")", groups), "weight_block_size", "nothing");
     return ModelSource::Open(copy.string());
   };
   const auto grouped = ask("[32, 32]"), plain = ModelSource::Open(original.string());
@@ -162,6 +163,25 @@ TEST(HfDirectory, BlocksOfCompressedTensorsAreThoseOfItsGroups) {
   ASSERT_TRUE(ours && wanted);
   EXPECT_TRUE(std::ranges::equal(ours->data, wanted->data));
   EXPECT_THAT(ask("[64, 32]").error().message, AllOf(HasSubstr("weight_scale' is ["), HasSubstr("_proj.weight'")));
+}
+
+// Embeddings that are tied have no factor, whatever else the checkpoint holds.
+TEST(HfDirectory, AHeadThatIsTiedIsLeftOutWithItsFactor) {
+  const std::filesystem::path original = testing::DataPath("checkpoints/ct_nvfp4-hf");
+  const std::filesystem::path copy = std::filesystem::path(::testing::TempDir()) / "tied_nvfp4";
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(original, copy);
+  std::string tensors = ReadText(original / "model.safetensors");
+  const std::string from = "\"model.layers.0.self_attn.q_proj.", to = "\"lm_head.";
+  for (const std::string part : {"weight_packed", "weight_scale", "weight_global_scale", "input_global_scale"})
+    tensors = AllReplaced(tensors, from + part + "\"", to + part + "\"" + std::string(from.size() - to.size(), ' '));
+  std::ofstream(copy / "model.safetensors", std::ios::binary) << tensors;
+  const auto source = ModelSource::Open(copy.string());
+  ASSERT_TRUE(source) << source.error().message;
+  EXPECT_EQ((*source)->Find("blk.0.attn_q.scale"), nullptr);
+  EXPECT_NE((*source)->Find("blk.0.attn_k.scale"), nullptr);
+  EXPECT_EQ((*source)->Find("output.weight"), nullptr);
+  EXPECT_EQ((*source)->Find("output.scale"), nullptr);
 }
 
 TEST(HfDirectory, FusedExpertsThatContradictTheConfigurationAreNamed) {
