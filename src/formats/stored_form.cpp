@@ -68,7 +68,7 @@ int64_t StoredBytes(const StoredForm& form, int64_t outputs, int64_t inputs) {
 
 bool Fits(const StoredForm& form, int64_t outputs, int64_t inputs) {
   const auto weights = CheckedMul(static_cast<uint64_t>(outputs), static_cast<uint64_t>(inputs));
-  if (!weights || *weights > kMostWeights) return false;
+  if (inputs < 1 || !weights || *weights > kMostWeights) return false;
   return std::visit([&](const auto& each) { return FitsWeights(each, static_cast<int64_t>(*weights), inputs); }, form);
 }
 

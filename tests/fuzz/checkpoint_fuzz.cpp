@@ -29,6 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (ints) {
       const uint64_t dims[] = {static_cast<uint64_t>(ints->inputs()), static_cast<uint64_t>(ints->outputs())};
       if (ints->Read().size() != *TensorBytes(ints->type(), dims)) std::abort();
+      if (ints->form() && !Fits(ints->ReadForm(), ints->outputs(), ints->inputs())) std::abort();
     }
   }
   const CompressedIntsTensors compressed{.weight = find("shape") != nullptr ? find("packed") : find("weight"),
@@ -42,6 +43,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (ints) {
       const uint64_t dims[] = {static_cast<uint64_t>(ints->inputs()), static_cast<uint64_t>(ints->outputs())};
       if (ints->Read().size() != *TensorBytes(ints->type(), dims)) std::abort();
+      if (ints->form() && !Fits(ints->ReadForm(), ints->inputs() == 0 ? 0 : ints->outputs(), ints->inputs()))
+        std::abort();
     }
   }
   if (find("weight") != nullptr && find("scales") != nullptr) {

@@ -113,7 +113,7 @@ Result<GroupedInts> GroupedInts::OpenCompressed(const CompressedIntsTensors& ten
     const uint64_t groups = scales.shape[1];
     if (auto checked = CheckShape(scales, {static_cast<uint64_t>(out.outputs_), groups}, weight); !checked)
       return Forward(checked);
-    if (groups == 0 || static_cast<uint64_t>(out.inputs_) % groups != 0) {
+    if (static_cast<uint64_t>(out.inputs_) % groups != 0) {
       return Fail(ErrorCode::kDataLoss, "tensor '{}' has scales for {} groups, which the {} inputs of '{}' are not",
                   scales.name, groups, out.inputs_, weight.name);
     }

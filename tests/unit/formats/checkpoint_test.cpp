@@ -13,7 +13,6 @@
 #include "formats/checkpoint/scaled_fp8.h"
 #include "formats/checkpoint/stacked_experts.h"
 #include "formats/checkpoint_values.h"
-#include "formats/stored_form.h"
 
 namespace inferflux::formats {
 namespace {
@@ -86,21 +85,7 @@ class OrderedInts : public ::testing::TestWithParam<OrderedCase> {};
 TEST_P(OrderedInts, AreTheSameWeightsInAnotherOrder) {
   const auto ints = GroupedInts::Open(TensorsOf(GetParam().name), GetParam().format);
   ASSERT_TRUE(ints) << ints.error().message;
-  const auto told = ints->form();
-  ASSERT_TRUE(told);
-  EXPECT_EQ(told->type, GetParam().type);
-  EXPECT_TRUE(told->data.empty()) << "nothing was asked for yet";
-  const OrderedForm form = ints->ReadForm();
-  EXPECT_TRUE(Fits(form, ints->outputs(), ints->inputs()));
-  EXPECT_EQ(StoredBytes(*told, ints->outputs(), ints->inputs()), static_cast<int64_t>(StoredBytes(StoredForm(form))));
-  const auto plain = Floats(ints->type(), ints->Read(), ints->outputs(), ints->inputs());
-  const auto ordered = Floats(form.type, {form.data.begin(), form.data.end()}, ints->outputs(), ints->inputs());
-  std::vector<float> back(plain.size());
-  for (size_t i = 0; i < back.size(); ++i) {
-    const size_t row = i / form.order.size() * form.order.size();
-    back[row + static_cast<size_t>(form.order[i - row])] = ordered[i];
-  }
-  EXPECT_EQ(back, plain);
+  ExpectSameInOrder(*ints, GetParam().type);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -121,6 +106,19 @@ TEST(Ints, HaveNoOrderOfTheirOwnWhereTheyAreInOrderOrGroupsDifferInSize) {
   ASSERT_TRUE(ints) << ints.error().message;
   EXPECT_FALSE(ints->form());
   EXPECT_EQ(ints->type(), TensorType::kF32);
+}
+
+TEST(Ints, WithoutWeightsAreRefused) {
+  for (const auto& shape : {std::vector<uint64_t>{0, 8}, {8, 0}}) {
+    const uint64_t groups = shape[0] * 8 / 32, outputs = shape[1];
+    const SafetensorsTensor weights{"w", SafetensorsDtype::kI32, shape, {}};
+    const SafetensorsTensor zeros{"z", SafetensorsDtype::kI32, {groups, outputs / 8}, {}};
+    const SafetensorsTensor scales{"s", SafetensorsDtype::kF16, {groups, outputs}, {}};
+    const auto ints =
+        GroupedInts::Open({.qweight = &weights, .qzeros = &zeros, .scales = &scales}, {Packing::kGptq, 4, 32, 1});
+    ASSERT_FALSE(ints);
+    EXPECT_THAT(ints.error().message, AllOf(HasSubstr("'w'"), HasSubstr("not empty")));
+  }
 }
 
 TEST(Ints, ThatContradictThemselvesAreNamed) {

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "formats/checkpoint/grouped_ints.h"
 #include "formats/quant/dequantize.h"
 #include "formats/safetensors/safetensors_file.h"
+#include "formats/stored_form.h"
 
 namespace inferflux::formats {
 
@@ -36,6 +38,25 @@ void ExpectCheckpointValues(const Weight& weight, const std::string& name, const
   std::vector<float> wanted(values.size());
   std::memcpy(wanted.data(), expected->data.data(), expected->data.size());
   EXPECT_EQ(values, wanted);
+}
+
+// That a weight has a form of `type` in the order of its groups, which is the weight itself, bit for bit.
+inline void ExpectSameInOrder(const GroupedInts& ints, TensorType type) {
+  const auto told = ints.form();
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->type, type);
+  EXPECT_TRUE(told->data.empty()) << "nothing was asked for yet";
+  const OrderedForm form = ints.ReadForm();
+  EXPECT_TRUE(Fits(form, ints.outputs(), ints.inputs()));
+  EXPECT_EQ(StoredBytes(*told, ints.outputs(), ints.inputs()), static_cast<int64_t>(StoredBytes(StoredForm(form))));
+  const auto plain = CheckpointFloats(ints.type(), ints.Read(), ints.outputs(), ints.inputs());
+  const auto ordered = CheckpointFloats(form.type, {form.data.begin(), form.data.end()}, ints.outputs(), ints.inputs());
+  std::vector<float> back(plain.size());
+  for (size_t i = 0; i < back.size(); ++i) {
+    const size_t row = i / form.order.size() * form.order.size();
+    back[row + static_cast<size_t>(form.order[i - row])] = ordered[i];
+  }
+  EXPECT_EQ(back, plain);
 }
 
 }  // namespace inferflux::formats

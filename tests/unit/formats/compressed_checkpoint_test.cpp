@@ -147,6 +147,43 @@ TEST(CompressedInts, ThatContradictThemselvesAreNamed) {
   EXPECT_THAT(RefusalOf(wrong), AllOf(HasSubstr("'far'"), HasSubstr("group 2")));
 }
 
+TEST(CompressedInts, InAnotherOrderAreTheSameWeights) {
+  const auto ints = GroupedInts::OpenCompressed(PackedTensors("ct_4_ordered"), {});
+  ASSERT_TRUE(ints) << ints.error().message;
+  ExpectSameInOrder(*ints, TensorType::kQ4_0);
+  EXPECT_FALSE(GroupedInts::OpenCompressed(PackedTensors("ct_4_not_ordered"), {})->form());
+
+  std::vector<int8_t> values(2 * 64);  // bytes, each another one, and groups of every second input
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int8_t>(i * 37);
+  std::vector<float> scales{0.5f, 0.25f, 2.0f, 4.0f};
+  std::vector<int32_t> groups(64);
+  for (size_t i = 0; i < groups.size(); ++i) groups[i] = i % 2 == 0;
+  const auto weight = MadeTensor("w", SafetensorsDtype::kI8, {2, 64}, values);
+  const auto scale = MadeTensor("s", SafetensorsDtype::kF32, {2, 2}, scales);
+  const auto order = MadeTensor("g", SafetensorsDtype::kI32, {64}, groups);
+  const auto bytes = GroupedInts::OpenCompressed({.weight = &weight, .scales = &scale, .group_of = &order}, {});
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  ExpectSameInOrder(*bytes, TensorType::kQ8_0);
+}
+
+TEST(CompressedInts, WithoutScalesAreRefused) {
+  std::vector<int8_t> values(2 * 64);
+  std::vector<float> none;
+  const auto weight = MadeTensor("w", SafetensorsDtype::kI8, {2, 64}, values);
+  const auto scale = MadeTensor("s", SafetensorsDtype::kF32, {2, 0}, none);
+  EXPECT_THAT(RefusalOf({.weight = &weight, .scales = &scale}), AllOf(HasSubstr("'s'"), HasSubstr("not empty")));
+}
+
+TEST(CompressedInts, WithoutWeightsAreRefused) {
+  std::vector<int8_t> nothing;
+  std::vector<float> one{1};
+  const auto scale = MadeTensor("s", SafetensorsDtype::kF32, {1}, one);
+  for (const auto& shape : {std::vector<uint64_t>{0, 64}, {2, 0}}) {
+    const auto weight = MadeTensor("w", SafetensorsDtype::kI8, shape, nothing);
+    EXPECT_THAT(RefusalOf({.weight = &weight, .scales = &scale}), AllOf(HasSubstr("'w'"), HasSubstr("not empty")));
+  }
+}
+
 // A scale that float16 lacks needs no wider type where nothing is multiplied by it, and needs it where something is.
 TEST(CompressedInts, GroupsOfZerosMayHaveAnyScale) {
   std::vector<int8_t> values(2 * 64, 3);
