@@ -24,7 +24,9 @@ Result<std::shared_ptr<const ModelSource>> OpenGguf(const std::string& path) {
                         .cols = static_cast<int64_t>(tensor.dims[0]),
                         .data = tensor.data,
                         .owner = nullptr},
-                       nullptr});
+                       nullptr,
+                       {},
+                       static_cast<int64_t>(tensor.data.size())});
   }
   return std::make_shared<const ModelSource>(path, "gguf", (*file)->metadata(), std::move(tensors), *file);
 }
@@ -145,6 +147,12 @@ std::vector<std::string> ModelSource::UnusedTensors(const std::set<std::string, 
     }
   }
   return names;
+}
+
+std::vector<const ModelSource::Tensor*> ModelSource::Tensors() const {
+  std::vector<const Tensor*> out;
+  for (const auto& [name, tensor] : tensors_) out.push_back(&tensor);
+  return out;
 }
 
 int64_t ModelSource::parameters() const {

@@ -34,6 +34,7 @@ class ModelSource {
       std::function<std::shared_ptr<const formats::StoredForm>()> make;
     };
     std::optional<Form> form = {};
+    int64_t file_bytes = 0;
   };
 
   // What a reader of some format found. `owner` keeps alive what metadata and tensors look into. Where a checkpoint holds
@@ -75,6 +76,8 @@ class ModelSource {
   // Tensors that are not among `used`, nor among those by which positions are rotated; an expert's goes by its whole's name.
   std::vector<std::string> UnusedTensors(const std::set<std::string, std::less<>>& used) const;
 
+  // In the order of their names.
+  std::vector<const Tensor*> Tensors() const;
   int64_t parameters() const;
   // Of all tensors, where those of `forms` stay as they are.
   int64_t WeightBytes(formats::StoredForms forms = {}) const;

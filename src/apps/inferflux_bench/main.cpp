@@ -15,7 +15,6 @@
 #include "base/usable_cores.h"
 #include "command_line/command_line.h"
 #include "engine/native/create_cpu_engine.h"
-#include "formats/gguf/gguf_file.h"
 #include "model/families/family.h"
 
 namespace inferflux::apps {
@@ -76,11 +75,8 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   if (!source) return Forward(source);
   auto config = model::ReadModelConfig(**source);
   if (!config) return Forward(config);
-  const auto file = formats::GgufFile::Open(path);
-  if (!file) return tl::make_unexpected(file.error());
-
   const auto tests = TestsOf(options);
-  const WorkModel work = DescribeWork(**file, *config, compute::KvHeadBytes(options.kv, config->head_dim));
+  const WorkModel work = DescribeWork(**source, *config, compute::KvHeadBytes(options.kv, config->head_dim));
   const int most = *std::max_element(options.batches.begin(), options.batches.end());
   engine::EngineOptions engine_options{
       .context = std::min(LongestSequence(tests), config->context), .kv_dtype = options.kv, .repack = options.repack};
@@ -118,6 +114,13 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   return rows;
 }
 
+// A directory's dots are no suffix.
+std::string NameOf(const std::filesystem::path& path) {
+  std::error_code ignored;  // a path that cannot be asked about fails where it is opened
+  const bool directory = std::filesystem::is_directory(path, ignored);
+  return directory ? std::filesystem::weakly_canonical(path, ignored).filename() : path.stem();
+}
+
 Status Bench(const Options& options) {
   if (!options.masks.empty()) {
     const auto table = BenchMasks(options.model, options.masks);
@@ -126,7 +129,7 @@ Status Bench(const Options& options) {
     return {};
   }
   std::string path = options.model;
-  std::string name = std::filesystem::path(path).stem().string();
+  std::string name = NameOf(path);
   std::optional<SyntheticModel> synthetic;
   if (!options.shape.empty()) {
     auto made = SyntheticModel::Make(options.shape, options.type);
@@ -151,7 +154,8 @@ int main(int argc, char** argv) {
       "inferflux-bench",
       "Times a model on this machine, and says what share of the machine's ceiling it reaches: of its read bandwidth\n"
       "or of its multiply-add rate, measured right before and after each test.");
-  CommandOption model = app.Add("-m,--model", options.model, "the model to time").Shown("FILE.gguf");
+  CommandOption model =
+      app.Add("-m,--model", options.model, "the model to time: a GGUF file or a Hugging Face directory").Shown("MODEL");
   CommandOption shape =
       app.Add("--shape", options.shape, "random weights in this shape instead: " + apps::ShapeNames());
   app.Add("--type", options.type, "the type of the random weights").Needs(shape).ShowsDefault();

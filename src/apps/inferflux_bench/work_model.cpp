@@ -4,11 +4,18 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace inferflux::apps {
 namespace {
 
-ProductUnit UnitOf(formats::TensorType type) {
+// FP8 is multiplied as floats.
+ProductUnit UnitOf(const model::ModelSource::Tensor& tensor) {
+  formats::TensorType type = tensor.matrix.type;
+  if (tensor.form) {
+    if (std::holds_alternative<formats::Fp8Form>(tensor.form->stored)) return ProductUnit::kFloat;
+    if (const auto* ordered = std::get_if<formats::OrderedForm>(&tensor.form->stored)) type = ordered->type;
+  }
   if (formats::Traits(type).block_elements > 1) return ProductUnit::kInt8;
   return type == formats::TensorType::kBf16 ? ProductUnit::kBf16 : ProductUnit::kFloat;
 }
@@ -32,29 +39,29 @@ bool MakesKeysOrValues(std::string_view name) {
 
 }  // namespace
 
-WorkModel DescribeWork(const formats::GgufFile& file, const model::ModelConfig& config, int64_t kv_head_bytes) {
+WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfig& config, int64_t kv_head_bytes) {
   WorkModel out;
-  const bool tied = file.FindTensor("output.weight") == nullptr;
+  const bool tied = source.Find("output.weight") == nullptr;
   const std::string last_layer = "blk." + std::to_string(config.layers - 1) + ".";
   double by_unit[3] = {};
-  for (const formats::GgufTensor& tensor : file.tensors()) {
-    if (tensor.rank < 2) continue;
+  for (const model::ModelSource::Tensor* tensor : source.Tensors()) {
+    const compute::HostMatrix& matrix = tensor->matrix;
+    if (matrix.rows < 2) continue;
     // Of a mixture's experts a token reads those that it is sent to.
-    const double share = tensor.rank == 3 && config.moe.experts > 0
-                             ? static_cast<double>(config.moe.routing.used) / config.moe.experts
-                             : 1.0;
-    const double bytes = share * static_cast<double>(tensor.data.size());
-    const double operations = 2.0 * share * static_cast<double>(tensor.elements());
-    if (tensor.name == "output.weight" || (tied && tensor.name == "token_embd.weight")) {
+    const bool experts = matrix.name.find("_exps.") != std::string::npos && config.moe.experts > 0;
+    const double share = experts ? static_cast<double>(config.moe.routing.used) / config.moe.experts : 1.0;
+    const double bytes = share * static_cast<double>(tensor->file_bytes);
+    const double operations = 2.0 * share * static_cast<double>(matrix.rows) * static_cast<double>(matrix.cols);
+    if (matrix.name == "output.weight" || (tied && matrix.name == "token_embd.weight")) {
       out.output_bytes = bytes;
       out.output_operations = operations;
-    } else if (tensor.name.starts_with("blk.")) {
+    } else if (matrix.name.starts_with("blk.")) {
       out.layer_bytes += bytes;
       out.layer_operations += operations;
-      if (config.causal && tensor.name.starts_with(last_layer) && !MakesKeysOrValues(tensor.name)) {
+      if (config.causal && matrix.name.starts_with(last_layer) && !MakesKeysOrValues(matrix.name)) {
         out.last_operations += operations;
       }
-      by_unit[static_cast<int>(UnitOf(tensor.type))] += operations;
+      by_unit[static_cast<int>(UnitOf(*tensor))] += operations;
     }
   }
   out.unit = static_cast<ProductUnit>(std::max_element(std::begin(by_unit), std::end(by_unit)) - std::begin(by_unit));

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "apps/inferflux_bench/ceiling.h"
-#include "formats/gguf/gguf_file.h"
 #include "model/model_config.h"
+#include "model/model_source.h"
 
 namespace inferflux::apps {
 
@@ -28,7 +28,7 @@ struct WorkModel {
 };
 
 // `kv_head_bytes`: of one token's keys, or values, in one head.
-WorkModel DescribeWork(const formats::GgufFile& file, const model::ModelConfig& config, int64_t kv_head_bytes);
+WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfig& config, int64_t kv_head_bytes);
 
 // A step of `sequences` sequences, `tokens` new tokens each, the first of them at `position`.
 struct StepShape {

@@ -39,7 +39,8 @@ Result<std::vector<ModelSource::Tensor>> Tensors(const std::shared_ptr<const Dir
         out.owner = std::move(values);
         return out;
       };
-      tensors.push_back({matrix, nullptr});
+      const uint64_t file_bytes = recipe.parts.empty() ? part->data.size() : recipe.parts[i]->stored_bytes();
+      tensors.push_back({matrix, nullptr, {}, static_cast<int64_t>(file_bytes)});
       if (part->data.empty()) tensors.back().make = make;
       if (auto form = FormOfPart(recipe, i)) {
         const formats::StoredForm stored = form->stored;

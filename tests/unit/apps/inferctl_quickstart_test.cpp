@@ -133,6 +133,10 @@ TEST_F(QuickstartTest, WeightsCountAsTheBackendHoldsThem) {
   std::swap(model.fp8_saves, model.affine_saves);
   machine[0].forms = {.affine = true};
   EXPECT_TRUE(MakePlan("cpu", machine, model));
+  std::swap(model.affine_saves, model.ordered_saves);
+  EXPECT_FALSE(MakePlan("cpu", machine, model));
+  machine[0].forms = {.ordered = true};
+  EXPECT_TRUE(MakePlan("cpu", machine, model));
 }
 
 TEST_F(QuickstartTest, WhatCannotBeIsOneSentenceWithItsReasonAndAWayOut) {

@@ -7,6 +7,7 @@
 #include "base/cpu_features.h"
 #include "engine/native/create_cpu_engine.h"
 #include "model/families/family.h"
+#include "model/golden.h"
 
 namespace inferflux::apps {
 namespace {
@@ -50,6 +51,33 @@ TEST(InferfluxBenchTest, CountsTheLastLayerForRowsThatAreAskedFor) {
   EXPECT_NEAR(LeastTime(work, StepShape{.tokens = 512}, ceilings).seconds,
               (512 * 7e9 + 1e9) / 1e12 + 256.5 * (512 * 5e4 + 5e4) / 1e11, 1e-9);
   EXPECT_NEAR(LeastTime(work, StepShape{.sequences = 4}, ceilings).seconds, 4 * 8e9 / 1e12 + 4e5 / 1e11, 1e-9);
+}
+
+WorkModel WorkOf(const std::string& path) {
+  const auto source = model::ModelSource::Open(model::testing::DataPath(path));
+  EXPECT_TRUE(source) << source.error().message;
+  const auto config = model::ReadModelConfig(**source);
+  EXPECT_TRUE(config) << config.error().message;
+  return DescribeWork(**source, *config, 64);
+}
+
+TEST(InferfluxBenchTest, ReckonsWithADirectoryAsWithItsFile) {
+  for (const std::string name : {"llama3", "qwen2_moe"}) {
+    const WorkModel file = WorkOf("models/" + name + ".gguf"), directory = WorkOf("models/" + name + "-hf");
+    EXPECT_EQ(file.layer_operations, directory.layer_operations) << name;
+    EXPECT_EQ(file.output_operations, directory.output_operations) << name;
+    EXPECT_EQ(file.last_operations, directory.last_operations) << name;
+    EXPECT_EQ(file.kv_bytes, directory.kv_bytes) << name;
+  }
+}
+
+TEST(InferfluxBenchTest, ReckonsWithWhatAPackedDirectoryHolds) {
+  const WorkModel ints = WorkOf("checkpoints/gptq_act_order-hf"), floats = WorkOf("checkpoints/fp8-hf");
+  const double weights = 2 * 64 * 64 + 2 * 32 * 64 + 3 * 64 * 128, groups = weights / 32;
+  EXPECT_EQ(ints.layer_bytes, weights / 2 + groups * 2 + groups / 2) << "numbers, scales, zero points";
+  EXPECT_EQ(ints.unit, ProductUnit::kInt8);
+  EXPECT_EQ(floats.layer_bytes, weights + weights / 32 / 32 * 4);
+  EXPECT_EQ(floats.unit, ProductUnit::kFloat);
 }
 
 TEST(InferfluxBenchTest, MakesModelsThatLoadAndRun) {

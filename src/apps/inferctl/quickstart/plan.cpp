@@ -22,7 +22,7 @@ int64_t MemoryFor(int64_t weight_bytes) { return weight_bytes + weight_bytes / 8
 
 int64_t MemoryOn(const routing::EngineEntry& engine, const QuickstartModel& model) {
   return MemoryFor(model.weight_bytes - (engine.forms.fp8 ? model.fp8_saves : 0) -
-                   (engine.forms.affine ? model.affine_saves : 0));
+                   (engine.forms.affine ? model.affine_saves : 0) - (engine.forms.ordered ? model.ordered_saves : 0));
 }
 
 double GiB(int64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(1024 * kMiB); }
@@ -68,6 +68,7 @@ Result<QuickstartModel> ReadQuickstartModel(const std::string& path) {
   QuickstartModel out{.path = path, .format = (*source)->format(), .weight_bytes = (*source)->WeightBytes()};
   out.fp8_saves = out.weight_bytes - (*source)->WeightBytes({.fp8 = true});
   out.affine_saves = out.weight_bytes - (*source)->WeightBytes({.affine = true});
+  out.ordered_saves = out.weight_bytes - (*source)->WeightBytes({.ordered = true});
   const auto config = model::ReadModelConfig(**source);
   if (!config) {
     out.native_error = config.error().message;

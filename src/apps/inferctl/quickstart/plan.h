@@ -21,6 +21,7 @@ struct QuickstartModel {
   int64_t weight_bytes = 0;  // in types that every backend takes
   int64_t fp8_saves = 0;     // of these, where FP8 stays as it is
   int64_t affine_saves = 0;  // where MLX's groups do
+  int64_t ordered_saves = 0;    // where inputs may stand in an order of their own
   int32_t layers = 0;           // 0: not known
   int32_t context = 0;          // tokens that one sequence may have; 0: not known
   int64_t kv_token_values = 0;  // keys and values that a token leaves in all layers; 0: not known
