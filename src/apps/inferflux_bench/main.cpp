@@ -76,7 +76,8 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   auto config = model::ReadModelConfig(**source);
   if (!config) return Forward(config);
   const auto tests = TestsOf(options);
-  const WorkModel work = DescribeWork(**source, *config, compute::KvHeadBytes(options.kv, config->head_dim));
+  ThreadPool pool(options.threads > 0 ? options.threads : UsableCores());
+  const WorkModel work = DescribeWork(**source, *config, compute::KvHeadBytes(options.kv, config->head_dim), pool);
   const int most = *std::max_element(options.batches.begin(), options.batches.end());
   engine::EngineOptions engine_options{
       .context = std::min(LongestSequence(tests), config->context), .kv_dtype = options.kv, .repack = options.repack};
@@ -84,7 +85,6 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
       static_cast<int64_t>(work.kv_bytes) * (LongestSequence(tests) + 2 * engine_options.block_size) * most;
   engine_options.max_sequences = std::max(engine_options.max_sequences, most);
 
-  ThreadPool pool(options.threads > 0 ? options.threads : UsableCores());
   Profile profile;
   auto engine = options.profile ? CreateProfiledEngine(pool, profile, std::move(*config), *source, engine_options)
                                 : engine::CreateCpuEngine(pool, std::move(*config), *source, engine_options);

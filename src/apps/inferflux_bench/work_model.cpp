@@ -6,6 +6,8 @@
 #include <string_view>
 #include <variant>
 
+#include "compute/cpu/packed_matrix.h"
+
 namespace inferflux::apps {
 namespace {
 
@@ -32,6 +34,15 @@ double RateOf(ProductUnit unit, const Ceilings& ceilings) {
   return ceilings.float_operations;
 }
 
+// Q8_0 whose numbers fit four bits is held so: what need not be read would make shares above 1.
+int64_t BytesToRead(const model::ModelSource::Tensor& tensor, ThreadPool& pool) {
+  namespace cpu = compute::cpu;
+  const compute::HostMatrix& matrix = tensor.matrix;
+  if (matrix.type != formats::TensorType::kQ8_0 || matrix.data.empty()) return tensor.file_bytes;
+  const int64_t panels = (matrix.rows + cpu::kPanel - 1) / cpu::kPanel;
+  return std::min(tensor.file_bytes, panels * cpu::PanelBytes(cpu::FormatOf(matrix, pool), matrix.cols));
+}
+
 bool MakesKeysOrValues(std::string_view name) {
   return name.find(".attn_k.") != name.npos || name.find(".attn_v.") != name.npos ||
          name.find(".attn_qkv.") != name.npos;
@@ -39,7 +50,8 @@ bool MakesKeysOrValues(std::string_view name) {
 
 }  // namespace
 
-WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfig& config, int64_t kv_head_bytes) {
+WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfig& config, int64_t kv_head_bytes,
+                       ThreadPool& pool) {
   WorkModel out;
   const bool tied = source.Find("output.weight") == nullptr;
   const std::string last_layer = "blk." + std::to_string(config.layers - 1) + ".";
@@ -50,7 +62,7 @@ WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfi
     // Of a mixture's experts a token reads those that it is sent to.
     const bool experts = matrix.name.find("_exps.") != std::string::npos && config.moe.experts > 0;
     const double share = experts ? static_cast<double>(config.moe.routing.used) / config.moe.experts : 1.0;
-    const double bytes = share * static_cast<double>(tensor->file_bytes);
+    const double bytes = share * static_cast<double>(BytesToRead(*tensor, pool));
     const double operations = 2.0 * share * static_cast<double>(matrix.rows) * static_cast<double>(matrix.cols);
     if (matrix.name == "output.weight" || (tied && matrix.name == "token_embd.weight")) {
       out.output_bytes = bytes;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "apps/inferflux_bench/ceiling.h"
+#include "base/thread_pool.h"
 #include "model/model_config.h"
 #include "model/model_source.h"
 
@@ -15,7 +16,7 @@ namespace inferflux::apps {
 enum class ProductUnit { kInt8, kBf16, kFloat };
 
 struct WorkModel {
-  double layer_bytes = 0.0;           // weights of all layers, as the file holds them
+  double layer_bytes = 0.0;           // weights of all layers, as the file holds them, or the CPU in half the bits
   double output_bytes = 0.0;          // of the projection to logits
   double layer_operations = 0.0;      // of one token, two a multiply-add
   double output_operations = 0.0;     // of one row of logits
@@ -28,7 +29,8 @@ struct WorkModel {
 };
 
 // `kv_head_bytes`: of one token's keys, or values, in one head.
-WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfig& config, int64_t kv_head_bytes);
+WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfig& config, int64_t kv_head_bytes,
+                       ThreadPool& pool);
 
 // A step of `sequences` sequences, `tokens` new tokens each, the first of them at `position`.
 struct StepShape {

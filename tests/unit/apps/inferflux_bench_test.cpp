@@ -5,7 +5,9 @@
 #include "apps/inferflux_bench/synthetic_model.h"
 #include "apps/inferflux_bench/workload.h"
 #include "base/cpu_features.h"
+#include "base/half.h"
 #include "engine/native/create_cpu_engine.h"
+#include "formats/quant/blocks.h"
 #include "model/families/family.h"
 #include "model/golden.h"
 
@@ -58,7 +60,8 @@ WorkModel WorkOf(const std::string& path) {
   EXPECT_TRUE(source) << source.error().message;
   const auto config = model::ReadModelConfig(**source);
   EXPECT_TRUE(config) << config.error().message;
-  return DescribeWork(**source, *config, 64);
+  ThreadPool pool(1);
+  return DescribeWork(**source, *config, 64, pool);
 }
 
 TEST(InferfluxBenchTest, ReckonsWithADirectoryAsWithItsFile) {
@@ -78,6 +81,30 @@ TEST(InferfluxBenchTest, ReckonsWithWhatAPackedDirectoryHolds) {
   EXPECT_EQ(ints.unit, ProductUnit::kInt8);
   EXPECT_EQ(floats.layer_bytes, weights + weights / 32 / 32 * 4);
   EXPECT_EQ(floats.unit, ProductUnit::kFloat);
+}
+
+// Of two matrices of 32 outputs one has numbers that lie within 16 of each other.
+TEST(InferfluxBenchTest, ReckonsWithFourBitsWhereTheCpuHoldsFour) {
+  constexpr int64_t kRows = 32, kCols = 256, kBlocks = kRows * kCols / 32;
+  std::vector<formats::BlockQ8_0> narrow(kBlocks, formats::BlockQ8_0{.d = ToFp16(1.0f), .qs = {}}), wide = narrow;
+  for (int64_t b = 0; b < kBlocks; ++b) {
+    for (int i = 0; i < 32; ++i) {
+      narrow[b].qs[i] = static_cast<int8_t>((b + i) % 16 - 5);
+      wide[b].qs[i] = static_cast<int8_t>(i * 8 - 128);
+    }
+  }
+  const auto bytes = [&](const std::vector<formats::BlockQ8_0>& blocks) {
+    const auto data = std::as_bytes(std::span(blocks));
+    const compute::HostMatrix matrix{"blk.0.ffn_up.weight", formats::TensorType::kQ8_0, kRows, kCols, data, nullptr};
+    const model::ModelSource source("test", "gguf", {}, {{matrix, nullptr, {}, std::ssize(data)}}, nullptr);
+    model::ModelConfig config;
+    config.layers = 1;
+    ThreadPool pool(1);
+    return DescribeWork(source, config, 64, pool).layer_bytes;
+  };
+  EXPECT_EQ(bytes(wide), kBlocks * 34.0);
+  EXPECT_LT(bytes(narrow), kBlocks * 20.0);
+  EXPECT_GT(bytes(narrow), kBlocks * 16.0);
 }
 
 TEST(InferfluxBenchTest, MakesModelsThatLoadAndRun) {
