@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """A Hugging Face directory to measure with: random weights of Llama-3.2-1B's layers, packed, and the embedded model's vocabulary.
 
-    tools/packed_directory.py awq|act_order|fp8 OUT
+    tools/packed_directory.py awq|act_order|compressed|nvfp4|fp8 OUT
 
-Groups of 128 inputs with zero points of their own (AWQ), the same symmetric and in an order of their own (GPTQ), or blocks of 128 x 128 (FP8), seeded. Needs: numpy, gguf.
+Groups of 128 inputs with zero points of their own (AWQ), the same symmetric and in an order of their own (GPTQ) or as they are
+(compressed-tensors), groups of 16 (NVFP4), or blocks of 128 x 128 (FP8), seeded. Needs: numpy, gguf.
 """
 import json
 import sys
@@ -41,6 +42,19 @@ def random_act_order(rng: np.random.Generator, outputs: int, inputs: int) -> dic
             "scales": ("F16", scales.shape, scales.astype(np.float16).tobytes())}
 
 
+def random_compressed(rng: np.random.Generator, outputs: int, inputs: int) -> dict:
+    return {"weight_packed": ("I32", (outputs, inputs // 8), rng.bytes(inputs * outputs // 2)),
+            "weight_scale": bf16(rng.uniform(0.5, 1.5, (outputs, inputs // GROUP)) * 0.1 / inputs ** 0.5),
+            "weight_shape": ("I64", (2,), np.array([outputs, inputs]).tobytes())}
+
+
+def random_nvfp4(rng: np.random.Generator, outputs: int, inputs: int) -> dict:
+    scales = rng.integers(0x30, 0x48, (outputs, inputs // 16), dtype=np.uint8)  # 0.5 to 4
+    return {"weight": ("U8", (outputs, inputs // 2), rng.bytes(inputs * outputs // 2)),
+            "weight_scale": ("F8_E4M3", scales.shape, scales.tobytes()),
+            "weight_scale_2": ("F32", (), np.float32(0.2 / inputs ** 0.5).tobytes())}
+
+
 def random_fp8(rng: np.random.Generator, outputs: int, inputs: int) -> dict:
     bits = rng.integers(0, 256, (outputs, inputs), dtype=np.uint8)
     bits[(bits & 127) > 0x50] &= 0xbf  # none that is no number, and none that rules over the others
@@ -49,7 +63,8 @@ def random_fp8(rng: np.random.Generator, outputs: int, inputs: int) -> dict:
             "weight_scale_inv": ("F32", scales.shape, scales.astype(np.float32).tobytes())}
 
 
-RANDOM = {"awq": random_awq, "act_order": random_act_order, "fp8": random_fp8}
+RANDOM = {"awq": random_awq, "act_order": random_act_order, "compressed": random_compressed, "nvfp4": random_nvfp4,
+          "fp8": random_fp8}
 
 
 def main() -> None:
