@@ -9,6 +9,7 @@
 #include "formats/checkpoint/grouped_ints.h"
 #include "formats/checkpoint/nvfp4.h"
 #include "formats/checkpoint/scaled_fp8.h"
+#include "formats/stored_form.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace inferflux::formats;
