@@ -162,17 +162,21 @@ def write_golden(out, name, model):
     print(name, "logits rms", float(np.sqrt((logits**2).mean())))
 
 
+def make_cases(path, cases):
+    tensors = {}
+    for name, make in cases.items():
+        packed, weights = make(np.random.default_rng(zlib.crc32(name.encode())))
+        tensors |= {f"{name}.{part}": value.contiguous() for part, value in packed.items()}
+        tensors[f"{name}.expected"] = weights.contiguous()
+    save_file(tensors, path)
+
+
 def main():
     out = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1] / "tests/data/checkpoints"
     out.mkdir(parents=True, exist_ok=True)
     torch.set_grad_enabled(False)
     torch.set_num_threads(1)
-    tensors = {}
-    for name, make in CASES.items():
-        packed, weights = make(np.random.default_rng(zlib.crc32(name.encode())))
-        tensors |= {f"{name}.{part}": value.contiguous() for part, value in packed.items()}
-        tensors[f"{name}.expected"] = weights.contiguous()
-    save_file(tensors, out / "weights.safetensors")
+    make_cases(out / "weights.safetensors", CASES)
     for name in MODELS:
         make_model(out, name, *MODELS[name])
 

@@ -21,7 +21,7 @@ import zlib
 import numpy as np
 import torch
 import transformers as hf
-from checkpoint_golden import HIDDEN, VOCAB, fp8, make_model, write_golden
+from checkpoint_golden import HIDDEN, VOCAB, fp8, make_cases, make_model, write_golden
 from compressed_tensors.compressors import (IntQuantizationCompressor, MXFP4PackedCompressor, NVFP4PackedCompressor,
                                             PackedQuantizationCompressor, unpack_fp4_from_uint8, unpack_from_int32)
 from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
@@ -222,12 +222,7 @@ def main():
     out = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1] / "tests/data/checkpoints"
     torch.set_grad_enabled(False)
     torch.set_num_threads(1)
-    tensors = {}
-    for name, make in CASES.items():
-        packed, weights = make(np.random.default_rng(zlib.crc32(name.encode())))
-        tensors |= {f"{name}.{part}": value.contiguous() for part, value in packed.items()}
-        tensors[f"{name}.expected"] = weights.contiguous()
-    save_file(tensors, out / "compressed.safetensors")
+    make_cases(out / "compressed.safetensors", CASES)
     for name, (config, makers) in MODELS.items():
         make_model(out, name, config, makers, tuple(makers))
     make_mixture(out, "modelopt_moe", MIXTURE,

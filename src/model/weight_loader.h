@@ -38,6 +38,18 @@ struct NormNames {
   std::string residual;
 };
 
+// Values of each part's outputs, [experts, outputs], as those of the parts stacked.
+inline std::vector<float> StackOutputs(const std::vector<std::vector<float>>& of_parts, int32_t experts) {
+  std::vector<float> out;
+  for (int32_t e = 0; e < experts; ++e) {
+    for (const std::vector<float>& part : of_parts) {
+      const auto outputs = std::ssize(part) / experts;
+      out.insert(out.end(), part.begin() + e * outputs, part.begin() + (e + 1) * outputs);
+    }
+  }
+  return out;
+}
+
 // Makes a matrix in an order of its own a plain one, which it keeps alive. Returns the order.
 inline std::vector<int32_t> TakeOrder(compute::HostMatrix& matrix) {
   const std::shared_ptr<const formats::StoredForm> form = std::exchange(matrix.form, nullptr);
@@ -198,22 +210,15 @@ Result<std::vector<float>> WeightLoader<B>::Factors(const std::vector<WeightPart
   if constexpr (!compute::WeightFactors<B>) return MissingConcept<B>(config_, "WeightFactors");
   std::vector<std::vector<float>> of_parts;
   for (const WeightPart& part : parts) {
+    const auto outputs = static_cast<size_t>(part.outputs);
+    std::vector<float>& factors = of_parts.emplace_back(static_cast<size_t>(experts) * outputs, 1.0f);
     const std::string& name = Use(part.name + ".scale");
-    if (!source_.HasWholeOrExperts(name)) {
-      of_parts.emplace_back(static_cast<size_t>(experts), 1.0f);
-      continue;
-    }
-    auto values = source_.OnePerExpert(name, experts);
-    if (!values) return Forward(values);
-    of_parts.push_back(std::move(*values));
+    if (!source_.HasWholeOrExperts(name)) continue;
+    auto of_experts = source_.OnePerExpert(name, experts);
+    if (!of_experts) return Forward(of_experts);
+    for (size_t i = 0; i < factors.size(); ++i) factors[i] = (*of_experts)[i / outputs];
   }
-  std::vector<float> factors;
-  for (size_t e = 0; e < static_cast<size_t>(experts); ++e) {
-    for (size_t p = 0; p < parts.size(); ++p) {
-      factors.insert(factors.end(), static_cast<size_t>(parts[p].outputs), of_parts[p][e]);
-    }
-  }
-  return factors;
+  return StackOutputs(of_parts, experts);
 }
 
 template <compute::Backend B>
@@ -222,20 +227,13 @@ Result<std::vector<float>> WeightLoader<B>::Biases(const std::vector<WeightPart>
   bool any = rule == BiasRule::kRequired;
   for (const WeightPart& part : parts) any = any || Contains(part.name + ".bias");
   if (!any) return std::vector<float>();
-  std::vector<std::vector<float>> columns;
+  std::vector<std::vector<float>> of_parts;
   for (const WeightPart& part : parts) {
     auto values = source_.Values(Use(part.name + ".bias"), experts, part.outputs);
     if (!values) return Forward(values);
-    columns.push_back(std::move(*values));
+    of_parts.push_back(std::move(*values));
   }
-  std::vector<float> biases;
-  for (int64_t e = 0; e < experts; ++e) {
-    for (size_t p = 0; p < parts.size(); ++p) {
-      const auto first = columns[p].begin() + e * parts[p].outputs;
-      biases.insert(biases.end(), first, first + parts[p].outputs);
-    }
-  }
-  return biases;
+  return StackOutputs(of_parts, experts);
 }
 
 template <compute::Backend B>

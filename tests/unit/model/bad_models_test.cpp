@@ -5,8 +5,7 @@
 
 #include "compute/reference/reference_backend.h"
 #include "model/edited_gguf.h"
-#include "model/families/family.h"
-#include "model/model_runner.h"
+#include "model/load_runner.h"
 
 namespace inferflux::model {
 
@@ -22,12 +21,8 @@ using formats::GgufWriter;
 // Why the model at `path` cannot be run; empty where it can.
 template <class B = compute::Reference>
 std::string Refusal(const std::string& path) {
-  const auto source = ModelSource::Open(path);
-  if (!source) return source.error().message;
-  const auto config = ReadModelConfig(**source);
-  if (!config) return config.error().message;
   typename B::Context context;
-  const auto runner = ModelRunner<B, compute::KvFp32>::Load(context, *config, *source, 1, 16);
+  const auto runner = testing::LoadRunner<B>(context, path);
   return runner ? "" : runner.error().message;
 }
 

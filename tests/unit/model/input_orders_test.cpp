@@ -5,7 +5,8 @@
 #include "base/thread_pool.h"
 #include "compute/cpu/cpu_backend.h"
 #include "compute/reference/reference_backend.h"
-#include "model/expect_golden.h"
+#include "model/golden.h"
+#include "model/load_runner.h"
 
 namespace inferflux::model {
 
@@ -23,11 +24,7 @@ constexpr char kOrdered[] = "order of their own";
 
 template <class B>
 std::vector<std::string> PlanOf(typename B::Context& context, const std::string& name) {
-  const auto source = ModelSource::Open(testing::DataPath("checkpoints/") + name);
-  if (!source) return {source.error().message};
-  const auto config = ReadModelConfig(**source);
-  if (!config) return {config.error().message};
-  const auto runner = ModelRunner<B, compute::KvFp32>::Load(context, *config, *source, 1, 16);
+  const auto runner = testing::LoadRunner<B>(context, testing::DataPath("checkpoints/") + name);
   return runner ? runner->Plan() : std::vector{runner.error().message};
 }
 

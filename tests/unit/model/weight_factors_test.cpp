@@ -8,6 +8,7 @@
 #include "compute/reference/reference_backend.h"
 #include "model/expect_golden.h"
 #include "model/factored_model.h"
+#include "model/load_runner.h"
 #include "support/cpu_isas.h"
 
 namespace inferflux::model {
@@ -51,13 +52,9 @@ INSTANTIATE_TEST_SUITE_P(Families, WeightFactors, ::testing::Values("llama", "qw
 // What loading says: an error, or what was logged.
 template <class B = compute::Reference>
 std::string SaidOf(const std::string& path) {
-  const auto source = ModelSource::Open(path);
-  if (!source) return source.error().message;
-  const auto config = ReadModelConfig(**source);
-  if (!config) return config.error().message;
   typename B::Context context;
   ::testing::internal::CaptureStderr();
-  const auto runner = ModelRunner<B, compute::KvFp32>::Load(context, *config, *source, 1, 16);
+  const auto runner = testing::LoadRunner<B>(context, path);
   const std::string logged = ::testing::internal::GetCapturedStderr();
   return runner ? logged : runner.error().message;
 }
