@@ -1,8 +1,9 @@
-# inferflux_floor(NAME SOURCES ... [PUBLIC ...] [PRIVATE ...])
+# inferflux_floor(NAME [EXCLUDE REGEX ...] [PUBLIC ...] [PRIVATE ...])
 #
-# One folder under src/ is one static library, inferflux_NAME. It fails at configure time where a floor links one
-# that stands above it or beside it out of order, so the architecture cannot rot silently.
+# One folder under src/ is one static library, inferflux_NAME, of every .cpp file below it whose path from that folder matches
+# no REGEX. Configuring fails where a floor links one of its own level or above; tests/house/ checks the same of includes.
 set(INFERFLUX_FLOOR_LEVEL_base 1)
+set(INFERFLUX_FLOOR_LEVEL_unicode 1)
 set(INFERFLUX_FLOOR_LEVEL_command_line 1)
 set(INFERFLUX_FLOOR_LEVEL_metrics 1)
 set(INFERFLUX_FLOOR_LEVEL_config 2)
@@ -13,19 +14,32 @@ set(INFERFLUX_FLOOR_LEVEL_compute 3)
 set(INFERFLUX_FLOOR_LEVEL_model 4)
 set(INFERFLUX_FLOOR_LEVEL_engine 5)
 set(INFERFLUX_FLOOR_LEVEL_scheduler 6)
-set(INFERFLUX_FLOOR_LEVEL_routing 7)
+set(INFERFLUX_FLOOR_LEVEL_serving 7)
 set(INFERFLUX_FLOOR_LEVEL_parity 8)
-set(INFERFLUX_FLOOR_LEVEL_server 8)
 set(INFERFLUX_FLOOR_LEVEL_worker 8)
 set(INFERFLUX_FLOOR_LEVEL_dspy 8)
-set(INFERFLUX_FLOOR_LEVEL_apps 9)
+set(INFERFLUX_FLOOR_LEVEL_server 9)
+set(INFERFLUX_FLOOR_LEVEL_apps 10)
+
+# inferflux_sources(OUT [FOLDER ...]): the .cpp files below the folders, which are relative to this one; none: this one.
+# Adding a file needs no line here: a build looks whether the list has changed.
+function(inferflux_sources out)
+  set(folders ${ARGN})
+  if(NOT folders)
+    set(folders .)
+  endif()
+  list(TRANSFORM folders APPEND "/*.cpp" OUTPUT_VARIABLE patterns)
+  list(TRANSFORM patterns PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${patterns})
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
 
 function(inferflux_floor name)
-  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "" "" "EXCLUDE;PUBLIC;PRIVATE" ${ARGN})
   foreach(lib IN LISTS arg_PUBLIC arg_PRIVATE)
     if(lib MATCHES "^inferflux_(.+)$")
       set(below ${CMAKE_MATCH_1})
-      if(below STREQUAL "base")  # the ground itself: every folder may stand on it, also those of floor 1
+      if(below STREQUAL "base")  # every folder may link it, also those of floor 1
         continue()
       endif()
       if(NOT INFERFLUX_FLOOR_LEVEL_${below} LESS INFERFLUX_FLOOR_LEVEL_${name})
@@ -34,7 +48,11 @@ function(inferflux_floor name)
       endif()
     endif()
   endforeach()
-  add_library(inferflux_${name} STATIC ${arg_SOURCES})
+  inferflux_sources(sources)
+  foreach(pattern IN LISTS arg_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "${pattern}")
+  endforeach()
+  add_library(inferflux_${name} STATIC ${sources})
   target_include_directories(inferflux_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(inferflux_${name} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
 endfunction()

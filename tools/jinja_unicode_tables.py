@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes src/text/chat_template/jinja/unicode_tables.inc: where Python's str methods differ from what a character's
+"""Writes src/text/jinja/value/python_character_tables.inc: where Python's str methods differ from what a character's
 general category and its simple case mappings (both from utf8proc) already say. Needs only Python's own tables.
 
-    tools/jinja_unicode_tables.py > src/text/chat_template/jinja/unicode_tables.inc
+    tools/jinja_unicode_tables.py > src/text/jinja/value/python_character_tables.inc
 """
 
 import unicodedata

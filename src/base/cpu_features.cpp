@@ -61,12 +61,18 @@ constexpr std::array<std::pair<CpuIsa, std::string_view>, 6> kNames = {{{CpuIsa:
 
 bool Runs(const CpuFeatures& features, CpuIsa isa) {
   switch (isa) {
-    case CpuIsa::kScalar: return true;
-    case CpuIsa::kAvx2: return features.avx2;
-    case CpuIsa::kAvxVnni: return features.avx_vnni;
-    case CpuIsa::kAvx512Vnni: return features.avx512_vnni;
-    case CpuIsa::kAmx: return features.amx_int8 && features.amx_bf16;
-    case CpuIsa::kNeon: return features.neon_dotprod;
+    case CpuIsa::kScalar:
+      return true;
+    case CpuIsa::kAvx2:
+      return features.avx2;
+    case CpuIsa::kAvxVnni:
+      return features.avx_vnni;
+    case CpuIsa::kAvx512Vnni:
+      return features.avx512_vnni;
+    case CpuIsa::kAmx:
+      return features.amx_int8 && features.amx_bf16;
+    case CpuIsa::kNeon:
+      return features.neon_dotprod;
   }
   return false;
 }

@@ -1,4 +1,5 @@
-// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): spreads every bit of a word over all of it. A bijection.
+// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): spreads every bit of a word over all of it. A
+// bijection.
 #pragma once
 
 #include <cstdint>

@@ -36,15 +36,20 @@ tl::unexpected<Error> Fail(ErrorCode code, fmt::format_string<Args...> format, A
   return tl::make_unexpected(Error{code, fmt::format(format, std::forward<Args>(args)...)});
 }
 
-// Hands a failed result's error on: `if (!file) return Forward(file);`
-template <class T>
-tl::unexpected<Error> Forward(Result<T>& failed) {
-  return tl::make_unexpected(std::move(failed.error()));
+// Hands a failed result's error on, whatever the type of the error: `if (!file) return Forward(file);`. This is the one
+// idiom for it.
+template <class T, class E>
+tl::unexpected<E> Forward(tl::expected<T, E>& failed) {
+  return tl::unexpected<E>(std::move(failed.error()));
+}
+template <class T, class E>
+tl::unexpected<E> Forward(const tl::expected<T, E>& failed) {
+  return tl::unexpected<E>(failed.error());
 }
 
 // The same, with what was being done in front: "loading model.gguf: ...".
 template <class T>
-tl::unexpected<Error> Forward(Result<T>& failed, const std::string& context) {
+tl::unexpected<Error> Forward(const Result<T>& failed, const std::string& context) {
   return tl::make_unexpected(Error{failed.error().code, context + ": " + failed.error().message});
 }
 

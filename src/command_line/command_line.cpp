@@ -163,10 +163,10 @@ Result<std::optional<std::string>> CommandLine::Parse(const std::vector<std::str
     return text.str();
   } catch (const CLI::ParseError& error) {
     const bool lacks = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-    if (const Status known = RejectUnknown(); lacks && !known) return tl::make_unexpected(known.error());
+    if (const Status known = RejectUnknown(); lacks && !known) return Forward(known);
     return Fail(ErrorCode::kInvalidArgument, "{}; see --help", error.what());
   }
-  if (const Status known = RejectUnknown(); !known) return tl::make_unexpected(known.error());
+  if (const Status known = RejectUnknown(); !known) return Forward(known);
   return std::nullopt;
 }
 

@@ -65,29 +65,28 @@ concept Backend = requires(typename B::Context& context, const typename B::Buffe
   requires std::convertible_to<const typename B::Buffer&, typename B::View>;
 };
 
-// A backend that keeps KV of element type E in paged blocks. Attention reads what Append stored, also for the step's own
-// tokens, so that a token's result does not depend on how its prompt was cut into steps.
+// A backend that keeps KV of element type E in paged blocks. Attention reads what Append stored, also for the step's
+// own tokens, so that a token's result does not depend on how its prompt was cut into steps.
 template <class B, class E>
-concept PagedKv =
-    Backend<B> && requires(typename B::Context& context, typename B::template KvCache<E>& cache,
-                           const typename B::template KvCache<E>& filled, typename B::View view,
-                           const typename B::Batch& batch, const KvShape& shape, const AttentionParams& attention,
-                           int32_t index) {
-      { B::template CreateKvCache<E>(context, shape) } -> std::same_as<Result<typename B::template KvCache<E>>>;
-      // k and v: [rows, kv_heads * head_dim], stored at each row's position in its sequence's blocks.
-      { B::template Append<E>(context, cache, index, view, view, batch) } -> std::same_as<void>;
-      // q: [rows, heads * head_dim]; each row attends to the positions up to its own, or to its whole sequence where the
-      // attention is not causal. Yields [rows, heads * head_dim].
-      { B::template Attend<E>(context, view, filled, index, batch, attention) } -> std::same_as<typename B::Buffer>;
-      { B::template CopyBlock<E>(context, cache, index, index) } -> std::same_as<void>;  // (from, to), every layer
-    };
+concept PagedKv = Backend<B> &&
+    requires(typename B::Context& context, typename B::template KvCache<E>& cache,
+             const typename B::template KvCache<E>& filled, typename B::View view, const typename B::Batch& batch,
+             const KvShape& shape, const AttentionParams& attention, int32_t index) {
+  { B::template CreateKvCache<E>(context, shape) } -> std::same_as<Result<typename B::template KvCache<E>>>;
+  // k and v: [rows, kv_heads * head_dim], stored at each row's position in its sequence's blocks.
+  { B::template Append<E>(context, cache, index, view, view, batch) } -> std::same_as<void>;
+  // q: [rows, heads * head_dim]; each row attends to the positions up to its own, or to its whole sequence where the
+  // attention is not causal. Yields [rows, heads * head_dim].
+  { B::template Attend<E>(context, view, filled, index, batch, attention) } -> std::same_as<typename B::Buffer>;
+  { B::template CopyBlock<E>(context, cache, index, index) } -> std::same_as<void>;  // (from, to), every layer
+};
 
 // A backend whose MatMul takes weights of this type as they are.
 template <class B, formats::TensorType kType>
 concept QuantWeights = Backend<B> && B::SupportsWeights(kType);
 
-// A backend that promises: a row's result does not depend on the other rows of the step, on how steps were cut, or on the
-// number of threads, bit for bit.
+// A backend that promises: a row's result does not depend on the other rows of the step, on how steps were cut, or on
+// the number of threads, bit for bit.
 template <class B>
 concept BatchInvariant = Backend<B> && B::kBatchInvariant;
 

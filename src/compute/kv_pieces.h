@@ -8,13 +8,14 @@
 
 namespace inferflux::compute {
 
-// Has `template <class Visit> static void ForEach(KvCache& cache, int32_t block, Visit visit)`, which calls `visit` with
-// spans of elements, and of scales: all keys and values of the block, always in the same order.
+// Has `template <class Visit> static void ForEach(KvCache& cache, int32_t block, Visit visit)`, which calls `visit`
+// with spans of elements, and of scales: all keys and values of the block, always in the same order.
 template <class B, class E>
 struct KvPieces {};
 
 template <class B, class E>
-concept AddressableKv = requires(typename B::template KvCache<E>& cache, void (*visit)(std::span<typename E::Storage>)) {
+concept AddressableKv = requires(typename B::template KvCache<E>& cache,
+                                 void (*visit)(std::span<typename E::Storage>)) {
   { KvPieces<B, E>::ForEach(cache, int32_t{}, visit) } -> std::same_as<void>;
 };
 

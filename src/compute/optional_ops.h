@@ -1,5 +1,5 @@
-// What some models need beyond compute::Backend, each a refining concept. A model that needs one that the backend lacks is
-// refused when its weights are loaded, by the name of the concept.
+// What some models need beyond compute::Backend, each a refining concept. A model that needs one that the backend lacks
+// is refused when its weights are loaded, by the name of the concept.
 #pragma once
 
 #include <concepts>
@@ -32,17 +32,18 @@ concept SoftCaps = Backend<B> && requires(typename B::Context& context, typename
 // Attention whose softmax has one more logit a head, which takes weight and has no value (arXiv:2309.17453). sinks:
 // [1, heads].
 template <class B, class E>
-concept AttentionSinks =
-    PagedKv<B, E> && requires(typename B::Context& context, const typename B::template KvCache<E>& filled,
-                              typename B::View view, const typename B::Batch& batch, const AttentionParams& attention,
-                              int32_t layer) {
-      { B::template AttendWithSinks<E>(context, view, filled, layer, batch, attention, view) } ->
-          std::same_as<typename B::Buffer>;
-    };
+concept AttentionSinks = PagedKv<B, E> &&
+    requires(typename B::Context& context, const typename B::template KvCache<E>& filled, typename B::View view,
+             const typename B::Batch& batch, const AttentionParams& attention, int32_t layer) {
+  {
+    B::template AttendWithSinks<E>(context, view, filled, layer, batch, attention, view)
+    } -> std::same_as<typename B::Buffer>;
+};
 
-// Weights of which each tensor has a factor beside its own scales, as NVFP4's have: it multiplies what a product yields.
+// Weights of which each tensor has a factor beside its own scales, as NVFP4's have: it multiplies what a product
+// yields.
 template <class B>
-concept WeightFactors = Backend<B> && requires(typename B::Context& context, typename B::View view) {
+concept TensorScales = Backend<B> && requires(typename B::Context& context, typename B::View view) {
   { B::ScaleColumns(context, view, view) } -> std::same_as<typename B::Buffer>;  // [rows, n] * [1, n]
 };
 
@@ -54,28 +55,28 @@ concept LoadNotes = Backend<B> && requires(const typename B::Context& context) {
 
 // A backend that takes weights in forms that GGUF has not, in HostMatrix::form, as they are.
 template <class B>
-concept OwnForms = Backend<B> && requires {
-  { B::kForms } -> std::convertible_to<formats::StoredForms>;
+concept OwnWeightLayouts = Backend<B> && requires {
+  { B::kWeightLayouts } -> std::convertible_to<formats::WeightLayouts>;
 };
 
 template <Backend B>
-inline constexpr formats::StoredForms kFormsOf = [] {
-  if constexpr (OwnForms<B>) return B::kForms;
-  return formats::StoredForms{};
+inline constexpr formats::WeightLayouts kWeightLayoutsOf = [] {
+  if constexpr (OwnWeightLayouts<B>) return B::kWeightLayouts;
+  return formats::WeightLayouts{};
 }();
 
 // Activations in another order, for weights whose inputs are.
 template <class B>
-concept InputOrders =
-    Backend<B> && requires(typename B::Context& context, typename B::View view, std::span<const int32_t> columns) {
-      { B::GatherColumns(context, view, columns) } -> std::same_as<typename B::Buffer>;  // [rows, columns.size()]
-    };
+concept ActOrder = Backend<B> &&
+    requires(typename B::Context& context, typename B::View view, std::span<const int32_t> columns) {
+  { B::GatherColumns(context, view, columns) } -> std::same_as<typename B::Buffer>;  // [rows, columns.size()]
+};
 
-// Those of a product's weights. Experts and tables take kFormsOf.
+// Those of a product's weights. Experts and tables take kWeightLayoutsOf.
 template <Backend B>
-inline constexpr formats::StoredForms kProductFormsOf = [] {
-  formats::StoredForms forms = kFormsOf<B>;
-  forms.ordered = InputOrders<B>;
+inline constexpr formats::WeightLayouts kMatmulLayoutsOf = [] {
+  formats::WeightLayouts forms = kWeightLayoutsOf<B>;
+  forms.ordered = ActOrder<B>;
   return forms;
 }();
 
@@ -83,25 +84,25 @@ inline constexpr formats::StoredForms kProductFormsOf = [] {
 // Between Route and Combine a matrix has one line for each row and each of its experts, [rows * used, n], a row's lines
 // next to each other in the order of its choices.
 template <class B>
-concept MoeRouting =
-    Backend<B> && requires(typename B::Context& context, typename B::View view, const typename B::Experts& experts,
-                           const typename B::Routing& routing, std::span<const std::vector<HostMatrix>> parts,
-                           const RoutingParams& params) {
-      // parts[e] are stacked along their outputs, as in LoadMatrix; all experts have one shape.
-      { B::LoadExperts(context, parts) } -> std::same_as<Result<typename B::Experts>>;
-      { B::DescribeExperts(experts) } -> std::same_as<std::string>;
-      // logits: [rows, experts]. The highest are chosen, of equal ones those of the lower index.
-      { B::Route(context, view, params) } -> std::same_as<typename B::Routing>;
-      // x: [rows, inputs] or [rows * used, inputs]. Yields [rows * used, outputs].
-      { B::ExpertMatMul(context, view, experts, routing) } -> std::same_as<typename B::Buffer>;
-      // x: [rows * used, n], biases: [1, experts * n]. Adds to each line the bias of its expert.
-      { B::AddExpertBias(context, view, view, routing) } -> std::same_as<typename B::Buffer>;
-      // The same of factors, which multiply.
-      { B::ScaleExpertColumns(context, view, view, routing) } -> std::same_as<typename B::Buffer>;
-      // x: [rows * used, n]. Yields [rows, n], the sums of the rows' lines by their routing weights, in their order.
-      { B::Combine(context, view, routing) } -> std::same_as<typename B::Buffer>;
-      // x: [rows, n], logits: [rows, 1]. Multiplies each row by sigmoid(logit): how much of a shared expert it takes.
-      { B::GateRows(context, view, view) } -> std::same_as<typename B::Buffer>;
-    };
+concept MoeRouting = Backend<B> &&
+    requires(typename B::Context& context, typename B::View view, const typename B::Experts& experts,
+             const typename B::Routing& routing, std::span<const std::vector<HostMatrix>> parts,
+             const RoutingParams& params) {
+  // parts[e] are stacked along their outputs, as in LoadMatrix; all experts have one shape.
+  { B::LoadExperts(context, parts) } -> std::same_as<Result<typename B::Experts>>;
+  { B::DescribeExperts(experts) } -> std::same_as<std::string>;
+  // logits: [rows, experts]. The highest are chosen, of equal ones those of the lower index.
+  { B::Route(context, view, params) } -> std::same_as<typename B::Routing>;
+  // x: [rows, inputs] or [rows * used, inputs]. Yields [rows * used, outputs].
+  { B::ExpertMatMul(context, view, experts, routing) } -> std::same_as<typename B::Buffer>;
+  // x: [rows * used, n], biases: [1, experts * n]. Adds to each line the bias of its expert.
+  { B::AddExpertBias(context, view, view, routing) } -> std::same_as<typename B::Buffer>;
+  // The same of factors, which multiply.
+  { B::ScaleExpertColumns(context, view, view, routing) } -> std::same_as<typename B::Buffer>;
+  // x: [rows * used, n]. Yields [rows, n], the sums of the rows' lines by their routing weights, in their order.
+  { B::Combine(context, view, routing) } -> std::same_as<typename B::Buffer>;
+  // x: [rows, n], logits: [rows, 1]. Multiplies each row by sigmoid(logit): how much of a shared expert it takes.
+  { B::GateRows(context, view, view) } -> std::same_as<typename B::Buffer>;
+};
 
 }  // namespace inferflux::compute

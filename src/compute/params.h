@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/token_id.h"
-#include "formats/stored_form.h"
 #include "formats/tensor_type.h"
+#include "formats/weight_layout/weight_layout.h"
 
 namespace inferflux::compute {
 
@@ -24,8 +24,9 @@ struct HostMatrix {
   int64_t cols = 0;
   std::span<const std::byte> data;
   std::shared_ptr<const void> owner;
-  // The same weights in a form that GGUF has not; then there are no data. Only for backends that ask for it (OwnForms).
-  std::shared_ptr<const formats::StoredForm> form = nullptr;
+  // The same weights in a form that GGUF has not; then there are no data. Only for backends that ask for it
+  // (OwnWeightLayouts).
+  std::shared_ptr<const formats::WeightLayout> form = nullptr;
 };
 
 // How the dimensions of a head pair up under a rotary embedding (RoFormer, arXiv:2104.09864).
@@ -34,7 +35,8 @@ enum class RopeStyle {
   kHalves,       // (0,n/2), (1,n/2+1), ...: GPT-NeoX's pairing, Qwen's
 };
 
-// Chosen once, at load, from the configured context; never from the current length (shared keys must not depend on history).
+// Chosen once, at load, from the configured context; never from the current length (shared keys must not depend on
+// history).
 struct RopeSpec {
   std::vector<float> inverse_frequencies;  // one a pair; 2 * size() dimensions of each head are rotated, the rest pass
   float magnitude = 1.0f;                  // multiplies cos and sin (YaRN and LongRoPE)

@@ -5,8 +5,8 @@
 #include <set>
 #include <system_error>
 
-#include "config/layer.h"
 #include "base/nearest.h"
+#include "config/layer.h"
 #include "config/yaml_lists.h"
 
 namespace inferflux::config {

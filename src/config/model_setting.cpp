@@ -26,7 +26,8 @@ Result<ModelSetting> ParseModelSetting(std::string_view text, std::string origin
     if (out.id.empty()) return Fail(ErrorCode::kInvalidArgument, "{}: the id before '=' is empty", out.origin);
   }
   out.path = text;
-  if (out.path.empty()) return Fail(ErrorCode::kInvalidArgument, "{}: a model needs the path of its file or directory", out.origin);
+  if (out.path.empty())
+    return Fail(ErrorCode::kInvalidArgument, "{}: a model needs the path of its file or directory", out.origin);
   return out;
 }
 

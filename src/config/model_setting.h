@@ -14,9 +14,9 @@ namespace inferflux::config {
 struct ModelSetting {
   std::string id;  // the file's name without its ending, unless set
   std::string path;
-  std::string draft;  // file of a smaller model with the same tokens, to guess ahead with; empty: none
+  std::string draft;  // file of a smaller model with the same tokens, for speculative decoding; empty: none
   bool is_default = false;
-  int32_t context = 0;  // tokens a sequence may have; 0: the model's own
+  int32_t context = 0;   // tokens a sequence may have; 0: the model's own
   std::string backend;   // words to try, comma-separated; empty: runtime.backend
   std::string format;    // gguf or huggingface: what must lie there; empty or auto: whatever does
   BackendConfig config;  // its own words

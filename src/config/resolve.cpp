@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "config/layer.h"
 #include "base/nearest.h"
+#include "config/layer.h"
 #include "config/value_parser.h"
 #include "config/yaml_lists.h"
 

@@ -55,8 +55,8 @@ Status TakeValue(const YamlSource& source, const YAML::Node& value, const Key& k
 }
 
 template <class T>
-Status TakeField(const YamlSource& source, const YAML::Node& name, const YAML::Node& value, const std::string& list,
-                 std::span<const Field<T>> fields, T& out) {
+Status ParseField(const YamlSource& source, const YAML::Node& name, const YAML::Node& value, const std::string& list,
+                  std::span<const Field<T>> fields, T& out) {
   std::vector<std::string_view> known;
   for (const Field<T>& field : fields) {
     if (field.name() == name.Scalar()) {
@@ -97,7 +97,8 @@ Result<std::vector<T>> ReadList(const YamlSource& source, const YAML::Node& maps
         return Fail(ErrorCode::kInvalidArgument, "{}: '{}.{}' is set twice", source.At(field.first), list,
                     field.first.Scalar());
       }
-      if (auto taken = TakeField(source, field.first, field.second, list, fields, entry); !taken) return Forward(taken);
+      if (auto taken = ParseField(source, field.first, field.second, list, fields, entry); !taken)
+        return Forward(taken);
     }
     out.push_back(std::move(entry));
   }

@@ -4,15 +4,15 @@
 
 namespace inferflux::engine {
 
-StepResult MakeOutputs(SequenceTokens tokens_of, const UnifiedBatch& batch, std::span<float> logits,
-                       int32_t vocab_size, Sampler& sampler) {
+StepResult MakeOutputs(SequenceTokens tokens_of, const UnifiedBatch& batch, std::span<float> logits, int32_t vocab_size,
+                       Sampler& sampler) {
   StepResult result;
   result.items.resize(batch.items.size());
   size_t row = 0;
   for (size_t i = 0; i < batch.items.size(); ++i) {
     const BatchItem& item = batch.items[i];
     const std::span<const TokenId> tokens = tokens_of(item.sequence);
-    std::optional<float> mirostat_mu;  // of the draw before: a guess that is right goes on from there
+    std::optional<float> mirostat_mu;  // of the draw before: an accepted draft token goes on from there
     for (const auto& output : item.outputs) {
       if (output.kind == OutputSpec::Kind::kHidden) {
         result.items[i].emplace_back();
@@ -29,15 +29,14 @@ StepResult MakeOutputs(SequenceTokens tokens_of, const UnifiedBatch& batch, std:
         continue;
       }
       const auto length = static_cast<size_t>(item.first_position + output.token_index + 1);
-      result.items[i].push_back(
-          sampler.Sample(values, output.sampling,
-                         {.history = tokens.first(length),
-                          .prompt_tokens = output.prompt_tokens,
-                          .draw = output.draw,
-                          .mirostat_mu = output.mirostat_mu ? output.mirostat_mu : mirostat_mu,
-                          .banned = output.banned,
-                           .mask = output.mask.get(),
-                          .top_logprobs = output.top_logprobs}));
+      result.items[i].push_back(sampler.Sample(values, output.sampling,
+                                               {.history = tokens.first(length),
+                                                .prompt_tokens = output.prompt_tokens,
+                                                .draw = output.draw,
+                                                .mirostat_mu = output.mirostat_mu ? output.mirostat_mu : mirostat_mu,
+                                                .banned = output.banned,
+                                                .mask = output.mask.get(),
+                                                .top_logprobs = output.top_logprobs}));
       mirostat_mu = result.items[i].back().mirostat_mu;
     }
   }

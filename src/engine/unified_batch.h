@@ -10,7 +10,7 @@
 
 #include "base/token_id.h"
 #include "base/token_mask.h"
-#include "engine/sampling_params.h"
+#include "engine/sampling/sampling_params.h"
 #include "engine/sequence.h"
 
 namespace inferflux::engine {
@@ -26,10 +26,11 @@ struct OutputSpec {
   // kSample: mirostat's state after the draw before. Without it the item's previous output gives it; the first draw of
   // a sequence has none.
   std::optional<float> mirostat_mu;
-  std::vector<TokenId> banned;       // kSample: never chosen (end tokens under ignore_eos)
+  std::vector<TokenId> banned;            // kSample: never chosen (end tokens under ignore_eos)
   std::shared_ptr<const TokenMask> mask;  // kSample: only these are chosen (what a grammar allows); null: any
-  TokenId target = 0;                   // kLogprobs: the token whose log probability is wanted
-  std::optional<int32_t> top_logprobs;  // kLogprobs: of this many more; kSample: also report log probabilities, of the chosen token and of this many
+  TokenId target = 0;                     // kLogprobs: the token whose log probability is wanted
+  std::optional<int32_t> top_logprobs;  // kLogprobs: of this many more; kSample: also report log probabilities, of the
+                                        // chosen token and of this many
 };
 
 struct BatchItem {
@@ -51,12 +52,12 @@ struct LogprobEntry {
 inline constexpr TokenId kNoToken = -1;  // the logits left nothing to choose: all NaN, -infinity, banned or masked
 
 struct OutputResult {
-  TokenId token = kNoToken;       // kSample
+  TokenId token = kNoToken;          // kSample
   std::optional<float> mirostat_mu;  // kSample with mirostat: its state after this draw
-  LogprobEntry chosen;            // kLogprobs, and kSample with top_logprobs
-  std::vector<LogprobEntry> top;  // likeliest first
-  std::vector<float> logits;      // kLogits: [vocab_size]
-  std::vector<float> hidden;      // kHidden: [hidden]
+  LogprobEntry chosen;               // kLogprobs, and kSample with top_logprobs
+  std::vector<LogprobEntry> top;     // likeliest first
+  std::vector<float> logits;         // kLogits: [vocab_size]
+  std::vector<float> hidden;         // kHidden: [hidden]
 };
 
 struct StepResult {

@@ -10,9 +10,8 @@ ModelMetrics::ModelMetrics(Registry& registry, const std::string& model, const s
   const Labels labels = {{"model", model}, {"backend", backend}};
   prompt_tokens = registry.GetCounter("inferflux_model_prompt_tokens_total", "Tokens taken in as prompts.", labels);
   generated_tokens = registry.GetCounter("inferflux_model_completion_tokens_total", "Tokens generated.", labels);
-  drafted_tokens = registry.GetCounter("inferflux_drafted_tokens_total", "Tokens guessed ahead.", labels);
-  accepted_tokens =
-      registry.GetCounter("inferflux_accepted_tokens_total", "Tokens guessed ahead that were right.", labels);
+  drafted_tokens = registry.GetCounter("inferflux_drafted_tokens_total", "Draft tokens.", labels);
+  accepted_tokens = registry.GetCounter("inferflux_accepted_tokens_total", "Draft tokens that were accepted.", labels);
   time_to_first =
       registry.GetHistogram("inferflux_time_to_first_token_seconds",
                             "Time from a request's submission to its first token.", LatencyBuckets(), labels);

@@ -17,7 +17,7 @@ struct ModelMetrics {
 
   Counter prompt_tokens;     // inferflux_model_prompt_tokens_total
   Counter generated_tokens;  // inferflux_model_completion_tokens_total
-  Counter drafted_tokens;    // inferflux_drafted_tokens_total: guessed ahead
+  Counter drafted_tokens;    // inferflux_drafted_tokens_total: draft tokens
   Counter accepted_tokens;   // inferflux_accepted_tokens_total: of them those that were right
   Histogram time_to_first;   // inferflux_time_to_first_token_seconds: from submission to the first token
   Histogram inter_token;     // inferflux_inter_token_latency_seconds: between two tokens of one sequence

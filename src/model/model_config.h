@@ -1,5 +1,5 @@
-// What a model is, a decoder or an encoder, whatever file it came from. A family's file (families/) fills it from metadata; the one
-// forward pass (layer_forward.h) reads it. Knobs are named after what they do, never after a family.
+// What a model is, a decoder or an encoder, whatever file it came from. A family's file (families/) fills it from
+// metadata; the one forward pass (layer_forward.h) reads it. Knobs are named after what they do, never after a family.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ enum class QkNorm {
 
 // Where the layers of one model differ.
 struct LayerKind {
-  int32_t window = 0;   // 0: a token sees all before it; n: itself and the n-1 tokens before it
-  int32_t rope = 0;     // which of ModelConfig::ropes; kNoRope: positions are not rotated
+  int32_t window = 0;  // 0: a token sees all before it; n: itself and the n-1 tokens before it
+  int32_t rope = 0;    // which of ModelConfig::ropes; kNoRope: positions are not rotated
 };
 inline constexpr int32_t kNoRope = -1;
 
 // The mixture of experts that takes the feed-forward network's place.
 struct MoeConfig {
-  int32_t experts = 0;  // 0: an ordinary feed-forward network
+  int32_t experts = 0;              // 0: an ordinary feed-forward network
   int32_t feed_forward = 0;         // of one expert
   int32_t shared_feed_forward = 0;  // of the expert that every token goes to; 0: none
   compute::RoutingParams routing;
@@ -54,16 +54,16 @@ struct ModelConfig {
   compute::RopeStyle rope_style = compute::RopeStyle::kHalves;
   std::vector<compute::RopeSpec> ropes;
   bool learned_positions = false;  // a table of [context, hidden] is added to the embedding
-  bool token_types = false;        // the first row of a table of them is added to the embedding: all text is of one type
+  bool token_types = false;  // the first row of a table of them is added to the embedding: all text is of one type
 
   // --- norms ---
   float norm_epsilon = 1e-5f;
-  bool layer_norm = false;    // LayerNorm with bias, in RMSNorm's place
-  bool input_norms = true;    // before attention and before the feed-forward network
-  bool output_norms = false;  // after them, before the residual is added
-  bool residual_norms = false;   // after them, of the sum
-  bool embedding_norm = false;   // of what the layers begin with
-  bool final_norm = true;        // of what the last layer yields
+  bool layer_norm = false;                     // LayerNorm with bias, in RMSNorm's place
+  bool input_norms = true;                     // before attention and before the feed-forward network
+  bool output_norms = false;                   // after them, before the residual is added
+  bool residual_norms = false;                 // after them, of the sum
+  bool embedding_norm = false;                 // of what the layers begin with
+  bool final_norm = true;                      // of what the last layer yields
   std::string feed_forward_norm = "ffn_norm";  // the tensor of the norm before the feed-forward network
   QkNorm qk_norm = QkNorm::kNone;
 

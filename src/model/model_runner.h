@@ -9,20 +9,21 @@
 
 #include "base/result.h"
 #include "compute/backend.h"
-#include "model/kept_rows.h"
-#include "model/layer_forward.h"
+#include "model/layers/kept_rows.h"
+#include "model/layers/layer_forward.h"
+#include "model/loading/model_source.h"
+#include "model/loading/weights.h"
 #include "model/model_config.h"
-#include "model/model_source.h"
-#include "model/weights.h"
 
 namespace inferflux::model {
 
 template <compute::Backend B, class Kv>
-  requires compute::PagedKv<B, Kv>
+requires compute::PagedKv<B, Kv>
 class ModelRunner {
  public:
-  // Loads the weights and makes an empty KV of `blocks` blocks of `block_size` tokens. `context` must outlive the runner;
-  // `source` is kept, since a backend may read weights where they are mapped. `stop` calls the load off, between layers.
+  // Loads the weights and makes an empty KV of `blocks` blocks of `block_size` tokens. `context` must outlive the
+  // runner; `source` is kept, since a backend may read weights where they are mapped. `stop` calls the load off,
+  // between layers.
   static Result<ModelRunner> Load(typename B::Context& context, ModelConfig config,
                                   std::shared_ptr<const ModelSource> source, int32_t blocks, int32_t block_size,
                                   const std::stop_token& stop = {}) {
@@ -39,9 +40,9 @@ class ModelRunner {
     return ModelRunner(context, std::move(config), std::move(source), std::move(*weights), std::move(*cache));
   }
 
-  // Runs the step's tokens through all layers, keeps their KV, and yields the hidden states of the rows asked for, ready
-  // for Logits: [output_rows.size(), hidden]. The geometry must be valid: ids, positions and blocks in range; the sequences
-  // of an encoder are in it as a whole.
+  // Runs the step's tokens through all layers, keeps their KV, and yields the hidden states of the rows asked for,
+  // ready for Logits: [output_rows.size(), hidden]. The geometry must be valid: ids, positions and blocks in range; the
+  // sequences of an encoder are in it as a whole.
   compute::Buffer<B> Step(const compute::StepGeometry& geometry, std::span<const int32_t> output_rows);
 
   // hidden: [rows, hidden] to the logits that follow them, [rows, vocab_size]. Only where the model is causal.
@@ -80,9 +81,8 @@ class ModelRunner {
 };
 
 template <compute::Backend B, class Kv>
-  requires compute::PagedKv<B, Kv>
-compute::Buffer<B> ModelRunner<B, Kv>::Step(const compute::StepGeometry& geometry,
-                                               std::span<const int32_t> output_rows) {
+requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Step(const compute::StepGeometry& geometry,
+                                                                             std::span<const int32_t> output_rows) {
   const StepInputs<B> step = Inputs(geometry);
   const KeptRows kept = KeepRows(geometry, output_rows);
   // An encoder's rows see one another: all of them go on to the end.
@@ -101,8 +101,7 @@ compute::Buffer<B> ModelRunner<B, Kv>::Step(const compute::StepGeometry& geometr
 }
 
 template <compute::Backend B, class Kv>
-  requires compute::PagedKv<B, Kv>
-StepInputs<B> ModelRunner<B, Kv>::Inputs(const compute::StepGeometry& geometry) {
+requires compute::PagedKv<B, Kv> StepInputs<B> ModelRunner<B, Kv>::Inputs(const compute::StepGeometry& geometry) {
   StepInputs<B> step{B::LoadBatch(*context_, geometry), {}};
   for (const compute::RopeSpec& rope : config_.ropes) {
     step.rope_angles.push_back(B::RopeAngles(*context_, step.batch, rope));
@@ -111,8 +110,8 @@ StepInputs<B> ModelRunner<B, Kv>::Inputs(const compute::StepGeometry& geometry) 
 }
 
 template <compute::Backend B, class Kv>
-  requires compute::PagedKv<B, Kv>
-compute::Buffer<B> ModelRunner<B, Kv>::Embed(const compute::StepGeometry& geometry, const StepInputs<B>& step) {
+requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Embed(const compute::StepGeometry& geometry,
+                                                                              const StepInputs<B>& step) {
   auto x = B::Embed(*context_, weights_.embedding, step.batch);
   if (config_.embedding_scale != 1.0f) x = B::Scale(*context_, x, config_.embedding_scale);
   if (weights_.positions) {
@@ -126,8 +125,7 @@ compute::Buffer<B> ModelRunner<B, Kv>::Embed(const compute::StepGeometry& geomet
 }
 
 template <compute::Backend B, class Kv>
-  requires compute::PagedKv<B, Kv>
-compute::Buffer<B> ModelRunner<B, Kv>::Logits(compute::View<B> hidden) {
+requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Logits(compute::View<B> hidden) {
   auto logits = (*weights_.output)(*context_, hidden);
   if (config_.logit_scale != 1.0f) logits = B::Scale(*context_, logits, config_.logit_scale);
   if constexpr (compute::SoftCaps<B>) {
@@ -137,8 +135,8 @@ compute::Buffer<B> ModelRunner<B, Kv>::Logits(compute::View<B> hidden) {
 }
 
 template <compute::Backend B, class Kv>
-  requires compute::PagedKv<B, Kv>
-std::vector<std::string> ModelRunner<B, Kv>::Plan() const {
+requires compute::PagedKv<B, Kv> std::vector<std::string> ModelRunner<B, Kv>::Plan()
+const {
   std::vector<std::string> lines;
   for (size_t i = 0; i < weights_.layers.size(); ++i) {
     const auto& layer = weights_.layers[i];

@@ -29,8 +29,8 @@ Connection::Connection(asio::ip::tcp::socket socket, ServerContext& context)
     : stream_(std::move(socket)),
       buffer_(context.options.max_header_bytes + kMaxPipelinedBytes + kReadBytes),
       context_(context),
-      bell_(std::make_shared<Wake>(stream_.get_executor())),
-      watch_ended_(std::make_shared<Wake>(stream_.get_executor())) {
+      notifier_(std::make_shared<Notifier>(stream_.get_executor())),
+      watch_ended_(std::make_shared<Notifier>(stream_.get_executor())) {
   boost::system::error_code ignored;
   const auto peer = stream_.socket().remote_endpoint(ignored);
   if (!ignored) peer_ = peer.address().to_string();
@@ -66,7 +66,7 @@ asio::awaitable<bool> Connection::Answer(ReadOutcome& outcome) {
   const bool refused = outcome.kind == ReadOutcome::Kind::kRefused;
   outcome.keep_alive = outcome.keep_alive && !refused && !draining_;
   const SocketWriter::Wire wire{outcome.http11, outcome.keep_alive, outcome.request.method == "HEAD"};
-  SocketWriter writer(stream_, context_.options, bell_, gone_, wire);
+  SocketWriter writer(stream_, context_.options, notifier_, gone_, wire);
   std::string route;
   if (refused) {
     co_await writer.Send(context_.options.error_response(outcome.status, outcome.message));
@@ -123,7 +123,7 @@ void Connection::StartWatch() {
   asio::co_spawn(stream_.get_executor(), Watch(),
                  asio::bind_cancellation_slot(stop_watch_.slot(), [self = shared_from_this()](std::exception_ptr) {
                    self->watching_ = false;
-                   self->watch_ended_->Ring();
+                   self->watch_ended_->Notify();
                  }));
 }
 
@@ -143,7 +143,7 @@ asio::awaitable<void> Connection::Watch() {
     const auto state = co_await asio::this_coro::cancellation_state;
     if (state.cancelled() == asio::cancellation_type::none) {
       gone_ = true;
-      bell_->Ring();
+      notifier_->Notify();
     }
     break;
   }
@@ -160,7 +160,7 @@ void Connection::Abort() {
   asio::post(stream_.get_executor(), [self = shared_from_this()] {
     self->draining_ = true;
     self->gone_ = true;
-    self->bell_->Ring();
+    self->notifier_->Notify();
     self->stream_.close();
   });
 }

@@ -9,11 +9,11 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <memory>
 
+#include "net/notifier.h"
 #include "net/request_reader.h"
 #include "net/router.h"
 #include "net/server_options.h"
 #include "net/socket_writer.h"
-#include "net/wake.h"
 
 namespace inferflux::net {
 
@@ -50,8 +50,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::beast::tcp_stream stream_;
   boost::beast::flat_buffer buffer_;
   ServerContext& context_;
-  std::shared_ptr<Wake> bell_;
-  std::shared_ptr<Wake> watch_ended_;
+  std::shared_ptr<Notifier> notifier_;
+  std::shared_ptr<Notifier> watch_ended_;
   boost::asio::cancellation_signal stop_watch_;
   std::string peer_;
   bool watching_ = false;

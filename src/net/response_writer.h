@@ -7,7 +7,7 @@
 #include <string>
 
 #include "net/http_message.h"
-#include "net/wake.h"
+#include "net/notifier.h"
 
 namespace inferflux::net {
 
@@ -27,8 +27,8 @@ class ResponseWriter {
   // True once the client has closed the connection, or the server must stop now. Known without any write: the
   // connection is watched while the handler waits.
   virtual bool Gone() const = 0;
-  // The bell that a handler waits on for its own events; it also rings when Gone() becomes true.
-  virtual const std::shared_ptr<Wake>& Bell() const = 0;
+  // The notifier that a handler waits on for its own events; it also rings when Gone() becomes true.
+  virtual const std::shared_ptr<Notifier>& notifier() const = 0;
 };
 
 using Handler = std::function<boost::asio::awaitable<void>(const Request&, ResponseWriter&)>;

@@ -14,8 +14,8 @@ namespace inferflux::net {
 namespace asio = boost::asio;
 
 SocketWriter::SocketWriter(boost::beast::tcp_stream& stream, const ServerOptions& options,
-                           const std::shared_ptr<Wake>& bell, bool& gone, Wire wire)
-    : stream_(stream), options_(options), bell_(bell), gone_(gone), wire_(wire) {}
+                           const std::shared_ptr<Notifier>& notifier, bool& gone, Wire wire)
+    : stream_(stream), options_(options), notifier_(notifier), gone_(gone), wire_(wire) {}
 
 // `length` is the header that says where the body ends; empty where closing the connection does.
 std::string SocketWriter::Head(const Response& response, std::string_view length) const {

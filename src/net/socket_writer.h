@@ -18,15 +18,15 @@ class SocketWriter final : public ResponseWriter {
     bool head_only = false;  // a HEAD request: all but the body
   };
   // `gone` is the connection's; it outlives this, as do the others.
-  SocketWriter(boost::beast::tcp_stream& stream, const ServerOptions& options, const std::shared_ptr<Wake>& bell,
-               bool& gone, Wire wire);
+  SocketWriter(boost::beast::tcp_stream& stream, const ServerOptions& options,
+               const std::shared_ptr<Notifier>& notifier, bool& gone, Wire wire);
 
   boost::asio::awaitable<void> Send(Response response) override;
   boost::asio::awaitable<bool> Begin(Response head) override;
   boost::asio::awaitable<bool> Write(std::string piece) override;
   boost::asio::awaitable<bool> End() override;
   bool Gone() const override { return gone_; }
-  const std::shared_ptr<Wake>& Bell() const override { return bell_; }
+  const std::shared_ptr<Notifier>& notifier() const override { return notifier_; }
 
   int status() const { return status_; }       // 0: nothing was sent yet
   bool complete() const { return complete_; }  // the whole response went out, and another may follow
@@ -37,7 +37,7 @@ class SocketWriter final : public ResponseWriter {
 
   boost::beast::tcp_stream& stream_;
   const ServerOptions& options_;
-  const std::shared_ptr<Wake>& bell_;
+  const std::shared_ptr<Notifier>& notifier_;
   bool& gone_;
   const Wire wire_;
   int status_ = 0;

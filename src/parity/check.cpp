@@ -22,10 +22,8 @@ std::span<const EngineCheck> EngineChecks() {
 
 std::span<const GenerationCheck> GenerationChecks() {
   static constexpr std::array kChecks = {
-      GenerationCheck{"many at once", CheckCrowd},
-      GenerationCheck{"stop strings", CheckStops},
-      GenerationCheck{"length limit", CheckLength},
-      GenerationCheck{"cancellation", CheckCancellation},
+      GenerationCheck{"many at once", CheckCrowd},  GenerationCheck{"stop strings", CheckStops},
+      GenerationCheck{"length limit", CheckLength}, GenerationCheck{"cancellation", CheckCancellation},
       GenerationCheck{"grammars", CheckGrammars},
   };
   return kChecks;

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "engine/inference_backend.h"
+#include "engine/engine.h"
 #include "parity/oracle.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/generation_service.h"
 #include "text/tokenizer/tokenizer.h"
 
 namespace inferflux::parity {
@@ -29,13 +29,13 @@ using Finding = Result<std::string>;
 // Checks of the engine's own calls, on the calling thread. Every sequence that a check opens it also closes.
 struct EngineCheck {
   std::string_view name;
-  Finding (*run)(engine::InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds);
+  Finding (*run)(engine::Engine& engine, const Oracle& oracle, const Bounds& bounds);
 };
 std::span<const EngineCheck> EngineChecks();
 
 // Checks of generations through the step loop.
 struct Generations {
-  scheduler::Scheduler& scheduler;
+  scheduler::GenerationService& scheduler;
   std::shared_ptr<const text::Tokenizer> tokenizer;
   const Oracle& oracle;
   const Bounds& bounds;

@@ -5,7 +5,7 @@
 
 namespace inferflux::parity {
 
-Result<OwnSequence> OpenEmpty(engine::InferenceBackend& engine, uint64_t salt) {
+Result<OwnSequence> OpenEmpty(engine::Engine& engine, uint64_t salt) {
   auto opened = engine.Open({}, salt);
   if (!opened) return Forward(opened);
   return OwnSequence(engine, opened->sequence);
@@ -20,7 +20,7 @@ engine::BatchItem ItemOf(engine::SequenceId sequence, std::span<const TokenId> t
   return item;
 }
 
-Result<engine::StepResult> RunStep(engine::InferenceBackend& engine, const std::vector<engine::BatchItem>& items) {
+Result<engine::StepResult> RunStep(engine::Engine& engine, const std::vector<engine::BatchItem>& items) {
   for (const auto& item : items) {
     const auto end = item.first_position + static_cast<int32_t>(item.tokens.size());
     if (auto room = engine.Reserve(item.sequence, end); !room) return Forward(room);
@@ -28,7 +28,7 @@ Result<engine::StepResult> RunStep(engine::InferenceBackend& engine, const std::
   return engine.ExecuteUnifiedBatch({.items = items});
 }
 
-Result<std::vector<std::vector<float>>> Feed(engine::InferenceBackend& engine, engine::SequenceId sequence,
+Result<std::vector<std::vector<float>>> Feed(engine::Engine& engine, engine::SequenceId sequence,
                                              std::span<const TokenId> tokens, size_t chunk) {
   auto length = engine.Length(sequence);
   if (!length) return Forward(length);

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/inference_backend.h"
+#include "engine/engine.h"
 
 namespace inferflux::parity {
 
 // A sequence that closes itself.
 class OwnSequence {
  public:
-  OwnSequence(engine::InferenceBackend& engine, engine::SequenceId id) : engine_(&engine), id_(id) {}
+  OwnSequence(engine::Engine& engine, engine::SequenceId id) : engine_(&engine), id_(id) {}
   ~OwnSequence() { Close(); }
   OwnSequence(OwnSequence&& other) noexcept : engine_(other.engine_), id_(other.id_) { other.engine_ = nullptr; }
   OwnSequence& operator=(OwnSequence&&) = delete;
@@ -25,21 +25,21 @@ class OwnSequence {
   }
 
  private:
-  engine::InferenceBackend* engine_;
+  engine::Engine* engine_;
   engine::SequenceId id_;
 };
 
 // An empty sequence: what was computed before is not looked for.
-Result<OwnSequence> OpenEmpty(engine::InferenceBackend& engine, uint64_t salt = 0);
+Result<OwnSequence> OpenEmpty(engine::Engine& engine, uint64_t salt = 0);
 
 // `tokens` at the sequence's end, with an output of this kind after each of them.
 engine::BatchItem ItemOf(engine::SequenceId sequence, std::span<const TokenId> tokens, int32_t first_position);
 
 // Reserves room for every item and runs the step.
-Result<engine::StepResult> RunStep(engine::InferenceBackend& engine, const std::vector<engine::BatchItem>& items);
+Result<engine::StepResult> RunStep(engine::Engine& engine, const std::vector<engine::BatchItem>& items);
 
 // Feeds `tokens` to the sequence's end, `chunk` at a time, and returns the logits after each.
-Result<std::vector<std::vector<float>>> Feed(engine::InferenceBackend& engine, engine::SequenceId sequence,
+Result<std::vector<std::vector<float>>> Feed(engine::Engine& engine, engine::SequenceId sequence,
                                              std::span<const TokenId> tokens, size_t chunk);
 
 }  // namespace inferflux::parity

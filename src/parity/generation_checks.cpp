@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "parity/compare.h"
-#include "text/grammar/grammar_compiler.h"
 #include "text/grammar/automaton/pushdown.h"
+#include "text/grammar/grammar_compiler.h"
 
 namespace inferflux::parity {
 namespace {
@@ -136,7 +136,7 @@ Finding CheckCrowd(const Generations& subject) {
 // The end of a text that was just generated, as a stop string of the next: it stops before it.
 Finding CheckStops(const Generations& subject) {
   const auto whole = Generate(subject, Greedy(subject.oracle.answers[0]));
-  if (!whole) return tl::make_unexpected(whole.error());
+  if (!whole) return Forward(whole);
   if (whole->text.size() < 2) return Fail(ErrorCode::kInternal, "a text of {} bytes cannot be cut", whole->text.size());
   size_t half = whole->text.size() / 2;
   while (half > 0 && (static_cast<unsigned char>(whole->text[half]) & 0xC0) == 0x80) --half;  // between two characters
@@ -145,7 +145,7 @@ Finding CheckStops(const Generations& subject) {
   auto request = Greedy(subject.oracle.answers[0]);
   request.stop = {stop};
   const auto stopped = Generate(subject, std::move(request));
-  if (!stopped) return tl::make_unexpected(stopped.error());
+  if (!stopped) return Forward(stopped);
   if (stopped->text != expected || stopped->finish.reason != FinishReason::kStop) {
     return Fail(ErrorCode::kInternal, "with the stop string '{}' the text was '{}', not '{}'", stop, stopped->text,
                 expected);
@@ -159,7 +159,7 @@ Finding CheckLength(const Generations& subject) {
   request.max_tokens = kTokens;
   request.ignore_eos = true;
   const auto received = Generate(subject, std::move(request));
-  if (!received) return tl::make_unexpected(received.error());
+  if (!received) return Forward(received);
   if (received->finish.reason != FinishReason::kLength || received->finish.usage.completion_tokens != kTokens) {
     return Fail(ErrorCode::kInternal, "{} tokens were asked for, and {} came", kTokens,
                 received->finish.usage.completion_tokens);
@@ -208,14 +208,14 @@ Finding CheckGrammars(const Generations& subject) {
   int texts = 0;
   for (const auto& spec : specs) {
     const auto grammar = compiler.Compile(spec);
-    if (!grammar) return tl::make_unexpected(grammar.error());
+    if (!grammar) return Forward(grammar);
     for (const float temperature : {0.0f, 1.0f, 2.0f}) {
       const GenerationRequest request{.prompt = subject.oracle.answers[0].prompt,
                                       .sampling = {.temperature = temperature, .seed = 7},
                                       .max_tokens = 128,
                                       .grammar = *grammar};
       const auto received = Generate(subject, request);
-      if (!received) return tl::make_unexpected(received.error());
+      if (!received) return Forward(received);
       if (received->finish.reason != FinishReason::kStop || !Matches(**grammar, received->text)) {
         return Fail(ErrorCode::kInternal, "at temperature {} '{}' does not match '{}'", temperature, received->text,
                     spec.source);

@@ -9,10 +9,10 @@
 namespace inferflux::parity {
 namespace {
 
-using engine::InferenceBackend;
+using engine::Engine;
 
 // The oracle's tokens to an empty sequence, cut in chunks.
-Finding CheckCut(InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds, size_t chunk) {
+Finding CheckCut(Engine& engine, const Oracle& oracle, const Bounds& bounds, size_t chunk) {
   auto sequence = OpenEmpty(engine);
   if (!sequence) return Forward(sequence);
   auto logits = Feed(engine, sequence->id(), oracle.tokens, chunk);
@@ -26,8 +26,7 @@ std::vector<TokenId> Noise(const Oracle& oracle, size_t count) {
 }
 
 // Goes on from `at` with the oracle's tokens.
-Finding Continue(InferenceBackend& engine, engine::SequenceId sequence, const Oracle& oracle, size_t at,
-                 const Bounds& bounds) {
+Finding Continue(Engine& engine, engine::SequenceId sequence, const Oracle& oracle, size_t at, const Bounds& bounds) {
   auto logits = Feed(engine, sequence, std::span(oracle.tokens).subspan(at), oracle.tokens.size());
   if (!logits) return Forward(logits);
   return CompareLogits(*logits, oracle, at, bounds.logits);
@@ -35,21 +34,21 @@ Finding Continue(InferenceBackend& engine, engine::SequenceId sequence, const Or
 
 }  // namespace
 
-Finding CheckPrefill(InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds) {
+Finding CheckPrefill(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   return CheckCut(engine, oracle, bounds, oracle.tokens.size());
 }
 
-Finding CheckChunks(InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds) {
+Finding CheckChunks(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   return CheckCut(engine, oracle, bounds, 7);
 }
 
-Finding CheckDecode(InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds) {
+Finding CheckDecode(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   return CheckCut(engine, oracle, bounds, 1);
 }
 
 // Three sequences at different places of the same text, in the same steps: one begins, one decodes, one is in the
 // midst.
-Finding CheckUnifiedBatch(InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds) {
+Finding CheckUnifiedBatch(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   struct Walker {
     OwnSequence sequence;
     size_t stride;
@@ -89,7 +88,7 @@ Finding CheckUnifiedBatch(InferenceBackend& engine, const Oracle& oracle, const 
   return fmt::format("{} sequences, each {}", walkers.size(), seen);
 }
 
-Finding CheckPrefixCopy(InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds) {
+Finding CheckPrefixCopy(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   constexpr uint64_t kSalt = 7;
   {
     auto first = OpenEmpty(engine, kSalt);
@@ -113,7 +112,7 @@ Finding CheckPrefixCopy(InferenceBackend& engine, const Oracle& oracle, const Bo
   return fmt::format("{} of {} tokens found again, then {}", match->cached_tokens, oracle.tokens.size(), *finding);
 }
 
-Finding CheckFork(InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds) {
+Finding CheckFork(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   const size_t half = oracle.tokens.size() / 2;
   auto first = OpenEmpty(engine);
   if (!first) return Forward(first);
@@ -127,7 +126,7 @@ Finding CheckFork(InferenceBackend& engine, const Oracle& oracle, const Bounds& 
 }
 
 // Says other tokens, takes them back, and goes on. A memory that cannot be cut says so, and the text is computed again.
-Finding CheckTruncate(InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds) {
+Finding CheckTruncate(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   const size_t half = oracle.tokens.size() / 2;
   auto sequence = OpenEmpty(engine);
   if (!sequence) return Forward(sequence);
@@ -143,7 +142,7 @@ Finding CheckTruncate(InferenceBackend& engine, const Oracle& oracle, const Boun
 
 // Leaves the engine while others use it, comes back whole, and once more as its first half. An engine that cannot says
 // so, before and when it is asked.
-Finding CheckSaveRestore(InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds) {
+Finding CheckSaveRestore(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   const std::span<const TokenId> tokens = oracle.tokens;
   const size_t most = tokens.size() * 3 / 4, half = tokens.size() / 2;
   auto first = OpenEmpty(engine);
@@ -176,7 +175,7 @@ Finding CheckSaveRestore(InferenceBackend& engine, const Oracle& oracle, const B
 }
 
 // What is wrong with a step is an error, and nothing has changed: the right step still works.
-Finding CheckRefusals(InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds) {
+Finding CheckRefusals(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   auto sequence = OpenEmpty(engine);
   if (!sequence) return Forward(sequence);
   const std::span<const TokenId> tokens = oracle.tokens;

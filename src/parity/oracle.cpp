@@ -49,7 +49,7 @@ Result<std::vector<TokenId>> Enough(std::vector<TokenId> tokens, size_t least, s
       tokens.size(), text, least);
 }
 
-Result<std::vector<TokenId>> PromptOf(std::string_view question, const routing::ModelText& text) {
+Result<std::vector<TokenId>> PromptOf(std::string_view question, const serving::ModelText& text) {
   if (!text.chat_template) return Enough(text.tokenizer->WithSpecials(text.tokenizer->Encode(question)), 1, question);
   const json::object context = {
       {"messages", json::array{json::object{{"role", "user"}, {"content", json::string(question)}}}},
@@ -68,8 +68,7 @@ float GapOf(std::span<const float> logits) {
   return best - second;
 }
 
-Result<Answer> AnswerGreedily(engine::InferenceBackend& engine, std::vector<TokenId> prompt,
-                              const text::Tokenizer& tokenizer) {
+Result<Answer> AnswerGreedily(engine::Engine& engine, std::vector<TokenId> prompt, const text::Tokenizer& tokenizer) {
   auto sequence = OpenEmpty(engine);
   if (!sequence) return Forward(sequence);
   Answer answer{.prompt = std::move(prompt), .tokens = {}, .gaps = {}};
@@ -89,7 +88,7 @@ Result<Answer> AnswerGreedily(engine::InferenceBackend& engine, std::vector<Toke
 
 }  // namespace
 
-Result<Oracle> AskOracle(engine::InferenceBackend& reference, const routing::ModelText& text) {
+Result<Oracle> AskOracle(engine::Engine& reference, const serving::ModelText& text) {
   Oracle oracle;
   auto tokens = Enough(text.tokenizer->WithSpecials(text.tokenizer->Encode(kText)), kLeastTextTokens, kText);
   if (!tokens) return Forward(tokens);

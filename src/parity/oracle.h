@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "base/token_id.h"
-#include "engine/inference_backend.h"
-#include "routing/load_text.h"
+#include "engine/engine.h"
+#include "serving/models/load_text.h"
 
 namespace inferflux::parity {
 
@@ -27,6 +27,6 @@ struct Oracle {
 };
 
 // Runs the prompts on `reference`.
-Result<Oracle> AskOracle(engine::InferenceBackend& reference, const routing::ModelText& text);
+Result<Oracle> AskOracle(engine::Engine& reference, const serving::ModelText& text);
 
 }  // namespace inferflux::parity

@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <utility>
 
-#include "scheduler/step_loop.h"
+#include "scheduler/scheduler_thread.h"
 
 namespace inferflux::parity {
 namespace {
@@ -15,7 +15,7 @@ constexpr int64_t kKvBytes = 64 << 20;
 // What one engine is asked, and where its rows go.
 class Run {
  public:
-  Run(const routing::EngineEntry& entry, const ParityModel& model, std::function<void(ParityRow)> on_row)
+  Run(const serving::EngineEntry& entry, const ParityModel& model, std::function<void(ParityRow)> on_row)
       : entry_(entry),
         model_(model),
         request_{.source = model.source, .config = {.kv_budget = kKvBytes}},
@@ -41,8 +41,8 @@ class Run {
 
   void CheckGenerations() {
     const auto& tokenizer = model_.text.tokenizer;
-    scheduler::StepLoop loop([this](std::stop_token) { return entry_.make(request_); }, tokenizer,
-                             scheduler::StepLoopOptions{.warm_up_tokens = 0});
+    scheduler::SchedulerThread loop([this](std::stop_token) { return entry_.make(request_); }, tokenizer,
+                                    scheduler::SchedulerOptions{.warm_up_tokens = 0});
     if (const Status ready = loop.ready().get(); !ready) {
       return Add("step loop", Outcome::kDifferent, ready.error().message);
     }
@@ -53,8 +53,8 @@ class Run {
 
  private:
   void Add(std::string_view check, Outcome outcome, std::string detail) {
-    on_row_({.backend = std::string(routing::Traits(entry_.target).name),
-             .provider = std::string(routing::ProviderName(entry_.provider)),
+    on_row_({.backend = std::string(serving::Traits(entry_.target).name),
+             .provider = std::string(serving::ProviderName(entry_.provider)),
              .check = std::string(check),
              .outcome = outcome,
              .detail = std::move(detail)});
@@ -63,15 +63,15 @@ class Run {
     Add(check, finding ? Outcome::kSame : Outcome::kDifferent, finding ? *finding : finding.error().message);
   }
 
-  const routing::EngineEntry& entry_;
+  const serving::EngineEntry& entry_;
   const ParityModel& model_;
-  routing::EngineRequest request_;
+  serving::EngineRequest request_;
   std::function<void(ParityRow)> on_row_;
 };
 
-Result<Oracle> OracleOf(std::span<const routing::EngineEntry> engines, std::shared_ptr<const model::ModelSource> source,
-                        const routing::ModelText& text) {
-  const auto reference = std::ranges::find(engines, routing::Target::kReference, &routing::EngineEntry::target);
+Result<Oracle> OracleOf(std::span<const serving::EngineEntry> engines, std::shared_ptr<const model::ModelSource> source,
+                        const serving::ModelText& text) {
+  const auto reference = std::ranges::find(engines, serving::Target::kReference, &serving::EngineEntry::target);
   if (reference == engines.end()) {
     return Fail(ErrorCode::kUnsupported, "this build has no reference engine to compare with");
   }
@@ -88,10 +88,10 @@ Bounds BoundsFor(const std::string& weights) {
   return {.logits = 0.15, .logprob = 0.5, .tie = 0.5};
 }
 
-Result<ParityModel> PrepareParity(std::span<const routing::EngineEntry> engines, const std::string& path) {
+Result<ParityModel> PrepareParity(std::span<const serving::EngineEntry> engines, const std::string& path) {
   auto source = model::ModelSource::Open(path);
   if (!source) return Forward(source);
-  auto text = routing::LoadText(**source);
+  auto text = serving::LoadText(**source);
   if (!text) return Forward(text);
   auto oracle = OracleOf(engines, *source, *text);
   if (!oracle) return Forward(oracle);
@@ -100,14 +100,14 @@ Result<ParityModel> PrepareParity(std::span<const routing::EngineEntry> engines,
       .source = std::move(*source), .text = std::move(*text), .oracle = std::move(*oracle), .bounds = bounds};
 }
 
-std::vector<ParityRow> RunParity(std::span<const routing::EngineEntry> engines, const ParityModel& model,
+std::vector<ParityRow> RunParity(std::span<const serving::EngineEntry> engines, const ParityModel& model,
                                  const std::function<void(const ParityRow&)>& on_row) {
   std::vector<ParityRow> rows;
   const auto keep = [&](ParityRow row) {
     on_row(row);
     rows.push_back(std::move(row));
   };
-  for (const routing::EngineEntry& entry : engines) {
+  for (const serving::EngineEntry& entry : engines) {
     if (!entry.make) continue;
     Run run(entry, model, keep);
     if (run.CheckEngine()) run.CheckGenerations();

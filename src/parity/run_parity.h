@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "parity/check.h"
-#include "routing/backend_factory.h"
+#include "serving/backends/backend_factory.h"
 
 namespace inferflux::parity {
 
@@ -33,17 +33,17 @@ Bounds BoundsFor(const std::string& weights);
 // A model, and what is right for it.
 struct ParityModel {
   std::shared_ptr<const model::ModelSource> source;
-  routing::ModelText text;
+  serving::ModelText text;
   Oracle oracle;
   Bounds bounds;
 };
 
 // Asks the reference among `engines`. An error where there is nothing to compare with: the model cannot be opened, or
 // the reference cannot serve it.
-Result<ParityModel> PrepareParity(std::span<const routing::EngineEntry> engines, const std::string& path);
+Result<ParityModel> PrepareParity(std::span<const serving::EngineEntry> engines, const std::string& path);
 
 // Loads the model on each engine in turn, with the engine's own KV type, and hands out a row a check as it comes.
-std::vector<ParityRow> RunParity(std::span<const routing::EngineEntry> engines, const ParityModel& model,
+std::vector<ParityRow> RunParity(std::span<const serving::EngineEntry> engines, const ParityModel& model,
                                  const std::function<void(const ParityRow&)>& on_row);
 
 // No row is different.

@@ -10,7 +10,7 @@
 namespace inferflux::parity {
 namespace {
 
-using engine::InferenceBackend;
+using engine::Engine;
 using engine::OutputSpec;
 using engine::SamplingParams;
 
@@ -31,7 +31,7 @@ std::vector<SamplingParams> ParamsToTry(const Oracle& oracle) {
 }  // namespace
 
 // The engine's choice is what our sampler makes of the same step's logits.
-Finding CheckSamplers(InferenceBackend& engine, const Oracle& oracle, const Bounds&) {
+Finding CheckSamplers(Engine& engine, const Oracle& oracle, const Bounds&) {
   auto sequence = OpenEmpty(engine);
   if (!sequence) return Forward(sequence);
   const auto count = static_cast<int32_t>(oracle.tokens.size());
@@ -59,7 +59,7 @@ Finding CheckSamplers(InferenceBackend& engine, const Oracle& oracle, const Boun
 }
 
 // The five likeliest tokens at some positions, against the oracle's own distribution.
-Finding CheckLogprobs(InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds) {
+Finding CheckLogprobs(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   constexpr int32_t kTop = 5;
   constexpr int32_t kStride = 6;
   auto sequence = OpenEmpty(engine);
@@ -91,7 +91,7 @@ Finding CheckLogprobs(InferenceBackend& engine, const Oracle& oracle, const Boun
   return fmt::format("{} of {} positions, at most {:.1e} apart", kTop, item.outputs.size(), worst);
 }
 
-Finding CheckGreedy(InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds) {
+Finding CheckGreedy(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   GreedyComparison comparison(bounds.tie);
   for (const Answer& answer : oracle.answers) {
     auto sequence = OpenEmpty(engine);

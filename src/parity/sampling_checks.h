@@ -5,8 +5,8 @@
 
 namespace inferflux::parity {
 
-Finding CheckSamplers(engine::InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds);
-Finding CheckLogprobs(engine::InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds);
-Finding CheckGreedy(engine::InferenceBackend& engine, const Oracle& oracle, const Bounds& bounds);
+Finding CheckSamplers(engine::Engine& engine, const Oracle& oracle, const Bounds& bounds);
+Finding CheckLogprobs(engine::Engine& engine, const Oracle& oracle, const Bounds& bounds);
+Finding CheckGreedy(engine::Engine& engine, const Oracle& oracle, const Bounds& bounds);
 
 }  // namespace inferflux::parity

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "scheduler/prompt_lookup.h"
+#include "scheduler/speculation/prompt_lookup.h"
 
 namespace inferflux::scheduler {
 
@@ -12,17 +12,17 @@ namespace {
 // A step's rows of prompt logits: each is as long as the vocabulary.
 constexpr int32_t kScoredRows = 64;
 
-// What the request's grammar allows next, and behind each guess. Guesses that it does not allow are left out.
-Result<std::vector<std::shared_ptr<const TokenMask>>> MasksOf(const Request& request, std::vector<TokenId>& guess) {
+// What the request's grammar allows next, and after each draft token. Those that it does not allow are dropped.
+Result<std::vector<std::shared_ptr<const TokenMask>>> MasksOf(const Request& request, std::vector<TokenId>& draft) {
   text::GrammarMatcher ahead = *request.matcher;
   auto mask = ahead.Mask();
   if (!mask) return Forward(mask);
   std::vector<std::shared_ptr<const TokenMask>> masks = {std::move(*mask)};
-  for (size_t i = 0; i < guess.size(); ++i) {
-    const bool goes_on = ahead.Accept(guess[i]) && !ahead.must_end();
+  for (size_t i = 0; i < draft.size(); ++i) {
+    const bool goes_on = ahead.Accept(draft[i]) && !ahead.must_end();
     if (goes_on) mask = ahead.Mask();
     if (!goes_on || !mask) {
-      guess.resize(i);
+      draft.resize(i);
       break;
     }
     masks.push_back(std::move(*mask));
@@ -32,8 +32,8 @@ Result<std::vector<std::shared_ptr<const TokenMask>>> MasksOf(const Request& req
 
 }  // namespace
 
-BatchBuilder::BatchBuilder(engine::InferenceBackend& engine, Sessions& sessions, DraftModel* drafts,
-                           const StepPolicy& policy, const StepCost& cost, std::vector<TokenId> end_tokens)
+BatchBuilder::BatchBuilder(engine::Engine& engine, Sessions& sessions, DraftModel* drafts, const StepPolicy& policy,
+                           const StepCost& cost, std::vector<TokenId> end_tokens)
     : engine_(engine),
       sessions_(sessions),
       drafts_(drafts),
@@ -48,41 +48,41 @@ BatchBuilder::BatchBuilder(engine::InferenceBackend& engine, Sessions& sessions,
 }
 
 StepBatch BatchBuilder::Build(Workload& load, TimePoint now) {
-  Draft draft{.load = load, .step = {}};
-  AddDecodes(draft);
-  draft.step.decoding = static_cast<int32_t>(draft.step.requests.size());
-  draft.budget = PrefillBudget(draft.step.decoding, draft.budget);
-  AddPrefills(draft);
-  if (!draft.crowded) Admit(draft, now);
-  return std::move(draft.step);
+  PendingStep pending{.load = load, .step = {}};
+  AddDecodes(pending);
+  pending.step.decoding = static_cast<int32_t>(pending.step.requests.size());
+  pending.budget = PrefillBudget(pending.step.decoding, pending.budget);
+  AddPrefills(pending);
+  if (!pending.crowded) Admit(pending, now);
+  return std::move(pending.step);
 }
 
-void BatchBuilder::AddDecodes(Draft& draft) {
+void BatchBuilder::AddDecodes(PendingStep& pending) {
   std::vector<Request*> decoding;
-  for (const auto& request : draft.load.running) {
+  for (const auto& request : pending.load.running) {
     if (request->decoding() && !request->stream->full()) decoding.push_back(request.get());
   }
-  draft.budget = StepTokens(static_cast<int32_t>(decoding.size()));
-  const int32_t spare = draft.budget - static_cast<int32_t>(decoding.size());
-  const auto guesses = Guess(decoding, spare);
+  pending.budget = StepTokens(static_cast<int32_t>(decoding.size()));
+  const int32_t spare = pending.budget - static_cast<int32_t>(decoding.size());
+  const auto drafts = DraftTokens(decoding, spare);
   for (size_t i = 0; i < decoding.size(); ++i) {
     Request& request = *decoding[i];
-    if (!request.sequence || !MakeRoom(draft, request)) continue;
-    auto guess = guesses[i].guess;
+    if (!request.sequence || !MakeRoom(pending, request)) continue;
+    auto draft = drafts[i].draft;
     // Room that is not there is not worth a preemption.
-    if (!guess.empty() && !engine_.Reserve(*request.sequence, request.total() + static_cast<int32_t>(guess.size()))) {
-      guess.clear();
+    if (!draft.empty() && !engine_.Reserve(*request.sequence, request.total() + static_cast<int32_t>(draft.size()))) {
+      draft.clear();
     }
-    Add(draft, request, 1, guess);
+    Add(pending, request, 1, draft);
   }
 }
 
-// Tokens that it pays to guess for the sequence; the context must have room for them, and `spare` rows the step.
+// Tokens that it pays to draft for the sequence; the context must have room for them, and `spare` rows the step.
 int32_t BatchBuilder::DraftLength(Request& request, const Speculation& speculation, int32_t decoding,
                                   int32_t spare) const {
   const bool by_model = speculation.kind == Speculation::Kind::kDraft;
   if (speculation.kind == Speculation::Kind::kNone || (by_model && drafts_ == nullptr)) return 0;
-  if (!engine_.info().truncates) return 0;  // a wrong guess could not be taken back
+  if (!engine_.info().truncates) return 0;  // a rejected draft token could not be removed
   const int32_t limit = std::min({speculation.max_tokens, spare, request.max_tokens - request.generated - 1,
                                   engine_.info().context - request.total()});
   if (limit <= 0) return 0;
@@ -90,7 +90,7 @@ int32_t BatchBuilder::DraftLength(Request& request, const Speculation& speculati
 }
 
 // What each of the sequences may say next.
-std::vector<DraftTask> BatchBuilder::Guess(const std::vector<Request*>& decoding, int32_t spare) {
+std::vector<DraftTask> BatchBuilder::DraftTokens(const std::vector<Request*>& decoding, int32_t spare) {
   std::vector<DraftTask> tasks;
   std::vector<DraftTask> by_model;
   std::vector<size_t> places;  // of by_model's tasks
@@ -103,12 +103,12 @@ std::vector<DraftTask> BatchBuilder::Guess(const std::vector<Request*>& decoding
       places.push_back(tasks.size() - 1);
       by_model.push_back(task);
     } else {
-      task.guess = LookUpDraft(request->tokens, length);
+      task.draft = LookUpDraft(request->tokens, length);
     }
     spare -= length;
   }
   if (!by_model.empty()) drafts_->Draft(by_model);
-  for (size_t i = 0; i < places.size(); ++i) tasks[places[i]].guess = std::move(by_model[i].guess);
+  for (size_t i = 0; i < places.size(); ++i) tasks[places[i]].draft = std::move(by_model[i].draft);
   return tasks;
 }
 
@@ -131,11 +131,11 @@ void BatchBuilder::Observe(const StepBatch& step, double seconds) {
   latency_budget_.Observe(step.decoding, prefill, seconds);
 }
 
-void BatchBuilder::AddPrefills(Draft& draft) {
-  for (const auto& request : draft.load.running) {
-    if (draft.budget == 0) return;
+void BatchBuilder::AddPrefills(PendingStep& pending) {
+  for (const auto& request : pending.load.running) {
+    if (pending.budget == 0) return;
     if (request->decoding() || request->stream->full()) continue;
-    Add(draft, *request, PrefillLength(*request, draft.budget));  // its room was reserved at admission
+    Add(pending, *request, PrefillLength(*request, pending.budget));  // its room was reserved at admission
   }
 }
 
@@ -157,40 +157,40 @@ void BatchBuilder::AskPromptLogprobs(const Request& request, int32_t count, engi
   }
 }
 
-void BatchBuilder::Admit(Draft& draft, TimePoint now) {
-  Workload& load = draft.load;
-  while (draft.budget > 0) {
+void BatchBuilder::Admit(PendingStep& pending, TimePoint now) {
+  Workload& load = pending.load;
+  while (pending.budget > 0) {
     const auto ready = [&](const Request& request) { return !request.stream->full() && !AwaitsPrefix(load, request); };
     Request* next = load.waiting.Next(now, load.shares, ready);
     if (next == nullptr) return;
-    if (static_cast<int32_t>(load.running.size()) >= max_running_ && !PreemptPaused(draft)) return;
+    if (static_cast<int32_t>(load.running.size()) >= max_running_ && !PreemptPaused(pending)) return;
     // An encoder's text is fed as a whole, if need be as a step of its own.
     const bool whole = !engine_.info().causal;
-    if (whole && next->total() > draft.budget && !draft.step.requests.empty()) return;
+    if (whole && next->total() > pending.budget && !pending.step.requests.empty()) return;
     Status opened = OpenSequence(load, *next, now);
     while (!opened && opened.error().code == ErrorCode::kResourceExhausted &&
-           (sessions_.Relieve() || PreemptPaused(draft))) {
+           (sessions_.EvictLeastRecent() || PreemptPaused(pending))) {
       opened = OpenSequence(load, *next, now);
     }
     if (!opened) {
       // With nobody else there, nothing will ever make room.
-      if (load.running.empty()) draft.step.failed.emplace_back(next, std::move(opened.error()));
+      if (load.running.empty()) pending.step.failed.emplace_back(next, std::move(opened.error()));
       return;
     }
     RequestPtr admitted = load.waiting.Take(next);
     const auto place = std::ranges::find_if(load.running, [&](const auto& other) { return Outranks(*next, *other); });
     load.running.insert(place, std::move(admitted));
-    Add(draft, *next, whole ? next->remaining() : PrefillLength(*next, draft.budget));
+    Add(pending, *next, whole ? next->remaining() : PrefillLength(*next, pending.budget));
   }
 }
 
-void BatchBuilder::Add(Draft& draft, Request& request, int32_t count, std::vector<TokenId> guess) {
+void BatchBuilder::Add(PendingStep& pending, Request& request, int32_t count, std::vector<TokenId> draft) {
   const bool samples = !request.pooler && count == request.remaining();
   std::vector<std::shared_ptr<const TokenMask>> masks;
   if (samples && request.matcher) {
-    auto made = MasksOf(request, guess);
+    auto made = MasksOf(request, draft);
     if (!made) {
-      draft.step.failed.emplace_back(&request, std::move(made.error()));
+      pending.step.failed.emplace_back(&request, std::move(made.error()));
       return;
     }
     masks = std::move(*made);
@@ -198,7 +198,7 @@ void BatchBuilder::Add(Draft& draft, Request& request, int32_t count, std::vecto
   engine::BatchItem item{.sequence = *request.sequence, .first_position = request.length};
   const auto first = request.tokens.begin() + request.length;
   item.tokens.assign(first, first + count);
-  item.tokens.insert(item.tokens.end(), guess.begin(), guess.end());
+  item.tokens.insert(item.tokens.end(), draft.begin(), draft.end());
   const auto rows = static_cast<int32_t>(item.tokens.size());
   if (request.wants_prompt_logprobs()) AskPromptLogprobs(request, count, item);
   if (request.pooler) {
@@ -207,8 +207,8 @@ void BatchBuilder::Add(Draft& draft, Request& request, int32_t count, std::vecto
       item.outputs.push_back({.token_index = index, .kind = engine::OutputSpec::Kind::kHidden});
     }
   } else if (samples) {
-    // What follows the last token that is certain, and what would follow each guess: every one with the number of the
-    // draw that it would have by itself, so a guess that turns out right changes nothing.
+    // What follows the last token that is certain, and what would follow each draft token: each with the number of the
+    // draw that it would have by itself, so an accepted draft token changes nothing.
     for (int32_t index = count - 1; index < rows; ++index) {
       item.outputs.push_back({.token_index = index,
                               .sampling = request.spec.sampling,
@@ -220,26 +220,26 @@ void BatchBuilder::Add(Draft& draft, Request& request, int32_t count, std::vecto
       if (!masks.empty()) item.outputs.back().mask = masks[static_cast<size_t>(index - (count - 1))];
     }
   }
-  draft.budget -= rows;
-  draft.step.batch.items.push_back(std::move(item));
-  draft.step.requests.push_back(&request);
+  pending.budget -= rows;
+  pending.step.batch.items.push_back(std::move(item));
+  pending.step.requests.push_back(&request);
 }
 
 // Room for one more token of a request that decodes. Requests come here in order of rank, so whoever has to give way is
 // not in the step yet.
-bool BatchBuilder::MakeRoom(Draft& draft, Request& request) {
+bool BatchBuilder::MakeRoom(PendingStep& pending, Request& request) {
   while (true) {
     Status reserved = engine_.Reserve(*request.sequence, request.total());
     if (reserved) return true;
-    if (reserved.error().code == ErrorCode::kResourceExhausted && sessions_.Relieve()) continue;
-    if (reserved.error().code != ErrorCode::kResourceExhausted || draft.load.running.size() == 1) {
-      draft.step.failed.emplace_back(&request, std::move(reserved.error()));
+    if (reserved.error().code == ErrorCode::kResourceExhausted && sessions_.EvictLeastRecent()) continue;
+    if (reserved.error().code != ErrorCode::kResourceExhausted || pending.load.running.size() == 1) {
+      pending.step.failed.emplace_back(&request, std::move(reserved.error()));
       return false;
     }
-    if (PreemptPaused(draft)) continue;
-    draft.crowded = true;
-    Request& lowest = *draft.load.running.back();
-    Preempt(draft, lowest);
+    if (PreemptPaused(pending)) continue;
+    pending.crowded = true;
+    Request& lowest = *pending.load.running.back();
+    Preempt(pending, lowest);
     if (&lowest == &request) return false;
   }
 }
@@ -269,24 +269,24 @@ Status BatchBuilder::OpenSequence(const Workload& load, Request& request, TimePo
 }
 
 // A client that does not read must not keep others out.
-bool BatchBuilder::PreemptPaused(Draft& draft) {
-  const auto& running = draft.load.running;
+bool BatchBuilder::PreemptPaused(PendingStep& pending) {
+  const auto& running = pending.load.running;
   const auto paused = std::find_if(running.rbegin(), running.rend(), [](const auto& r) { return r->stream->full(); });
   if (paused == running.rend()) return false;
-  Preempt(draft, **paused);
+  Preempt(pending, **paused);
   return true;
 }
 
-void BatchBuilder::Preempt(Draft& draft, Request& request) {
+void BatchBuilder::Preempt(PendingStep& pending, Request& request) {
   if (auto closed = engine_.Close(*request.sequence); !closed) log::Error("scheduler: {}", closed.error().message);
   if (drafts_ != nullptr) drafts_->Forget(request);
   request.sequence.reset();
   request.length = 0;
-  auto& running = draft.load.running;
+  auto& running = pending.load.running;
   const auto found = std::ranges::find(running, &request, &RequestPtr::get);
-  draft.load.waiting.Push(std::move(*found));
+  pending.load.waiting.Push(std::move(*found));
   running.erase(found);
-  ++draft.step.preempted;
+  ++pending.step.preempted;
 }
 
 // Whether the request has use for KV that others computed: what is pooled over a text needs all of its hidden states.

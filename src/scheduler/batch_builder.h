@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "engine/inference_backend.h"
-#include "scheduler/draft_model.h"
+#include "engine/engine.h"
 #include "scheduler/latency_budget.h"
-#include "scheduler/sessions.h"
+#include "scheduler/queue/workload.h"
+#include "scheduler/sessions/sessions.h"
+#include "scheduler/speculation/draft_model.h"
 #include "scheduler/step_cost.h"
-#include "scheduler/workload.h"
 
 namespace inferflux::scheduler {
 
@@ -28,7 +28,7 @@ class BatchBuilder {
  public:
   // `end_tokens` are what ends a generation: banned under ignore_eos. `drafts` may be null. What is lent must outlive
   // the builder.
-  BatchBuilder(engine::InferenceBackend& engine, Sessions& sessions, DraftModel* drafts, const StepPolicy& policy,
+  BatchBuilder(engine::Engine& engine, Sessions& sessions, DraftModel* drafts, const StepPolicy& policy,
                const StepCost& cost, std::vector<TokenId> end_tokens);
 
   StepBatch Build(Workload& load, TimePoint now);
@@ -36,32 +36,32 @@ class BatchBuilder {
   void Observe(const StepBatch& step, double seconds);
 
  private:
-  struct Draft {
+  struct PendingStep {
     Workload& load;
     StepBatch step;
     int32_t budget = 0;    // rows that are left
     bool crowded = false;  // somebody had to give way to a decode: no time for newcomers
   };
 
-  void AddDecodes(Draft& draft);
+  void AddDecodes(PendingStep& pending);
   int32_t StepTokens(int32_t decoding) const;
   int32_t PrefillBudget(int32_t decoding, int32_t left) const;
   int32_t DraftLength(Request& request, const Speculation& speculation, int32_t decoding, int32_t spare) const;
-  std::vector<DraftTask> Guess(const std::vector<Request*>& decoding, int32_t spare);
-  void AddPrefills(Draft& draft);
+  std::vector<DraftTask> DraftTokens(const std::vector<Request*>& decoding, int32_t spare);
+  void AddPrefills(PendingStep& pending);
   int32_t PrefillLength(const Request& request, int32_t budget) const;
   void AskPromptLogprobs(const Request& request, int32_t count, engine::BatchItem& item) const;
-  void Admit(Draft& draft, TimePoint now);
-  void Add(Draft& draft, Request& request, int32_t count, std::vector<TokenId> guess = {});
+  void Admit(PendingStep& pending, TimePoint now);
+  void Add(PendingStep& pending, Request& request, int32_t count, std::vector<TokenId> draft = {});
 
-  bool MakeRoom(Draft& draft, Request& request);
+  bool MakeRoom(PendingStep& pending, Request& request);
   Status OpenSequence(const Workload& load, Request& request, TimePoint now);
-  bool PreemptPaused(Draft& draft);
-  void Preempt(Draft& draft, Request& request);
+  bool PreemptPaused(PendingStep& pending);
+  void Preempt(PendingStep& pending, Request& request);
   bool SharesPrefix(const Request& request) const;
   bool AwaitsPrefix(const Workload& load, const Request& request) const;
 
-  engine::InferenceBackend& engine_;
+  engine::Engine& engine_;
   Sessions& sessions_;
   DraftModel* drafts_;
   const StepCost& cost_;

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "base/token_id.h"
-#include "engine/sampling_params.h"
+#include "engine/sampling/sampling_params.h"
 
 namespace inferflux::text {
 class TokenGrammar;
@@ -18,7 +18,7 @@ class TokenGrammar;
 
 namespace inferflux::scheduler {
 
-// How to guess ahead. Guesses are checked by the model, and what it says does not depend on them.
+// How to speculate. The model verifies draft tokens, so its answer does not depend on them.
 struct Speculation {
   enum class Kind {
     kNone,
@@ -27,7 +27,7 @@ struct Speculation {
   };
 
   Kind kind = Kind::kNone;
-  int32_t max_tokens = 4;  // that are guessed in a step, where it pays
+  int32_t max_tokens = 4;  // draft tokens a step, where they pay
 };
 inline constexpr int32_t kMaxDraftTokens = 16;
 
@@ -40,22 +40,23 @@ struct SessionUse {
 struct GenerationRequest {
   std::vector<TokenId> prompt;  // not empty; special tokens already in place
   engine::SamplingParams sampling;
-  int32_t max_tokens = 0;         // 0: as many as the context has room for
-  std::vector<std::string> stop;  // generation ends before the first of these in the output text
+  int32_t max_tokens = 0;                             // 0: as many as the context has room for
+  std::vector<std::string> stop;                      // generation ends before the first of these in the output text
   std::shared_ptr<const text::TokenGrammar> grammar;  // the output text matches it; null: any text
-  bool embed = false;             // nothing is generated: the prompt's hidden states are pooled into one vector
-  bool ignore_eos = false;        // end-of-generation tokens are neither obeyed nor sampled
+  bool embed = false;       // nothing is generated: the prompt's hidden states are pooled into one vector
+  bool ignore_eos = false;  // end-of-generation tokens are neither obeyed nor sampled
   std::optional<int32_t>
-      top_logprobs;             // set: each token carries its log probability and this many alternatives (0 to 20)
-  std::optional<int32_t> prompt_logprobs;  // set: so are the prompt's tokens but the first, and with so many alternatives
+      top_logprobs;  // set: each token carries its log probability and this many alternatives (0 to 20)
+  std::optional<int32_t>
+      prompt_logprobs;  // set: so are the prompt's tokens but the first, and with so many alternatives
   std::optional<Speculation> speculation;  // without it the model's own default
-  bool continues_text = false;  // the output goes on with a raw prompt's text: its first space is kept
-  std::vector<TokenId> shown_control;  // control tokens that the output text shows by their names
+  bool continues_text = false;             // the output goes on with a raw prompt's text: its first space is kept
+  std::vector<TokenId> shown_control;      // control tokens that the output text shows by their names
 
   // Whose request it is: accounts get equal shares of the tokens that are served. Empty: all such are one account.
   std::string account;
-  uint64_t cache_salt = 0;            // requests of different salts never share KV
-  std::optional<SessionUse> session;  // ids of different salts are different sessions
+  uint64_t cache_salt = 0;                                        // requests of different salts never share KV
+  std::optional<SessionUse> session;                              // ids of different salts are different sessions
   int32_t priority = 0;                                           // higher is served first
   std::optional<std::chrono::steady_clock::time_point> deadline;  // after it the request ends with an error
 };
@@ -77,7 +78,7 @@ struct Usage {
   int32_t prompt_tokens = 0;
   int32_t completion_tokens = 0;  // every token that was sampled, the end-of-generation token included
   int32_t cached_tokens = 0;      // of the prompt, served from shared KV blocks
-  int32_t drafted_tokens = 0;     // guessed ahead, and of them those that were right
+  int32_t drafted_tokens = 0;     // draft tokens, and the accepted ones of them
   int32_t accepted_tokens = 0;
 };
 
@@ -95,8 +96,8 @@ struct StreamEvent {
   // probabilities only where asked for.
   std::vector<GeneratedToken> tokens;
   std::vector<GeneratedToken> prompt;  // with prompt_logprobs: the prompt's tokens but the first, all at once
-  std::vector<float> embedding;  // of a request to embed, on its last event
-  std::optional<Finish> finish;  // on the last event, and only there
+  std::vector<float> embedding;        // of a request to embed, on its last event
+  std::optional<Finish> finish;        // on the last event, and only there
 };
 
 }  // namespace inferflux::scheduler

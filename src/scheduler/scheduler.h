@@ -1,77 +1,80 @@
-// One step loop for one loaded model: admission, continuous batching, chunked prefill, cancellation.
-// It drives any engine::InferenceBackend and never asks which one it is.
+// What a step loop does, without its thread: takes requests, steps the engine, and feeds the streams. One thread.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
-#include <vector>
+#include <optional>
 
-#include "base/result.h"
-#include "scheduler/generation.h"
-#include "scheduler/token_stream.h"
+#include "engine/engine.h"
+#include "metrics/model_metrics.h"
+#include "scheduler/batch_builder.h"
+#include "scheduler/generation_service.h"
+#include "scheduler/queue/service_rate.h"
+#include "scheduler/queue/workload.h"
+#include "scheduler/sessions/sessions.h"
+#include "scheduler/speculation/draft_model.h"
+#include "scheduler/step_cost.h"
+#include "text/tokenizer/tokenizer.h"
 
 namespace inferflux::scheduler {
 
-struct SchedulerStats {
-  int32_t queued = 0;
-  int32_t running = 0;
-  int64_t kv_blocks_used = 0;
-  int64_t kv_blocks_free = 0;  // or kept only for their prefix
-  int64_t preemptions = 0;     // since the start: requests that lost their KV, to be computed again
-  int64_t drafted_tokens = 0;  // since the start: guessed ahead, and of them those that were right
-  int64_t accepted_tokens = 0;
-  int32_t retry_after_seconds = 1;  // when a client that is turned away now should come back
+// What a core may have beside its engine.
+struct SchedulerExtras {
+  std::unique_ptr<engine::Engine> draft = nullptr;  // its tokens must be the engine's
+  int64_t session_memory = 0;                       // bytes of host memory for KV of sessions
+  std::optional<SessionFiles> session_files = {};
 };
-
-// A session as its owner sees it.
-struct SessionInfo {
-  enum class Tier { kEngine, kMemory, kDisk };  // where its KV lies
-
-  std::string id;
-  Tier tier = Tier::kEngine;
-  int32_t tokens = 0;
-  int64_t bytes = 0;       // of its saved KV; 0 in the engine
-  bool on_disk = false;    // a file holds it too
-  int64_t expires_in = 0;  // seconds
-};
-
-struct SessionCommand {
-  enum class Action {
-    kList,     // all sessions of the salt
-    kSave,     // writes the KV to disk; it stays where it is
-    kRestore,  // brings the KV back into the engine
-    kDelete,
-  };
-
-  Action action = Action::kList;
-  std::string id;
-  uint64_t salt = 0;
-};
-
-// What a command was about, as it is now. Called on the step loop's thread, or at once where it has ended.
-using SessionReply = std::function<void(Result<std::vector<SessionInfo>>)>;
 
 class Scheduler {
  public:
-  virtual ~Scheduler() = default;
+  using Clock = std::function<TimePoint()>;
 
-  // Any thread. Queues the request; its first event comes when it has been served. Errors: kInvalidArgument where it
-  // can never fit (the message says the limit), kResourceExhausted where the queue is full, kUnavailable while
-  // stopping.
-  virtual Result<std::shared_ptr<TokenStream>> Submit(GenerationRequest request) = 0;
+  // `engine` must outlive the core.
+  Scheduler(engine::Engine& engine, std::shared_ptr<const text::Tokenizer> tokenizer, const StepPolicy& policy,
+            metrics::ModelMetrics metrics, Clock clock, SchedulerExtras extras = {});
 
-  // Any thread. Done between two steps.
-  virtual void Session(SessionCommand, SessionReply reply) {
-    reply(Fail(ErrorCode::kUnsupported, "this model keeps no sessions"));
-  }
+  // The request was checked (admission.h).
+  void Submit(RequestPtr request);
 
-  // Ends every request with kCancelled, unloads the engine and ends the thread. Any thread, any number of times.
-  virtual void Stop() = 0;
+  // Ends what was cancelled or is late, and runs one step. False: there was nothing to run, and there will not be until
+  // a request comes, a client takes something or cancels, or `next_deadline` passes, of a request or of a session.
+  bool Step();
 
-  // Any thread. A snapshot of the last step.
-  virtual SchedulerStats stats() const = 0;
+  // Ends every request.
+  void EndAll(FinishReason reason, const Error& error);
+
+  Result<std::vector<SessionInfo>> Session(const SessionCommand& command);
+
+  std::optional<TimePoint> next_deadline() const;
+  SchedulerStats stats() const;
+
+ private:
+  void Sweep(TimePoint now);
+  void Execute(StepBatch& step);
+  void ExecuteAlone(const engine::BatchItem& item, Request& request);
+  void Apply(Request& request, const engine::BatchItem& item, Result<const std::vector<engine::OutputResult>*> given);
+  void ApplyHidden(Request& request, const engine::BatchItem& item, const std::vector<engine::OutputResult>& outputs);
+  size_t TakePromptLogprobs(Request& request, const std::vector<engine::OutputResult>& outputs,
+                            const engine::BatchItem& item);
+  bool TakeToken(Request& request, const engine::OutputResult& sampled);
+  void Emit(Request& request);
+  StreamEvent TakeEvent(Request& request);
+  void End(Request& request, FinishReason reason, Error error = {});
+  void Publish();
+
+  engine::Engine& engine_;
+  std::shared_ptr<const text::Tokenizer> tokenizer_;
+  metrics::ModelMetrics metrics_;
+  Clock clock_;
+  Workload load_;
+  StepCost cost_;
+  Sessions sessions_;
+  std::unique_ptr<DraftModel> drafts_;
+  BatchBuilder builder_;
+  ServiceRate rate_;
+  int64_t preemptions_ = 0;
+  int64_t drafted_ = 0;
+  int64_t accepted_ = 0;
 };
 
 }  // namespace inferflux::scheduler

@@ -10,7 +10,7 @@ namespace {
 // No request's: what is computed here must never be found.
 constexpr uint64_t kSalt = ~uint64_t{0};
 
-Status Feed(engine::InferenceBackend& engine, engine::SequenceId sequence, int32_t first, int32_t count) {
+Status Feed(engine::Engine& engine, engine::SequenceId sequence, int32_t first, int32_t count) {
   if (auto room = engine.Reserve(sequence, first + count); !room) return room;
   engine::BatchItem item{.sequence = sequence, .tokens = std::vector<TokenId>(static_cast<size_t>(count), 0)};
   item.first_position = first;
@@ -25,7 +25,7 @@ Status Feed(engine::InferenceBackend& engine, engine::SequenceId sequence, int32
 
 }  // namespace
 
-Status WarmUp(engine::InferenceBackend& engine, int32_t tokens) {
+Status WarmUp(engine::Engine& engine, int32_t tokens) {
   const auto& info = engine.info();
   const auto count = static_cast<int32_t>(std::min<int64_t>({tokens, info.context - 1, info.kv_tokens - 1}));
   auto match = engine.Open({}, kSalt);

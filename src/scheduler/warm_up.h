@@ -2,11 +2,11 @@
 #pragma once
 
 #include "base/result.h"
-#include "engine/inference_backend.h"
+#include "engine/engine.h"
 
 namespace inferflux::scheduler {
 
 // A prefill of up to `tokens` tokens and a decode, in KV of their own of which nothing stays.
-Status WarmUp(engine::InferenceBackend& engine, int32_t tokens);
+Status WarmUp(engine::Engine& engine, int32_t tokens);
 
 }  // namespace inferflux::scheduler

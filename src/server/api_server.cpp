@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "net/server.h"
+#include "server/request/services.h"
 #include "server/routes.h"
-#include "server/services.h"
 
 namespace inferflux::server {
 namespace {
@@ -21,7 +21,7 @@ void CountAnswer(metrics::Registry& metrics, std::string_view route, int status)
 
 class ApiServer::Impl {
  public:
-  Impl(ApiKeys keys, routing::ModelManager& manager, metrics::Registry& metrics)
+  Impl(ApiKeys keys, serving::ModelManager& manager, metrics::Registry& metrics)
       : services{.models = manager.registry(), .manager = manager, .metrics = metrics, .keys = std::move(keys)} {}
   // What the pools still do hands its results to the server's threads and lets go of their executor after that, so the
   // pools end first; and the coroutines that are left in the server use the services.
@@ -40,7 +40,7 @@ ApiServer::ApiServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ApiServer::~ApiServer() = default;
 
 Result<std::unique_ptr<ApiServer>> ApiServer::Start(net::ServerOptions net, ApiKeys keys,
-                                                    routing::ModelManager& manager, metrics::Registry& metrics) {
+                                                    serving::ModelManager& manager, metrics::Registry& metrics) {
   auto impl = std::make_unique<Impl>(std::move(keys), manager, metrics);
   net.error_response = [](int status, std::string_view message) { return ErrorResponse(FromStatus(status, message)); };
   net.on_answered = [&metrics](std::string_view, std::string_view route, int status) {

@@ -8,8 +8,8 @@
 #include "base/result.h"
 #include "metrics/registry.h"
 #include "net/server_options.h"
-#include "routing/model_manager.h"
-#include "server/api_keys.h"
+#include "server/request/api_keys.h"
+#include "serving/models/model_manager.h"
 
 namespace inferflux::server {
 
@@ -17,8 +17,8 @@ class ApiServer {
  public:
   // Binds and answers at once: models may be loaded by `manager` later, and until SetReady /readyz says 503. What is
   // lent here must outlive the server. `net` is taken but for its hooks, which are the server's own.
-  static Result<std::unique_ptr<ApiServer>> Start(net::ServerOptions net, ApiKeys keys,
-                                                  routing::ModelManager& manager, metrics::Registry& metrics);
+  static Result<std::unique_ptr<ApiServer>> Start(net::ServerOptions net, ApiKeys keys, serving::ModelManager& manager,
+                                                  metrics::Registry& metrics);
   ~ApiServer();
 
   void SetReady();

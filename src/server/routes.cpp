@@ -3,15 +3,15 @@
 #include <boost/asio/awaitable.hpp>
 #include <utility>
 
-#include "server/admin_models.h"
-#include "server/admin_routing.h"
-#include "server/admin_state.h"
-#include "server/embedding_endpoint.h"
-#include "server/generate_endpoint.h"
-#include "server/health_endpoints.h"
-#include "server/job.h"
-#include "server/model_endpoints.h"
-#include "server/session_endpoints.h"
+#include "server/admin/admin_models.h"
+#include "server/admin/admin_routing.h"
+#include "server/admin/admin_state.h"
+#include "server/admin/session_endpoints.h"
+#include "server/health/health_endpoints.h"
+#include "server/openai/embedding_endpoint.h"
+#include "server/openai/generate_endpoint.h"
+#include "server/openai/job.h"
+#include "server/openai/model_endpoints.h"
 
 namespace inferflux::server {
 namespace asio = boost::asio;
@@ -75,7 +75,8 @@ net::Handler OfSessions(Services& services, scheduler::SessionCommand::Action ac
 // where a request comes from.
 ApiStatus CheckAdmin(const Services& services, const net::Request& request) {
   if (const std::string_view origin = net::FindHeader(request.headers, "Origin"); !origin.empty()) {
-    return tl::make_unexpected(ApiError{403, fmt::format("admin calls are not taken from web pages (Origin {})", origin),
+    return tl::make_unexpected(ApiError{403,
+                                        fmt::format("admin calls are not taken from web pages (Origin {})", origin),
                                         "invalid_request_error", "", "forbidden_origin"});
   }
   auto caller = services.keys.Check(net::FindHeader(request.headers, "Authorization"), Scope::kAdmin);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "net/router.h"
-#include "server/services.h"
+#include "server/request/services.h"
 
 namespace inferflux::server {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "text/tokenizer/utf8.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text {
 
@@ -18,12 +18,12 @@ std::string Detokenizer::Push(TokenId id) {
   std::string out;
   size_t at = 0;
   while (at < held_.size()) {
-    const Utf8Char c = DecodeUtf8(held_, at);
+    const unicode::Utf8Char c = unicode::DecodeUtf8(held_, at);
     if (c.truncated) break;
     if (c.valid) {
       out.append(held_, at, c.size);
     } else {
-      out.append(kReplacementUtf8);
+      out.append(unicode::kReplacementUtf8);
     }
     at += c.size;
   }
@@ -33,7 +33,7 @@ std::string Detokenizer::Push(TokenId id) {
 
 std::string Detokenizer::Finish() {
   std::string out;
-  if (!held_.empty()) out = kReplacementUtf8;
+  if (!held_.empty()) out = unicode::kReplacementUtf8;
   held_.clear();
   return out;
 }

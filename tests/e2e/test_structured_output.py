@@ -88,9 +88,9 @@ def test_guesses_change_nothing(server, tmp_path_factory, speculative):
         for seed in range(4):
             body = {"messages": QUESTION, "response_format": FORMAT, "max_tokens": 300, "temperature": 1, "seed": seed}
             plain = requests.post(server.url + "/v1/chat/completions", json=body, timeout=60).json()["choices"][0]
-            guessed = requests.post(drafting.url + "/v1/chat/completions", json=body | {"speculative": speculative}, timeout=60).json()["choices"][0]
-            assert guessed["message"] == plain["message"] and guessed["finish_reason"] == plain["finish_reason"]
-            check(PERSON, guessed["message"]["content"])
+            drafted = requests.post(drafting.url + "/v1/chat/completions", json=body | {"speculative": speculative}, timeout=60).json()["choices"][0]
+            assert drafted["message"] == plain["message"] and drafted["finish_reason"] == plain["finish_reason"]
+            check(PERSON, drafted["message"]["content"])
 
 
 def test_choices_patterns_and_grammars(client):

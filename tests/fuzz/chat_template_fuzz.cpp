@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "text/chat_template/chat_template.h"
+#include "text/chat_template.h"
 
 namespace {
 

@@ -4,12 +4,12 @@
 #include <span>
 #include <string>
 
-#include "formats/checkpoint/affine_groups.h"
-#include "formats/checkpoint/fused_experts.h"
-#include "formats/checkpoint/grouped_ints.h"
-#include "formats/checkpoint/nvfp4.h"
-#include "formats/checkpoint/scaled_fp8.h"
-#include "formats/stored_form.h"
+#include "formats/quantized_checkpoints/fp8.h"
+#include "formats/quantized_checkpoints/fused_experts.h"
+#include "formats/quantized_checkpoints/gptq_awq.h"
+#include "formats/quantized_checkpoints/mlx_affine.h"
+#include "formats/quantized_checkpoints/modelopt_nvfp4.h"
+#include "formats/weight_layout/weight_layout.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace inferflux::formats;
@@ -18,29 +18,29 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto file = SafetensorsFile::Parse(bytes, "fuzz");
   if (!file) return 0;
   const auto find = [&](const char* name) { return (*file)->FindTensor(name); };
-  const GroupedIntsTensors tensors{
+  const GroupwiseIntsTensors tensors{
       .qweight = find("qweight"), .qzeros = find("qzeros"), .scales = find("scales"), .group_of = find("g_idx")};
   if (tensors.qweight != nullptr && tensors.qzeros != nullptr && tensors.scales != nullptr) {
-    const GroupedIntsFormat format{
-        .packing = data[0] % 2 == 0 ? GroupedIntsFormat::Packing::kGptq : GroupedIntsFormat::Packing::kAwq,
+    const GroupwiseIntsFormat format{
+        .packing = data[0] % 2 == 0 ? GroupwiseIntsFormat::Packing::kGptq : GroupwiseIntsFormat::Packing::kAwq,
         .bits = data[1],
         .group_size = static_cast<int8_t>(data[2]),
         .zero_bias = data[3] % 2u};
-    const auto ints = GroupedInts::Open(tensors, format);
+    const auto ints = GroupwiseInts::Open(tensors, format);
     if (ints) {
       const uint64_t dims[] = {static_cast<uint64_t>(ints->inputs()), static_cast<uint64_t>(ints->outputs())};
       if (ints->Read().size() != *TensorBytes(ints->type(), dims)) std::abort();
       if (ints->form() && !Fits(ints->ReadForm(), ints->outputs(), ints->inputs())) std::abort();
     }
   }
-  const CompressedIntsTensors compressed{.weight = find("shape") != nullptr ? find("packed") : find("weight"),
+  const CompressedTensorsInts compressed{.weight = find("shape") != nullptr ? find("packed") : find("weight"),
                                          .scales = find("scales"),
                                          .shape = find("shape"),
                                          .zeros = find("zeros"),
                                          .group_of = find("g_idx")};
   if (compressed.weight != nullptr && compressed.scales != nullptr) {
     const std::array<uint32_t, 1> known{data[1]};
-    const auto ints = GroupedInts::OpenCompressed(compressed, std::span(known).first(data[0] % 2));
+    const auto ints = GroupwiseInts::OpenCompressed(compressed, std::span(known).first(data[0] % 2));
     if (ints) {
       const uint64_t dims[] = {static_cast<uint64_t>(ints->inputs()), static_cast<uint64_t>(ints->outputs())};
       if (ints->Read().size() != *TensorBytes(ints->type(), dims)) std::abort();
@@ -49,14 +49,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   }
   if (find("weight") != nullptr && find("scales") != nullptr) {
-    const auto fp8 = ScaledFp8::Open(*find("weight"), *find("scales"), {data[1], data[2]});
+    const auto fp8 = Fp8Weights::Open(*find("weight"), *find("scales"), {data[1], data[2]});
     if (fp8) (void)fp8->Read();
   }
   if (find("weight") != nullptr && find("scales") != nullptr && find("biases") != nullptr) {
     const auto expert = static_cast<int8_t>(data[3]);  // negative: the tensors are no stacks
-    const auto groups = expert < 0 ? AffineGroups::Open(*find("weight"), *find("scales"), *find("biases"), data[2])
-                                   : AffineGroups::OpenExpert(*find("weight"), *find("scales"), *find("biases"),
-                                                              data[2], static_cast<uint64_t>(expert));
+    const auto groups = expert < 0 ? MlxAffineWeights::Open(*find("weight"), *find("scales"), *find("biases"), data[2])
+                                   : MlxAffineWeights::OpenExpert(*find("weight"), *find("scales"), *find("biases"),
+                                                                  data[2], static_cast<uint64_t>(expert));
     if (groups) {
       const uint64_t dims[] = {static_cast<uint64_t>(groups->inputs()), static_cast<uint64_t>(groups->outputs())};
       if (groups->Read().size() != *TensorBytes(groups->type(), dims)) std::abort();

@@ -7,8 +7,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace inferflux::formats;
-  static const HfTokenizerConfig config = *ParseHfTokenizerConfig(*JsonObject::Parse(
-      R"({"eos_token":"</s>","added_tokens_decoder":{"7":{"content":"<x>","special":true}}})", "tokenizer_config.json"));
+  static const HfTokenizerConfig config = *ParseHfTokenizerConfig(
+      *JsonObject::Parse(R"({"eos_token":"</s>","added_tokens_decoder":{"7":{"content":"<x>","special":true}}})",
+                         "tokenizer_config.json"));
   const std::string_view model(reinterpret_cast<const char*>(data), size);
   const auto tokenizer = MakeSentencePieceTokenizer(model, "fuzz", config, R"({"<tool>": 9})");
   if (!tokenizer) return 0;
@@ -16,9 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     __builtin_trap();
   std::ostringstream out;
   GgufWriter writer(out);
-  const auto written =
-      WriteHfVocab({.tokenizer = *tokenizer, .config = &config, .rows = static_cast<uint32_t>(tokenizer->tokens.size())},
-                   writer);
+  const auto written = WriteHfVocab(
+      {.tokenizer = *tokenizer, .config = &config, .rows = static_cast<uint32_t>(tokenizer->tokens.size())}, writer);
   if (!written || !writer.WriteHeader()) __builtin_trap();
   return 0;
 }

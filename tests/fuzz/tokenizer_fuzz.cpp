@@ -11,8 +11,8 @@
 
 #include "text/detokenizer.h"
 #include "text/tokenizer/tokenizer.h"
-#include "text/tokenizer/utf8.h"
 #include "text/tokenizer/vocab_builders.h"
+#include "unicode/utf8.h"
 
 namespace {
 
@@ -70,7 +70,7 @@ void CheckEncode(const TokenizerPtr& tokenizer, const std::vector<TextSpan>& spa
   for (const TokenId id : tokens) {
     const bool unknown = tokenizer->Text(id) == "<unk>" || tokenizer->Text(id) == "[UNK]";
     Require(unknown || !tokenizer->IsControl(id));
-    Require(inferflux::text::IsValidUtf8(stream.Push(id)));
+    Require(inferflux::unicode::IsValidUtf8(stream.Push(id)));
   }
   Require(tokens == tokenizer->Encode(text));
   // The first of Tokenizers() keeps text as it is.

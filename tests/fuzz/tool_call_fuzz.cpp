@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "text/tokenizer/utf8.h"
 #include "text/tool_calls/tool_call_form.h"
 #include "text/tool_calls/tool_call_parser.h"
+#include "unicode/utf8.h"
 
 namespace {
 
@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const ToolCallForm& form = forms[data[0] % 128 % forms.size()];
   const bool several = data[0] < 128;
   const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
-  if (!inferflux::text::IsValidUtf8(text)) return 0;  // a detokeniser gives no other
+  if (!inferflux::unicode::IsValidUtf8(text)) return 0;  // a detokeniser gives no other
   const Answer whole = Read(form, several, text, text.size() + 1);
   if (whole.calls.empty()) Require(whole.content == text);
   Require(Read(form, several, text, 1 + data[1] % 16) == whole);

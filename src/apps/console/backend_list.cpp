@@ -8,14 +8,14 @@
 #include <boost/json/serialize.hpp>
 #include <vector>
 
-#include "routing/backend_table.h"
+#include "serving/backends/backend_table.h"
 
 namespace inferflux::apps {
 namespace json = boost::json;
 namespace {
 
-using routing::BackendRow;
-using routing::EngineEntry;
+using serving::BackendRow;
+using serving::EngineEntry;
 
 json::array Words(const std::vector<std::string_view>& words) { return json::array(words.begin(), words.end()); }
 
@@ -50,10 +50,10 @@ std::string ReasonOf(const EngineEntry* engine, const BackendRow& row) {
 
 std::string BackendsAsText(std::span<const EngineEntry> engines) {
   std::string out;
-  for (const BackendRow& row : routing::BackendTable()) {
+  for (const BackendRow& row : serving::BackendTable()) {
     const EngineEntry* engine = FindEngine(engines, row);
     const bool here = engine != nullptr && engine->make;
-    out += fmt::format("{:10} {:10} {}\n", routing::Traits(row.target).name, routing::ProviderName(row.provider),
+    out += fmt::format("{:10} {:10} {}\n", serving::Traits(row.target).name, serving::ProviderName(row.provider),
                        here ? "yes  " + DeviceNames(*engine) : "no   " + ReasonOf(engine, row));
   }
   return out;
@@ -61,11 +61,11 @@ std::string BackendsAsText(std::span<const EngineEntry> engines) {
 
 std::string BackendsAsJson(std::span<const EngineEntry> engines) {
   json::array rows;
-  for (const BackendRow& row : routing::BackendTable()) {
+  for (const BackendRow& row : serving::BackendTable()) {
     const EngineEntry* engine = FindEngine(engines, row);
     const bool here = engine != nullptr && engine->make;
-    rows.push_back(json::object{{"target", routing::Traits(row.target).name},
-                                {"provider", routing::ProviderName(row.provider)},
+    rows.push_back(json::object{{"target", serving::Traits(row.target).name},
+                                {"provider", serving::ProviderName(row.provider)},
                                 {"available", here},
                                 {"reason", here ? "" : ReasonOf(engine, row)},
                                 {"devices", here ? Devices(*engine) : json::array()},
@@ -81,9 +81,9 @@ std::string BackendsAsJson(std::span<const EngineEntry> engines) {
 std::string BackendsAsMarkdown() {
   std::string out =
       "| target | provider | formats | KV types | can | tested on | switched on by |\n|---|---|---|---|---|---|---|\n";
-  for (const BackendRow& row : routing::BackendTable()) {
-    out += fmt::format("| `{}` | `{}` | {} | {} | {} | {} | {} |\n", routing::Traits(row.target).name,
-                       routing::ProviderName(row.provider), fmt::join(FormatWords(row), ", "),
+  for (const BackendRow& row : serving::BackendTable()) {
+    out += fmt::format("| `{}` | `{}` | {} | {} | {} | {} | {} |\n", serving::Traits(row.target).name,
+                       serving::ProviderName(row.provider), fmt::join(FormatWords(row), ", "),
                        fmt::join(row.kv_dtypes, " "), fmt::join(CapabilityWords(row), ", "), row.tested,
                        row.switched_on_by);
   }

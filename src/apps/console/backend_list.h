@@ -4,16 +4,16 @@
 #include <span>
 #include <string>
 
-#include "routing/backend_factory.h"
+#include "serving/backends/backend_factory.h"
 
 namespace inferflux::apps {
 
 // A line an engine: whether this build has it here and on what, or why not.
-std::string BackendsAsText(std::span<const routing::EngineEntry> engines);
+std::string BackendsAsText(std::span<const serving::EngineEntry> engines);
 
 // {"backends": [{target, provider, available, reason, devices, formats, kv_dtypes, capabilities, tested,
 // switched_on_by}]}, on one line.
-std::string BackendsAsJson(std::span<const routing::EngineEntry> engines);
+std::string BackendsAsJson(std::span<const serving::EngineEntry> engines);
 
 // The table of docs/architecture.md; it does not depend on the build or the machine.
 std::string BackendsAsMarkdown();

@@ -101,7 +101,7 @@ Run AddAdmin(Command& app) {
   load.Add("--kv-dtype", flags->kv_dtype, "type of its cached keys and values");
   load.Add("--device", flags->device, "which of the backend's devices, as `inferctl backends` numbers them");
   load.Add("--gpu-layers", flags->gpu_layers, "layers that llama.cpp puts on a GPU; -1: all");
-  load.Add("--draft", flags->draft, "file of a smaller model with the same tokens, to guess ahead with");
+  load.Add("--draft", flags->draft, "file of a smaller model with the same tokens, for speculative decoding");
   load.Add("--context", flags->context, "tokens a sequence may have");
   load.AddFlag("--default", flags->is_default, "make it the default model");
   Command unload = admin.AddCommand("unload", "take a model off the server");

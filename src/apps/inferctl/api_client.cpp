@@ -30,7 +30,7 @@ tl::unexpected<Error> FromResponse(const net::ClientResponse& response) {
 }
 
 Result<json::value> ReadJson(const Result<net::ClientResponse>& response, const std::string& target) {
-  if (!response) return tl::make_unexpected(response.error());
+  if (!response) return Forward(response);
   if (response->status != 200) return FromResponse(*response);
   boost::system::error_code error;
   json::value out = json::parse(response->body, error);
@@ -93,7 +93,7 @@ Status ApiClient::Stream(const std::string& target, json::object body,
   };
   const auto response = http_.Stream(
       {.method = "POST", .target = target, .headers = Headers(api_key_), .body = json::serialize(body)}, take_bytes);
-  if (!response) return tl::make_unexpected(response.error());
+  if (!response) return Forward(response);
   if (response->status != 200) return FromResponse(*response);
   if (status && !done) return Fail(ErrorCode::kUnavailable, "the server ended the answer in the middle");
   return status;

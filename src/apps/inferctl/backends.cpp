@@ -7,7 +7,7 @@
 #include "apps/inferctl/command.h"
 #include "base/thread_pool.h"
 #include "base/usable_cores.h"
-#include "routing/built_in_engines.h"
+#include "serving/backends/built_in_engines.h"
 
 namespace inferflux::apps {
 namespace {
@@ -23,7 +23,7 @@ int RunBackends(const Form& form) {
     return kOk;
   }
   ThreadPool pool(UsableCores());
-  const auto engines = routing::BuiltInEngines(pool);
+  const auto engines = serving::BuiltInEngines(pool);
   fmt::print("{}", form.json ? BackendsAsJson(engines) : BackendsAsText(engines));
   return kOk;
 }

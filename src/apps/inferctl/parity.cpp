@@ -10,7 +10,7 @@
 #include "base/thread_pool.h"
 #include "base/usable_cores.h"
 #include "parity/run_parity.h"
-#include "routing/built_in_engines.h"
+#include "serving/backends/built_in_engines.h"
 
 namespace inferflux::apps {
 namespace {
@@ -28,7 +28,7 @@ int RunParityCommand(const std::string& named) {
     path = std::move(*embedded);
   }
   ThreadPool pool(UsableCores());
-  const auto engines = routing::BuiltInEngines(pool);
+  const auto engines = serving::BuiltInEngines(pool);
   const auto model = parity::PrepareParity(engines, path);
   if (!model) return Complain(model.error());
   const auto& bounds = model->bounds;
@@ -42,7 +42,7 @@ int RunParityCommand(const std::string& named) {
   });
   for (const auto& engine : engines) {
     if (engine.make) continue;
-    fmt::print(fmt::runtime(kRow), routing::Traits(engine.target).name, routing::ProviderName(engine.provider), "-",
+    fmt::print(fmt::runtime(kRow), serving::Traits(engine.target).name, serving::ProviderName(engine.provider), "-",
                "absent", engine.why_absent);
   }
   return parity::Passed(rows) ? kOk : kFailed;

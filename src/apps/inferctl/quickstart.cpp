@@ -13,7 +13,7 @@
 #include "apps/inferctl/quickstart/server_yaml.h"
 #include "base/thread_pool.h"
 #include "base/usable_cores.h"
-#include "routing/built_in_engines.h"
+#include "serving/backends/built_in_engines.h"
 
 namespace inferflux::apps {
 namespace {
@@ -58,7 +58,7 @@ int RunQuickstart(const Arguments& arguments) {
   const auto model = ReadQuickstartModel(path);
   if (!model) return Complain(model.error());
   ThreadPool pool(UsableCores());
-  const auto plan = MakePlan(arguments.backend, routing::BuiltInEngines(pool), *model);
+  const auto plan = MakePlan(arguments.backend, serving::BuiltInEngines(pool), *model);
   if (!plan)
     return Complain(plan.error().message, plan.error().code == ErrorCode::kInvalidArgument ? kUsageError : kFailed);
   const std::string serves =
@@ -70,7 +70,7 @@ int RunQuickstart(const Arguments& arguments) {
       "  {} --config {}\n"
       "  {} status --ready\n"
       "  {} chat -m 'What is the capital of France?'\n",
-      arguments.output, routing::Traits(plan->target).name, routing::ProviderName(plan->provider), Beside("inferfluxd"),
+      arguments.output, serving::Traits(plan->target).name, serving::ProviderName(plan->provider), Beside("inferfluxd"),
       arguments.output, Beside("inferctl"), Beside("inferctl"));
   return kOk;
 }

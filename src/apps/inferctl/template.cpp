@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "apps/inferctl/command.h"
-#include "text/chat_template/chat_template.h"
+#include "text/chat_template.h"
 
 namespace inferflux::apps {
 namespace json = boost::json;

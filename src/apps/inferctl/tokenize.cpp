@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "apps/inferctl/command.h"
-#include "model/read_vocab.h"
+#include "model/loading/read_vocab.h"
 #include "text/tokenizer/tokenizer.h"
 
 namespace inferflux::apps {

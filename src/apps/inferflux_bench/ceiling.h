@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "compute/cpu/kernels.h"
+#include "compute/cpu/kernels/kernel_table.h"
 #include "compute/host/pages.h"
 
 namespace inferflux::apps {

@@ -70,7 +70,7 @@ Row MakeRow(const Workload& test, const std::vector<double>& seconds, double lea
 
 Result<std::vector<Row>> Measure(const Options& options, const std::string& path, const std::string& name) {
   const auto isa = SelectCpuIsa();
-  if (!isa) return tl::make_unexpected(isa.error());
+  if (!isa) return Forward(isa);
   auto source = model::ModelSource::Open(path);
   if (!source) return Forward(source);
   auto config = model::ReadModelConfig(**source);
@@ -96,7 +96,7 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   Ceilings before = meter->Measure(1.0);
   for (const Workload& test : tests) {
     const auto seconds = Time(**engine, test, options.repetitions, profile);
-    if (!seconds) return tl::make_unexpected(seconds.error());
+    if (!seconds) return Forward(seconds);
     const Ceilings after = meter->Measure(1.0);
     const Ceilings ceilings = Mean(before, after);
     const Bound bound = LeastTime(work, test, (*engine)->info().step_tokens, ceilings);
@@ -124,7 +124,7 @@ std::string NameOf(const std::filesystem::path& path) {
 Status Bench(const Options& options) {
   if (!options.masks.empty()) {
     const auto table = BenchMasks(options.model, options.masks);
-    if (!table) return tl::make_unexpected(table.error());
+    if (!table) return Forward(table);
     fmt::print("{}", *table);
     return {};
   }
@@ -139,7 +139,7 @@ Status Bench(const Options& options) {
     name = options.shape;
   }
   const auto rows = Measure(options, path, name);
-  if (!rows) return tl::make_unexpected(rows.error());
+  if (!rows) return Forward(rows);
   fmt::print("{}", options.output == "json" ? Json(*rows) : Table(*rows));
   return {};
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "formats/gguf/gguf_file.h"
-#include "model/vocab_from_gguf.h"
+#include "model/loading/vocab_from_gguf.h"
 #include "text/grammar/grammar_compiler.h"
 #include "text/grammar/grammar_matcher.h"
 
@@ -62,7 +62,7 @@ struct Report {
     text::GrammarMatcher matcher(grammar, false);
     for (const TokenId token : tokens) {
       const auto allowed = (is_first ? first : mask).Time([&] { return matcher.Mask(); });
-      if (!allowed) return tl::make_unexpected(allowed.error());
+      if (!allowed) return Forward(allowed);
       if (!matcher.Accept(token)) {
         ++left;
         return {};

@@ -6,12 +6,12 @@
 
 namespace inferflux::apps {
 
-Result<std::unique_ptr<engine::InferenceBackend>> CreateProfiledEngine(ThreadPool& pool, Profile& profile,
-                                                                       model::ModelConfig config,
-                                                                       std::shared_ptr<const model::ModelSource> source,
-                                                                       const engine::EngineOptions& options) {
+Result<std::unique_ptr<engine::Engine>> CreateProfiledEngine(ThreadPool& pool, Profile& profile,
+                                                             model::ModelConfig config,
+                                                             std::shared_ptr<const model::ModelSource> source,
+                                                             const engine::EngineOptions& options) {
   const auto isa = SelectCpuIsa();
-  if (!isa) return tl::make_unexpected(isa.error());
+  if (!isa) return Forward(isa);
   auto context = std::make_unique<ProfiledCpu::Context>(pool, *isa, profile);
   context->repack = options.repack;
   return engine::CreateNativeEngine<ProfiledCpu>(std::move(context), std::move(config), std::move(source), options);

@@ -91,7 +91,7 @@ Status WriteRows(formats::GgufWriter& writer, const Tensor& tensor, formats::Ten
   const uint64_t rows = std::max<uint64_t>(1, tensor.outputs);
   const uint64_t distinct = std::min<uint64_t>(rows, 16);
   const auto row_bytes = formats::RowBytes(type, tensor.inputs);
-  if (!row_bytes) return tl::make_unexpected(row_bytes.error());
+  if (!row_bytes) return Forward(row_bytes);
   std::normal_distribution<float> normal(0.0f, 1.0f / std::sqrt(static_cast<float>(tensor.inputs)));
   std::vector<float> values(tensor.inputs);
   std::vector<std::byte> block(*row_bytes * distinct);
@@ -118,7 +118,7 @@ Result<SyntheticModel> SyntheticModel::Make(const std::string& shape, const std:
   }
   const auto plain = formats::TensorTypeFromName(type);
   const auto mix = formats::FindQuantMix(type);
-  if (!mix && !(plain && formats::CanQuantize(*plain))) return tl::make_unexpected(mix.error());
+  if (!mix && !(plain && formats::CanQuantize(*plain))) return Forward(mix);
   const formats::MixModel model{.layers = static_cast<uint32_t>(found->layers),
                                 .queries_per_value_head = static_cast<uint32_t>(found->heads / found->kv_heads),
                                 .tied_embeddings = found->tied};

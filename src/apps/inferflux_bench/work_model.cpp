@@ -6,29 +6,29 @@
 #include <string_view>
 #include <variant>
 
-#include "compute/cpu/packed_matrix.h"
+#include "compute/cpu/packing/packed_matrix.h"
 
 namespace inferflux::apps {
 namespace {
 
 // FP8 is multiplied as floats.
-ProductUnit UnitOf(const model::ModelSource::Tensor& tensor) {
+MatmulUnit UnitOf(const model::ModelSource::Tensor& tensor) {
   formats::TensorType type = tensor.matrix.type;
   if (tensor.form) {
-    if (std::holds_alternative<formats::Fp8Form>(tensor.form->stored)) return ProductUnit::kFloat;
-    if (const auto* ordered = std::get_if<formats::OrderedForm>(&tensor.form->stored)) type = ordered->type;
+    if (std::holds_alternative<formats::Fp8Layout>(tensor.form->stored)) return MatmulUnit::kFloat;
+    if (const auto* ordered = std::get_if<formats::ActOrderLayout>(&tensor.form->stored)) type = ordered->type;
   }
-  if (formats::Traits(type).block_elements > 1) return ProductUnit::kInt8;
-  return type == formats::TensorType::kBf16 ? ProductUnit::kBf16 : ProductUnit::kFloat;
+  if (formats::Traits(type).block_elements > 1) return MatmulUnit::kInt8;
+  return type == formats::TensorType::kBf16 ? MatmulUnit::kBf16 : MatmulUnit::kFloat;
 }
 
-double RateOf(ProductUnit unit, const Ceilings& ceilings) {
+double RateOf(MatmulUnit unit, const Ceilings& ceilings) {
   switch (unit) {
-    case ProductUnit::kInt8:
+    case MatmulUnit::kInt8:
       return ceilings.int8_operations;
-    case ProductUnit::kBf16:
+    case MatmulUnit::kBf16:
       return ceilings.bf16_operations;
-    case ProductUnit::kFloat:
+    case MatmulUnit::kFloat:
       return ceilings.float_operations;
   }
   return ceilings.float_operations;
@@ -76,7 +76,7 @@ WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfi
       by_unit[static_cast<int>(UnitOf(*tensor))] += operations;
     }
   }
-  out.unit = static_cast<ProductUnit>(std::max_element(std::begin(by_unit), std::end(by_unit)) - std::begin(by_unit));
+  out.unit = static_cast<MatmulUnit>(std::max_element(std::begin(by_unit), std::end(by_unit)) - std::begin(by_unit));
   out.kv_bytes = 2.0 * config.layers * config.kv_heads * static_cast<double>(kv_head_bytes);
   out.attention_operations = 4.0 * config.layers * config.heads * config.head_dim;
   if (config.causal) out.last_attention_operations = out.attention_operations / config.layers;

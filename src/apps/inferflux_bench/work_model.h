@@ -6,14 +6,14 @@
 
 #include "apps/inferflux_bench/ceiling.h"
 #include "base/thread_pool.h"
+#include "model/loading/model_source.h"
 #include "model/model_config.h"
-#include "model/model_source.h"
 
 namespace inferflux::apps {
 
 // The unit that multiplies most of the weights: bytes for block formats, BF16 for BF16, floats for the rest. F16 has
 // more mantissa than BF16 holds, so it counts as floats.
-enum class ProductUnit { kInt8, kBf16, kFloat };
+enum class MatmulUnit { kInt8, kBf16, kFloat };
 
 struct WorkModel {
   double layer_bytes = 0.0;           // weights of all layers, as the file holds them, or the CPU in half the bits
@@ -25,7 +25,7 @@ struct WorkModel {
   // Of those, what only rows that are asked for need: in the last layer all but keys and values.
   double last_operations = 0.0;
   double last_attention_operations = 0.0;
-  ProductUnit unit = ProductUnit::kFloat;
+  MatmulUnit unit = MatmulUnit::kFloat;
 };
 
 // `kv_head_bytes`: of one token's keys, or values, in one head.

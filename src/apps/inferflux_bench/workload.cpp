@@ -19,7 +19,7 @@ std::vector<TokenId> Prompt(int first, int count, int vocab) {
 
 class Sequences {
  public:
-  Sequences(engine::InferenceBackend& engine, int count) : engine_(engine), ids_(static_cast<size_t>(count)) {}
+  Sequences(engine::Engine& engine, int count) : engine_(engine), ids_(static_cast<size_t>(count)) {}
   ~Sequences() {
     for (const auto& id : ids_) {
       if (id.generation != 0) (void)engine_.Close(id);
@@ -76,7 +76,7 @@ class Sequences {
   }
 
  private:
-  engine::InferenceBackend& engine_;
+  engine::Engine& engine_;
   std::vector<engine::SequenceId> ids_;
 };
 
@@ -89,8 +89,7 @@ std::string Workload::name() const {
   return out;
 }
 
-Result<std::vector<double>> Time(engine::InferenceBackend& engine, const Workload& test, int repetitions,
-                                 Profile& profile) {
+Result<std::vector<double>> Time(engine::Engine& engine, const Workload& test, int repetitions, Profile& profile) {
   Sequences sequences(engine, test.batch);
   if (auto opened = sequences.Open(); !opened) return Forward(opened);
   if (auto filled = sequences.Prefill(0, test.depth); !filled) return Forward(filled);

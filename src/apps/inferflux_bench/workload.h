@@ -7,7 +7,7 @@
 
 #include "apps/inferflux_bench/profile.h"
 #include "apps/inferflux_bench/work_model.h"
-#include "engine/inference_backend.h"
+#include "engine/engine.h"
 
 namespace inferflux::apps {
 
@@ -23,8 +23,7 @@ struct Workload {
 
 // Seconds of each repetition, after one that warms up. Sequences are made anew, so nothing comes from a prefix cache.
 // `profile`, which the engine may write to, then holds what is of these repetitions only.
-Result<std::vector<double>> Time(engine::InferenceBackend& engine, const Workload& test, int repetitions,
-                                 Profile& profile);
+Result<std::vector<double>> Time(engine::Engine& engine, const Workload& test, int repetitions, Profile& profile);
 
 // What the whole test takes at least, its prompt cut into steps of `step_tokens`.
 Bound LeastTime(const WorkModel& work, const Workload& test, int step_tokens, const Ceilings& ceilings);

@@ -116,7 +116,7 @@ Status WriteTensor(const Target& target, formats::GgufWriter& writer, ThreadPool
       if (part->owned.empty() && !target.recipe->parts.empty()) formats::ReleasePages(part->data.first(bytes));
       progress(std::min(done + bytes, target.source_bytes));
     });
-    if (!streamed) return tl::make_unexpected(streamed.error());
+    if (!streamed) return Forward(streamed);
     if (!target.recipe->parts.empty()) done += target.recipe->parts[i]->stored_bytes();
   }
   return {};
@@ -127,9 +127,9 @@ Status WriteTensor(const Target& target, formats::GgufWriter& writer, ThreadPool
 Result<ConvertSummary> Convert(const ConvertOptions& options, std::ostream& out, ThreadPool& pool,
                                ConvertProgress progress) {
   const auto config = formats::ReadHfConfig(options.directory);
-  if (!config) return tl::make_unexpected(config.error());
+  if (!config) return Forward(config);
   const auto family = model::FindHfFamily(*config);
-  if (!family) return tl::make_unexpected(family.error());
+  if (!family) return Forward(family);
   auto checkpoint = formats::SafetensorsModel::Open(options.directory);
   if (!checkpoint) return Forward(checkpoint);
   auto plan = PlanTensors(*config, **family, *checkpoint);

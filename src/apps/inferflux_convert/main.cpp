@@ -22,7 +22,7 @@ struct Arguments {
 Status Run(Arguments& arguments) {
   if (!arguments.type.empty()) {
     const auto mix = formats::FindQuantMix(arguments.type);
-    if (!mix) return tl::make_unexpected(mix.error());
+    if (!mix) return Forward(mix);
     arguments.convert.mix = *mix;
   }
   auto output = OutputFile::Create(arguments.output);
@@ -33,7 +33,7 @@ Status Run(Arguments& arguments) {
   const auto show = [&](uint64_t done, uint64_t total, const std::string& tensor) { bar.Show(done, total, tensor); };
   const auto summary = Convert(arguments.convert, output->stream(), pool, show);
   bar.Clear();
-  if (!summary) return tl::make_unexpected(summary.error());
+  if (!summary) return Forward(summary);
   if (auto committed = output->Commit(); !committed) return committed;
   fmt::print("{} tensors, {:.1f} million weights, {:.1f} MB in {:.1f} s\n", summary->tensors,
              static_cast<double>(summary->weights) / 1e6, static_cast<double>(summary->bytes) / 1e6,

@@ -24,13 +24,13 @@ struct Options {
 
 Status Quantize(const Options& options) {
   const auto mix = formats::FindQuantMix(options.type);
-  if (!mix) return tl::make_unexpected(mix.error());
+  if (!mix) return Forward(mix);
   std::error_code ignored;
   if (std::filesystem::equivalent(options.input, options.output, ignored)) {
     return Fail(ErrorCode::kInvalidArgument, "{} cannot be written over itself", options.input);
   }
   const auto file = formats::GgufFile::Open(options.input);
-  if (!file) return tl::make_unexpected(file.error());
+  if (!file) return Forward(file);
   std::optional<formats::ImportanceMatrix> importance;
   if (!options.importance.empty()) {
     auto opened = formats::ImportanceMatrix::Open(options.importance);
@@ -48,7 +48,7 @@ Status Quantize(const Options& options) {
   const formats::QuantizeOptions quantize{*mix, importance ? &*importance : nullptr, true};
   const auto tensors = formats::QuantizeGguf(**file, output->stream(), quantize, pool, show);
   bar.Clear();
-  if (!tensors) return tl::make_unexpected(tensors.error());
+  if (!tensors) return Forward(tensors);
   if (auto committed = output->Commit(); !committed) return committed;
   if (options.list_tensors) PrintTensors(*tensors);
   PrintSummary(*tensors, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());

@@ -17,10 +17,10 @@
 #include "base/log.h"
 #include "base/thread_pool.h"
 #include "metrics/registry.h"
-#include "routing/built_in_engines.h"
-#include "routing/model_manager.h"
-#include "routing/model_registry.h"
 #include "server/api_server.h"
+#include "serving/backends/built_in_engines.h"
+#include "serving/models/model_manager.h"
+#include "serving/models/model_registry.h"
 
 namespace inferflux::apps {
 namespace {
@@ -46,23 +46,23 @@ net::ServerOptions NetOptions(const Settings& settings) {
 }
 
 // A single "auto" walks the configured priority; the exposure shows the user's own word all the same.
-void SetBackend(const Settings& settings, std::vector<std::string> words, routing::LoadRequest& out) {
+void SetBackend(const Settings& settings, std::vector<std::string> words, serving::LoadRequest& out) {
   out.requested_backend = fmt::format("{}", fmt::join(words, ","));
   out.backends =
       words == std::vector<std::string>{"auto"} ? settings.Words("runtime.backend_priority") : std::move(words);
 }
 
 // What every model is loaded with, unless its own settings or an admin call say otherwise. `stop` calls loads off.
-routing::LoadRequest LoadDefaults(const Settings& settings, std::vector<routing::BackendRule> rules,
+serving::LoadRequest LoadDefaults(const Settings& settings, std::vector<serving::BackendRule> rules,
                                   std::stop_token stop) {
-  routing::LoadRequest out;
+  serving::LoadRequest out;
   SetBackend(settings, settings.Words("runtime.backend"), out);
   out.rules = std::move(rules);
   out.shared = settings.backend_defaults();
   out.max_batch_tokens = static_cast<int32_t>(settings.Integer("runtime.max_batch_tokens"));
   out.max_queued = static_cast<int32_t>(settings.Integer("runtime.max_queue"));
-  out.goal = settings.Text("runtime.goal") == "latency" ? scheduler::StepGoal::kLatency
-                                                         : scheduler::StepGoal::kThroughput;
+  out.goal =
+      settings.Text("runtime.goal") == "latency" ? scheduler::StepGoal::kLatency : scheduler::StepGoal::kThroughput;
   out.speculation = settings.Text("runtime.speculation");
   out.max_draft_tokens = static_cast<int32_t>(settings.Integer("runtime.max_draft_tokens"));
   out.sessions = {.memory_bytes = settings.Bytes("runtime.session_memory"),
@@ -72,7 +72,7 @@ routing::LoadRequest LoadDefaults(const Settings& settings, std::vector<routing:
   return out;
 }
 
-routing::LoadRequest MakeLoadRequest(const Settings& settings, routing::LoadRequest defaults,
+serving::LoadRequest MakeLoadRequest(const Settings& settings, serving::LoadRequest defaults,
                                      const config::ModelSetting& model) {
   defaults.id = model.id;
   defaults.path = model.path;
@@ -94,7 +94,7 @@ Result<std::vector<config::ModelSetting>> ModelsToServe(const Settings& settings
   return std::vector{model};
 }
 
-Status LoadModels(const Settings& settings, routing::ModelManager& manager) {
+Status LoadModels(const Settings& settings, serving::ModelManager& manager) {
   auto models = ModelsToServe(settings);
   if (!models) return Forward(models);
   for (const config::ModelSetting& model : *models) {
@@ -134,17 +134,17 @@ Status CheckDoor(const Settings& settings) {
               settings.Text("server.host"));
 }
 
-routing::ExposurePolicy Policy(const Settings& settings) {
+serving::ExposurePolicy Policy(const Settings& settings) {
   return {.prefer_native = settings.Switch("runtime.backend_exposure.prefer_native"),
           .allow_llama_fallback = settings.Switch("runtime.backend_exposure.allow_llama_fallback")};
 }
 
-routing::RoutingPolicy RoutingPolicy(const Settings& settings) {
+serving::RoutingPolicy RoutingPolicy(const Settings& settings) {
   return {.allow_default_fallback = settings.Switch("runtime.capability_routing.allow_default_fallback"),
           .require_ready_backend = settings.Switch("runtime.capability_routing.require_ready_backend"),
           .fallback_scope = settings.Text("runtime.capability_routing.fallback_scope") == "any_compatible"
-                                ? routing::FallbackScope::kAnyCompatible
-                                : routing::FallbackScope::kSamePathOnly};
+                                ? serving::FallbackScope::kAnyCompatible
+                                : serving::FallbackScope::kSamePathOnly};
 }
 
 Result<server::ApiKeys> LoadKeys(const Settings& settings) {
@@ -156,17 +156,17 @@ Result<server::ApiKeys> LoadKeys(const Settings& settings) {
 Status Serve(const DaemonOptions& options) {
   const Settings& settings = options.settings;
   if (Status closed = CheckDoor(settings); !closed) return closed;
-  auto rules = routing::MakeBackendRules(settings.backends());
+  auto rules = serving::MakeBackendRules(settings.backends());
   if (!rules) return Forward(rules);
   auto keys = LoadKeys(settings);
   if (!keys) return Forward(keys);
   const auto threads = static_cast<int>(settings.Integer("runtime.threads"));
   ThreadPool pool(threads > 0 ? threads : UsableCores());
   metrics::Registry metrics;
-  const routing::BackendFactory factory(routing::BuiltInEngines(pool), Policy(settings));
-  routing::ModelRegistry registry;
+  const serving::BackendFactory factory(serving::BuiltInEngines(pool), Policy(settings));
+  serving::ModelRegistry registry;
   std::stop_source stop_loads;
-  routing::ModelManager manager(factory, registry, metrics,
+  serving::ModelManager manager(factory, registry, metrics,
                                 LoadDefaults(settings, std::move(*rules), stop_loads.get_token()));
   manager.SetPolicy(RoutingPolicy(settings));
   auto server = server::ApiServer::Start(NetOptions(settings), std::move(*keys), manager, metrics);

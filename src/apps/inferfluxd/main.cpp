@@ -6,7 +6,7 @@
 #include "apps/inferfluxd/options.h"
 #include "base/thread_pool.h"
 #include "base/usable_cores.h"
-#include "routing/built_in_engines.h"
+#include "serving/backends/built_in_engines.h"
 
 int main(int argc, char** argv) {
   using namespace inferflux;
@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   }
   if (parsed.options->print_backends) {
     ThreadPool pool(UsableCores());
-    fmt::print("{}", apps::BackendsAsText(routing::BuiltInEngines(pool)));
+    fmt::print("{}", apps::BackendsAsText(serving::BuiltInEngines(pool)));
     return 0;
   }
   return apps::RunDaemon(*parsed.options);

@@ -9,8 +9,8 @@ static_assert(Backend<Cpu>);
 static_assert(PagedKv<Cpu, KvFp32> && PagedKv<Cpu, KvFp16> && PagedKv<Cpu, KvBf16> && PagedKv<Cpu, KvInt8> &&
               PagedKv<Cpu, KvFp8>);
 static_assert(BatchInvariant<Cpu>);
-static_assert(LayerNorms<Cpu> && Activations<Cpu> && SoftCaps<Cpu> && WeightFactors<Cpu> && MoeRouting<Cpu>);
-static_assert(InputOrders<Cpu>);
+static_assert(LayerNorms<Cpu> && Activations<Cpu> && SoftCaps<Cpu> && TensorScales<Cpu> && MoeRouting<Cpu>);
+static_assert(ActOrder<Cpu>);
 static_assert(AttentionSinks<Cpu, KvFp32> && AttentionSinks<Cpu, KvFp16> && AttentionSinks<Cpu, KvBf16> &&
               AttentionSinks<Cpu, KvInt8> && AttentionSinks<Cpu, KvFp8>);
 static_assert(QuantWeights<Cpu, formats::TensorType::kQ4_K> && QuantWeights<Cpu, formats::TensorType::kQ6_K>);

@@ -11,12 +11,12 @@
 #include "base/cpu_features.h"
 #include "base/result.h"
 #include "base/thread_pool.h"
-#include "compute/cpu/kernels.h"
-#include "compute/cpu/kv_store.h"
-#include "compute/cpu/packed_matrix.h"
+#include "compute/cpu/kernels/kernel_table.h"
+#include "compute/cpu/kv_cache/kv_cache.h"
+#include "compute/cpu/packing/packed_matrix.h"
 #include "compute/host/arena.h"
 #include "compute/host/host_buffer.h"
-#include "compute/host/routing.h"
+#include "compute/host/moe_routing.h"
 #include "compute/kv_types.h"
 #include "compute/params.h"
 
@@ -48,14 +48,14 @@ struct Cpu {
   using Experts = std::vector<cpu::PackedMatrix>;
   using Routing = host::Routing;
   template <class E>
-  using KvCache = cpu::KvStore<typename E::Storage>;
+  using KvCache = cpu::KvCache<typename E::Storage>;
 
   // Rows are decoded as they are looked up.
   struct Table {
     HostMatrix rows;
   };
 
-  static constexpr formats::StoredForms kForms{.fp8 = true};
+  static constexpr formats::WeightLayouts kWeightLayouts{.fp8 = true};
   static consteval bool SupportsWeights(formats::TensorType type) { return cpu::HasPanels(type); }
 
   static Buffer LoadVector(Context& context, std::span<const float> values);

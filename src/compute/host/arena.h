@@ -1,5 +1,6 @@
-// Memory for a step's activations. A step asks for the same sizes again and again, so freed pieces are kept by size class
-// and handed out anew; nothing is returned to the system before the arena ends. Belongs to one thread, the engine's.
+// Memory for a step's activations. A step asks for the same sizes again and again, so freed pieces are kept by size
+// class and handed out anew; nothing is returned to the system before the arena ends. Belongs to one thread, the
+// engine's.
 #pragma once
 
 #include <array>

@@ -27,7 +27,7 @@ Status CheckParts(std::span<const HostMatrix> parts) {
       return Fail(ErrorCode::kUnsupported, "{}: no decoder for {}", part.name, formats::TensorTypeName(part.type));
     }
     const auto row_bytes = formats::RowBytes(part.type, static_cast<uint64_t>(part.cols));
-    if (!row_bytes) return tl::make_unexpected(row_bytes.error());
+    if (!row_bytes) return Forward(row_bytes);
     const auto bytes = CheckedMul(*row_bytes, static_cast<uint64_t>(part.rows));
     if (!bytes || *bytes != part.data.size()) {
       return Fail(ErrorCode::kDataLoss, "{} holds {} bytes, not what [{}, {}] of its type takes", part.name,
@@ -42,7 +42,7 @@ void ReadRow(const HostMatrix& part, int64_t row, float* out) {
     formats::DequantizeRow(part.type, part.data.data() + row * RowBytesOf(part), out, part.cols);
     return;
   }
-  formats::ReadRow(std::get<formats::Fp8Form>(*part.form), row, part.cols, out);
+  formats::ReadRow(std::get<formats::Fp8Layout>(*part.form), row, part.cols, out);
 }
 
 int64_t StoredBytesOf(const HostMatrix& part) {
@@ -54,7 +54,7 @@ int64_t RowBytesOf(const HostMatrix& part) { return static_cast<int64_t>(part.da
 std::string TypesOf(std::span<const HostMatrix> parts) {
   std::vector<std::string> names;
   for (const HostMatrix& part : parts) {
-    names.push_back(part.form ? StoredFormName(*part.form) : std::string(formats::TensorTypeName(part.type)));
+    names.push_back(part.form ? WeightLayoutName(*part.form) : std::string(formats::TensorTypeName(part.type)));
   }
   return fmt::format("{}", fmt::join(names, "+"));
 }

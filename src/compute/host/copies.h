@@ -9,8 +9,8 @@
 
 namespace inferflux::compute::host {
 
-Buffer CopyIn(Arena& arena, std::span<const float> values);                         // [1, n]
-Buffer GatherRows(Arena& arena, View x, std::span<const int32_t> rows);             // [rows.size(), cols]
-std::vector<float> Read(View x);                                                    // row-major
+Buffer CopyIn(Arena& arena, std::span<const float> values);              // [1, n]
+Buffer GatherRows(Arena& arena, View x, std::span<const int32_t> rows);  // [rows.size(), cols]
+std::vector<float> Read(View x);                                         // row-major
 
 }  // namespace inferflux::compute::host

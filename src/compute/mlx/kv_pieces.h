@@ -20,7 +20,8 @@ struct KvPieces<Mlx, E> {
       for (mlx::core::array* array : {&layer.keys, &layer.values}) {
         array->eval();
         Storage* first = array->template data<Storage>() + static_cast<size_t>(block) * run;
-        for (int32_t h = 0; h < shape.kv_heads; ++h) visit(std::span<Storage>(first + static_cast<size_t>(h) * head, run));
+        for (int32_t h = 0; h < shape.kv_heads; ++h)
+          visit(std::span<Storage>(first + static_cast<size_t>(h) * head, run));
       }
     }
   }

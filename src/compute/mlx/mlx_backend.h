@@ -34,7 +34,7 @@ concept MlxKvType = std::same_as<E, KvFp32> || std::same_as<E, KvFp16> || std::s
 
 struct Mlx {
   static constexpr const char* kName = "mlx";
-  static constexpr formats::StoredForms kForms{.affine = true};
+  static constexpr formats::WeightLayouts kWeightLayouts{.affine = true};
 
   // [rows, cols] of float32. MLX's arrays are shared handles: a view holds what it looks into.
   struct View {

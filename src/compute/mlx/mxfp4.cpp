@@ -8,8 +8,8 @@
 
 namespace inferflux::compute {
 
-// Both have an exponent a block and the same four bits a value; MLX's lie in order, eight in a word, where GGUF's value i shares a
-// byte with value i + 16.
+// Both have an exponent a block and the same four bits a value; MLX's lie in order, eight in a word, where GGUF's value
+// i shares a byte with value i + 16.
 Mlx::Weights Mxfp4Weights(const HostMatrix& matrix) {
   using formats::BlockMxfp4;
   constexpr int kWords = formats::kSmallBlock / 8;

@@ -68,7 +68,7 @@ mx::array Scales(TensorType type, std::span<const std::byte> data, int64_t rows)
 }
 
 // As a checkpoint of MLX's own has them.
-Mlx::Weights AsTheyAre(const formats::AffineForm& form, int64_t rows) {
+Mlx::Weights AsTheyAre(const formats::AffineLayout& form, int64_t rows) {
   return {Copied<uint32_t>(form.words, rows, mx::uint32),
           Scales(form.scale_type, form.scales, rows),
           Scales(form.scale_type, form.biases, rows),
@@ -161,14 +161,14 @@ Mlx::Matrix Stacked(Mlx::Context& context, std::span<const HostMatrix> parts) {
 
 }  // namespace
 
-mx::Dtype ProductType(const Mlx::Weights& weights, bool narrow) {
+mx::Dtype MatmulType(const Mlx::Weights& weights, bool narrow) {
   if (!narrow) return mx::float32;
   if (weights.mode == "mxfp4") return mx::bfloat16;
   return weights.scales ? weights.scales->dtype() : weights.values.dtype();
 }
 
 Mlx::Weights WeightsOf(Mlx::Context& context, const HostMatrix& matrix) {
-  if (matrix.form) return AsTheyAre(std::get<formats::AffineForm>(*matrix.form), matrix.rows);
+  if (matrix.form) return AsTheyAre(std::get<formats::AffineLayout>(*matrix.form), matrix.rows);
   switch (matrix.type) {
     case TensorType::kF32:
       return {Plain<float>(matrix, mx::float32), std::nullopt, std::nullopt};

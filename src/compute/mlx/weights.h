@@ -11,7 +11,7 @@ inline constexpr int kAffineGroup = 32;  // inputs that share a scale and a bias
 Mlx::Weights WeightsOf(Mlx::Context& context, const HostMatrix& matrix);
 
 // What products with the weights are computed in: float32, or `narrow`ly the type that they are held in.
-mlx::core::Dtype ProductType(const Mlx::Weights& weights, bool narrow);
+mlx::core::Dtype MatmulType(const Mlx::Weights& weights, bool narrow);
 
 // Block formats whose blocks are w = scale * q + bias over 32 inputs: `bits` of q, or 0 for all other types.
 int AffineBits(formats::TensorType type);

@@ -8,9 +8,9 @@ static_assert(Backend<Reference>);
 static_assert(PagedKv<Reference, KvFp32> && PagedKv<Reference, KvFp16> && PagedKv<Reference, KvBf16> &&
               PagedKv<Reference, KvInt8> && PagedKv<Reference, KvFp8>);
 static_assert(BatchInvariant<Reference>);
-static_assert(LayerNorms<Reference> && Activations<Reference> && SoftCaps<Reference> && WeightFactors<Reference> &&
+static_assert(LayerNorms<Reference> && Activations<Reference> && SoftCaps<Reference> && TensorScales<Reference> &&
               MoeRouting<Reference>);
-static_assert(!InputOrders<Reference>);  // what it computes with floats shows whether others put inputs in order right
+static_assert(!ActOrder<Reference>);  // what it computes with floats shows whether others put inputs in order right
 static_assert(AttentionSinks<Reference, KvFp32>);
 
 }  // namespace inferflux::compute

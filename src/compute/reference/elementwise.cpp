@@ -11,11 +11,14 @@ float Sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
 
 float Activated(float x, Activation activation) {
   switch (activation) {
-    case Activation::kSilu: return x * Sigmoid(x);
+    case Activation::kSilu:
+      return x * Sigmoid(x);
     case Activation::kGeluTanh:
       return 0.5f * x * (1.0f + std::tanh(0.7978845608028654f * (x + 0.044715f * x * x * x)));  // sqrt(2 / pi)
-    case Activation::kGeluErf: return 0.5f * x * (1.0f + std::erf(x * 0.7071067811865476f));     // 1 / sqrt(2)
-    case Activation::kClampedSwiglu: return x * Sigmoid(1.702f * x);
+    case Activation::kGeluErf:
+      return 0.5f * x * (1.0f + std::erf(x * 0.7071067811865476f));  // 1 / sqrt(2)
+    case Activation::kClampedSwiglu:
+      return x * Sigmoid(1.702f * x);
   }
   return x;
 }

@@ -10,7 +10,8 @@ template <class E>
 struct KvPieces<Reference, E> {
   template <class Visit>
   static void ForEach(Reference::KvCache<E>& cache, int32_t block, Visit visit) {
-    const auto size = static_cast<size_t>(int64_t{cache.shape.block_size} * cache.shape.kv_heads * cache.shape.head_dim);
+    const auto size =
+        static_cast<size_t>(int64_t{cache.shape.block_size} * cache.shape.kv_heads * cache.shape.head_dim);
     for (auto& layer : cache.layers) {
       visit(std::span(layer.keys).subspan(static_cast<size_t>(block) * size, size));
       visit(std::span(layer.values).subspan(static_cast<size_t>(block) * size, size));

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "compute/host/arena.h"
 #include "compute/host/host_buffer.h"
-#include "compute/host/routing.h"
+#include "compute/host/moe_routing.h"
 #include "compute/kv_types.h"
 #include "compute/params.h"
 

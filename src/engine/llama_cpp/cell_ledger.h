@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "base/token_id.h"
-#include "engine/inference_backend.h"
+#include "engine/engine.h"
 
 namespace inferflux::engine {
 
@@ -38,7 +38,7 @@ class CellLedger {
  public:
   CellLedger(const LedgerLimits& limits, SequenceMemory& memory);
 
-  // InferenceBackend states what these do.
+  // Engine states what these do.
   Result<PrefixMatch> Open(std::span<const TokenId> tokens, uint64_t salt);
   Result<SequenceId> Fork(SequenceId id);
   Status Reserve(SequenceId id, int32_t tokens);

@@ -8,9 +8,9 @@
 
 #include "base/result.h"
 #include "engine/device.h"
-#include "engine/inference_backend.h"
+#include "engine/engine.h"
 #include "engine/llama_cpp/llama_options.h"
-#include "model/model_source.h"
+#include "model/loading/model_source.h"
 
 namespace inferflux::engine {
 
@@ -19,9 +19,8 @@ std::vector<std::string> LlamaTargets();
 // The devices of one of them.
 std::vector<Device> LlamaDeviceList(std::string_view target);
 
-// The library reads the source's file by itself. kUnsupported where that is no GGUF file, or a model of a kind that is not
-// served; kInvalidArgument names the option that cannot be; else the library's own last complaint.
-Result<std::unique_ptr<InferenceBackend>> CreateLlamaEngine(const model::ModelSource& source,
-                                                            const LlamaOptions& options);
+// The library reads the source's file by itself. kUnsupported where that is no GGUF file, or a model of a kind that is
+// not served; kInvalidArgument names the option that cannot be; else the library's own last complaint.
+Result<std::unique_ptr<Engine>> CreateLlamaEngine(const model::ModelSource& source, const LlamaOptions& options);
 
 }  // namespace inferflux::engine

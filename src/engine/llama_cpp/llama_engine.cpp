@@ -68,14 +68,14 @@ Result<PrefixMatch> LlamaCppEngine::Open(std::span<const TokenId> tokens, uint64
 
 Result<std::vector<std::byte>> LlamaCppEngine::Save(SequenceId sequence) {
   const auto tokens = ledger_.Tokens(sequence);
-  if (!tokens) return tl::make_unexpected(tokens.error());
-  if (!info_.saves_kv) return InferenceBackend::Save(sequence);
+  if (!tokens) return Forward(tokens);
+  if (!info_.saves_kv) return Engine::Save(sequence);
   return SaveState(*loaded_.context, static_cast<int32_t>(sequence.slot), static_cast<int32_t>(tokens->size()));
 }
 
 Result<SequenceId> LlamaCppEngine::Restore(std::span<const TokenId> tokens, uint64_t salt,
                                            std::span<const std::byte> saved) {
-  if (!info_.saves_kv) return InferenceBackend::Restore(tokens, salt, saved);
+  if (!info_.saves_kv) return Engine::Restore(tokens, salt, saved);
   auto opened = ledger_.Open({}, salt);
   if (!opened) return Forward(opened);
   Status loaded = LoadState(opened->sequence, tokens, saved);
@@ -88,7 +88,7 @@ Result<SequenceId> LlamaCppEngine::Restore(std::span<const TokenId> tokens, uint
 Status LlamaCppEngine::LoadState(SequenceId sequence, std::span<const TokenId> tokens,
                                  std::span<const std::byte> saved) {
   const auto held = StateTokens(saved);
-  if (!held) return tl::make_unexpected(held.error());
+  if (!held) return Forward(held);
   const auto wanted = static_cast<int32_t>(tokens.size());
   if (*held < wanted || *held > info_.context) {
     return Fail(ErrorCode::kDataLoss, "a saved sequence of {} tokens for one of {}", *held, wanted);
@@ -123,8 +123,7 @@ Result<StepResult> LlamaCppEngine::ExecuteUnifiedBatch(const UnifiedBatch& batch
   return result;
 }
 
-Result<std::unique_ptr<InferenceBackend>> CreateLlamaEngine(const model::ModelSource& source,
-                                                            const LlamaOptions& options) {
+Result<std::unique_ptr<Engine>> CreateLlamaEngine(const model::ModelSource& source, const LlamaOptions& options) {
   if (source.format() != "gguf") {
     return Fail(ErrorCode::kUnsupported,
                 "llama.cpp reads GGUF files, and {} is none: inferflux-convert makes one of it", source.path());

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "engine/inference_backend.h"
+#include "engine/engine.h"
 #include "engine/llama_cpp/cell_ledger.h"
 #include "engine/llama_cpp/llama_decode.h"
 #include "engine/llama_cpp/llama_load.h"
@@ -12,7 +12,7 @@
 
 namespace inferflux::engine {
 
-class LlamaCppEngine final : public InferenceBackend {
+class LlamaCppEngine final : public Engine {
  public:
   LlamaCppEngine(LoadedLlama loaded, const LlamaOptions& options);
 

@@ -136,7 +136,7 @@ Result<LoadedLlama> LoadLlama(const model::ModelSource& source, const LlamaOptio
   if (!architecture) return Forward(architecture, path);
   config.architecture = std::move(*architecture);
   const auto causal = IsCausal(source, config.architecture);
-  if (!causal) return tl::make_unexpected(causal.error());
+  if (!causal) return Forward(causal);
 
   LoadedLlama out{.causal = *causal};
   out.partial_copies = !llama_model_is_recurrent(model->get()) && !IsHybrid(*model->get(), config.architecture);

@@ -4,7 +4,7 @@
 #include "base/result.h"
 #include "engine/llama_cpp/llama_library.h"
 #include "engine/llama_cpp/llama_options.h"
-#include "model/model_source.h"
+#include "model/loading/model_source.h"
 #include "model/pooling.h"
 
 namespace inferflux::engine {

@@ -10,11 +10,11 @@ namespace inferflux::engine {
 
 std::string MlxDevice() { return compute::Mlx::Context().device; }
 
-formats::StoredForms MlxForms() { return compute::kProductFormsOf<compute::Mlx>; }
+formats::WeightLayouts MlxWeightLayouts() { return compute::kMatmulLayoutsOf<compute::Mlx>; }
 
-Result<std::unique_ptr<InferenceBackend>> CreateMlxEngine(model::ModelConfig config,
-                                                          std::shared_ptr<const model::ModelSource> source,
-                                                          const EngineOptions& options) {
+Result<std::unique_ptr<Engine>> CreateMlxEngine(model::ModelConfig config,
+                                                std::shared_ptr<const model::ModelSource> source,
+                                                const EngineOptions& options) {
   return WithoutExceptions("loading on MLX", [&] {
     auto context = std::make_unique<compute::Mlx::Context>();
     context->requantise = options.mlx_requantise;

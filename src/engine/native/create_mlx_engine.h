@@ -5,11 +5,11 @@
 #include <string>
 
 #include "base/result.h"
-#include "engine/inference_backend.h"
+#include "engine/engine.h"
 #include "engine/native/engine_options.h"
-#include "formats/stored_form.h"
+#include "formats/weight_layout/weight_layout.h"
+#include "model/loading/model_source.h"
 #include "model/model_config.h"
-#include "model/model_source.h"
 
 namespace inferflux::engine {
 
@@ -17,11 +17,11 @@ namespace inferflux::engine {
 std::string MlxDevice();
 
 // The forms that it holds as a directory has them.
-formats::StoredForms MlxForms();
+formats::WeightLayouts MlxWeightLayouts();
 
 // To be called on the thread that will step the engine: MLX's streams belong to it.
-Result<std::unique_ptr<InferenceBackend>> CreateMlxEngine(model::ModelConfig config,
-                                                          std::shared_ptr<const model::ModelSource> source,
-                                                          const EngineOptions& options);
+Result<std::unique_ptr<Engine>> CreateMlxEngine(model::ModelConfig config,
+                                                std::shared_ptr<const model::ModelSource> source,
+                                                const EngineOptions& options);
 
 }  // namespace inferflux::engine

@@ -6,9 +6,9 @@
 
 namespace inferflux::engine {
 
-Result<std::unique_ptr<InferenceBackend>> CreateReferenceEngine(model::ModelConfig config,
-                                                                std::shared_ptr<const model::ModelSource> source,
-                                                                const EngineOptions& options) {
+Result<std::unique_ptr<Engine>> CreateReferenceEngine(model::ModelConfig config,
+                                                      std::shared_ptr<const model::ModelSource> source,
+                                                      const EngineOptions& options) {
   return CreateNativeEngine<compute::Reference>(std::make_unique<compute::Reference::Context>(), std::move(config),
                                                 std::move(source), options);
 }

@@ -4,15 +4,15 @@
 #include <memory>
 
 #include "base/result.h"
-#include "engine/inference_backend.h"
+#include "engine/engine.h"
 #include "engine/native/engine_options.h"
+#include "model/loading/model_source.h"
 #include "model/model_config.h"
-#include "model/model_source.h"
 
 namespace inferflux::engine {
 
-Result<std::unique_ptr<InferenceBackend>> CreateReferenceEngine(model::ModelConfig config,
-                                                                std::shared_ptr<const model::ModelSource> source,
-                                                                const EngineOptions& options);
+Result<std::unique_ptr<Engine>> CreateReferenceEngine(model::ModelConfig config,
+                                                      std::shared_ptr<const model::ModelSource> source,
+                                                      const EngineOptions& options);
 
 }  // namespace inferflux::engine

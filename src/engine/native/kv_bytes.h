@@ -13,8 +13,8 @@
 namespace inferflux::engine {
 
 template <class B, class Kv>
-  requires compute::AddressableKv<B, Kv>
-std::vector<std::byte> SaveBlocks(typename B::template KvCache<Kv>& cache, std::span<const int32_t> blocks) {
+requires compute::AddressableKv<B, Kv> std::vector<std::byte> SaveBlocks(typename B::template KvCache<Kv>& cache,
+                                                                         std::span<const int32_t> blocks) {
   std::vector<std::byte> out;
   for (const int32_t block : blocks) {
     compute::KvPieces<B, Kv>::ForEach(cache, block, [&](auto piece) {
@@ -27,9 +27,9 @@ std::vector<std::byte> SaveBlocks(typename B::template KvCache<Kv>& cache, std::
 
 // Fills these blocks from the first parts of `saved`, which may have more. kDataLoss where it is of another size.
 template <class B, class Kv>
-  requires compute::AddressableKv<B, Kv>
-Status LoadBlocks(typename B::template KvCache<Kv>& cache, std::span<const int32_t> blocks,
-                  std::span<const std::byte> saved) {
+requires compute::AddressableKv<B, Kv> Status LoadBlocks(typename B::template KvCache<Kv>& cache,
+                                                         std::span<const int32_t> blocks,
+                                                         std::span<const std::byte> saved) {
   if (blocks.empty()) return {};
   size_t part = 0;
   compute::KvPieces<B, Kv>::ForEach(cache, blocks[0], [&](auto piece) { part += piece.size_bytes(); });

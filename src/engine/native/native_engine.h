@@ -1,4 +1,4 @@
-// Our own engine: a ModelRunner, a KvStore that says where its KV lies, and a sampler. A template over the compute
+// Our own engine: a ModelRunner, a BlockManager that says where its KV lies, and a sampler. A template over the compute
 // backend and the KV type; everything that does not depend on them is in step_plan, step_outputs and kv_store.
 #pragma once
 
@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/without_exceptions.h"
+#include "engine/engine.h"
 #include "engine/hidden_outputs.h"
-#include "engine/inference_backend.h"
-#include "engine/kv/kv_store.h"
+#include "engine/kv_blocks/block_manager.h"
 #include "engine/native/engine_options.h"
 #include "engine/native/kv_budget.h"
 #include "engine/native/kv_bytes.h"
@@ -22,19 +22,17 @@ namespace inferflux::engine {
 
 template <compute::Backend B, class Kv>
 requires compute::PagedKv<B, Kv>
-class NativeEngine final : public InferenceBackend {
+class NativeEngine final : public Engine {
  public:
-  static Result<std::unique_ptr<InferenceBackend>> Create(std::unique_ptr<typename B::Context> context,
-                                                          model::ModelConfig config,
-                                                          std::shared_ptr<const model::ModelSource> source,
-                                                          const EngineOptions& options) {
+  static Result<std::unique_ptr<Engine>> Create(std::unique_ptr<typename B::Context> context, model::ModelConfig config,
+                                                std::shared_ptr<const model::ModelSource> source,
+                                                const EngineOptions& options) {
     const auto budget = PlanKv(config, compute::KvHeadBytes<Kv>(config.head_dim), options, AvailableMemory());
-    if (!budget) return tl::make_unexpected(budget.error());
+    if (!budget) return Forward(budget);
     auto runner = model::ModelRunner<B, Kv>::Load(*context, std::move(config), std::move(source), budget->blocks,
                                                   options.block_size, options.stop);
     if (!runner) return Forward(runner);
-    return std::unique_ptr<InferenceBackend>(
-        new NativeEngine(std::move(context), std::move(*runner), *budget, options));
+    return std::unique_ptr<Engine>(new NativeEngine(std::move(context), std::move(*runner), *budget, options));
   }
 
   const EngineInfo& info() const override { return info_; }
@@ -61,13 +59,13 @@ class NativeEngine final : public InferenceBackend {
 
   Result<std::vector<std::byte>> Save(SequenceId sequence) override {
     const auto found = store_.Find(sequence);
-    if (!found) return tl::make_unexpected(found.error());
+    if (!found) return Forward(found);
     if constexpr (compute::AddressableKv<B, Kv>) {
       return WithoutExceptions(B::kName, [&]() -> Result<std::vector<std::byte>> {
         return SaveBlocks<B, Kv>(runner_.cache(), WholeBlocks(**found));
       });
     } else {
-      return InferenceBackend::Save(sequence);
+      return Engine::Save(sequence);
     }
   }
 
@@ -88,7 +86,7 @@ class NativeEngine final : public InferenceBackend {
       if (auto closed = store_.Close(sequence); !closed) return Forward(closed);
       return Forward(restored);
     } else {
-      return InferenceBackend::Restore(tokens, salt, saved);
+      return Engine::Restore(tokens, salt, saved);
     }
   }
 
@@ -166,19 +164,19 @@ class NativeEngine final : public InferenceBackend {
 
   std::unique_ptr<typename B::Context> context_;  // outlives the runner
   model::ModelRunner<B, Kv> runner_;
-  KvStore store_;
+  BlockManager store_;
   Sampler sampler_;
   EngineInfo info_;
 };
 
-// The engine of a compute backend with the KV type that the options name. What an encoder keeps of a sequence while a layer is
-// computed is float32: it is no memory to speak of.
+// The engine of a compute backend with the KV type that the options name. What an encoder keeps of a sequence while a
+// layer is computed is float32: it is no memory to speak of.
 template <compute::Backend B>
-Result<std::unique_ptr<InferenceBackend>> CreateNativeEngine(std::unique_ptr<typename B::Context> context,
-                                                             model::ModelConfig config,
-                                                             std::shared_ptr<const model::ModelSource> source,
-                                                             const EngineOptions& options) {
-  std::optional<Result<std::unique_ptr<InferenceBackend>>> engine;
+Result<std::unique_ptr<Engine>> CreateNativeEngine(std::unique_ptr<typename B::Context> context,
+                                                   model::ModelConfig config,
+                                                   std::shared_ptr<const model::ModelSource> source,
+                                                   const EngineOptions& options) {
+  std::optional<Result<std::unique_ptr<Engine>>> engine;
   std::string known;
   const std::string kv_dtype = config.causal ? options.kv_dtype : compute::KvFp32::kName;
   compute::ForEachKvType([&]<class Kv>(Kv) {

@@ -4,7 +4,7 @@
 
 namespace inferflux::engine {
 
-Result<StepPlan> PlanStep(const KvStore& store, const UnifiedBatch& batch, int32_t vocab_size, int32_t context) {
+Result<StepPlan> PlanStep(const BlockManager& store, const UnifiedBatch& batch, int32_t vocab_size, int32_t context) {
   const auto length = [&](SequenceId id, int32_t count) -> Result<int32_t> {
     if (auto room = store.CheckWritable(id, count); !room) return Forward(room);
     return (*store.Find(id))->length();

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "compute/params.h"
-#include "engine/kv/kv_store.h"
+#include "engine/kv_blocks/block_manager.h"
 #include "engine/unified_batch.h"
 
 namespace inferflux::engine {
@@ -17,6 +17,6 @@ struct StepPlan {
 };
 
 // Checks everything that the compute backend takes on trust: ids, positions, room, outputs. Errors name the item.
-Result<StepPlan> PlanStep(const KvStore& store, const UnifiedBatch& batch, int32_t vocab_size, int32_t context);
+Result<StepPlan> PlanStep(const BlockManager& store, const UnifiedBatch& batch, int32_t vocab_size, int32_t context);
 
 }  // namespace inferflux::engine

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/token_id.h"
-#include "engine/sampling_params.h"
+#include "engine/sampling/sampling_params.h"
 
 namespace inferflux::engine {
 

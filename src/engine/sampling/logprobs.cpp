@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/sampling/candidates.h"
-#include "engine/sampling/weights.h"
+#include "engine/sampling/softmax.h"
 
 namespace inferflux::engine {
 

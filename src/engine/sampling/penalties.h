@@ -7,7 +7,7 @@
 
 #include "base/token_id.h"
 #include "base/token_mask.h"
-#include "engine/sampling_params.h"
+#include "engine/sampling/sampling_params.h"
 
 namespace inferflux::engine {
 

@@ -6,7 +6,7 @@
 
 #include "engine/sampling/logprobs.h"
 #include "engine/sampling/random.h"
-#include "engine/sampling/weights.h"
+#include "engine/sampling/softmax.h"
 
 namespace inferflux::engine {
 namespace {
@@ -52,8 +52,7 @@ OutputResult Sampler::Sample(std::span<float> logits, const SamplingParams& para
   Sanitize(logits);
   weights_.resize(logits.size());
   if (context.top_logprobs) raw_.assign(logits.begin(), logits.end());
-  penalties_.Apply(logits, params, context.history, context.prompt_tokens, context.banned,
-                   context.mask);
+  penalties_.Apply(logits, params, context.history, context.prompt_tokens, context.banned, context.mask);
   if (params.dry_multiplier > 0.0f) dry_.Apply(logits, params, context.history);
   Sanitize(logits);  // a bias or a penalty may have overflowed
   Choose(logits, params, context, result);

@@ -12,7 +12,7 @@
 #include "engine/sampling/candidates.h"
 #include "engine/sampling/dry_penalty.h"
 #include "engine/sampling/penalties.h"
-#include "engine/sampling_params.h"
+#include "engine/sampling/sampling_params.h"
 #include "engine/unified_batch.h"
 
 namespace inferflux::engine {
@@ -23,14 +23,14 @@ struct SampleContext {
   uint64_t draw = 0;
   std::optional<float> mirostat_mu;  // mirostat's state; none before the first draw
   std::span<const TokenId> banned;
-  const TokenMask* mask = nullptr;   // all that may be chosen; null: any
+  const TokenMask* mask = nullptr;  // all that may be chosen; null: any
   std::optional<int32_t> top_logprobs;
 };
 
 class Sampler {
  public:
-  // `logits` is used up. Fills token, mirostat_mu, chosen and top; the token is kNoToken where every logit is NaN, -infinity,
-  // banned or masked.
+  // `logits` is used up. Fills token, mirostat_mu, chosen and top; the token is kNoToken where every logit is NaN,
+  // -infinity, banned or masked.
   OutputResult Sample(std::span<float> logits, const SamplingParams& params, const SampleContext& context);
 
   // Fills chosen for result.token, and top with the `count` likeliest.

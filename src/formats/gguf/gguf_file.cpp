@@ -23,10 +23,10 @@ struct SplitPlace {
 // Which part of a split model the metadata says this is; nothing where it is whole.
 Result<std::optional<SplitPlace>> ReadSplitPlace(const GgufMetadata& metadata) {
   const auto count = metadata.GetOr<uint32_t>("split.count", 1);
-  if (!count) return tl::make_unexpected(count.error());
+  if (!count) return Forward(count);
   if (*count <= 1) return std::nullopt;
   const auto number = metadata.Get<uint32_t>("split.no");
-  if (!number) return tl::make_unexpected(number.error());
+  if (!number) return Forward(number);
   if (*count > kMaxSplits || *number >= *count) {
     return Fail(ErrorCode::kDataLoss, "{}: it says that it is part {} of {} (from 0; at most {} parts)",
                 metadata.source(), *number, *count, kMaxSplits);
@@ -59,7 +59,7 @@ Result<std::shared_ptr<const GgufFile>> GgufFile::Open(const std::string& path) 
 
 Status GgufFile::OpenSplits(const std::string& path) {
   const auto place = ReadSplitPlace(metadata_);
-  if (!place) return tl::make_unexpected(place.error());
+  if (!place) return Forward(place);
   if (!*place) return {};
   const auto [number, count] = **place;
   const std::string suffix = SplitSuffix(number, count);
@@ -79,7 +79,7 @@ Status GgufFile::OpenSplits(const std::string& path) {
     auto part = ParseGguf((*mapping)->bytes(), part_path);
     if (!part) return Forward(part);
     const auto part_place = ReadSplitPlace(part->metadata);
-    if (!part_place) return tl::make_unexpected(part_place.error());
+    if (!part_place) return Forward(part_place);
     if (!*part_place || (*part_place)->number != i || (*part_place)->count != count) {
       return Fail(ErrorCode::kDataLoss, "{}: its metadata does not say that it is part {} of {}", part_path, i + 1,
                   count);
@@ -88,7 +88,7 @@ Status GgufFile::OpenSplits(const std::string& path) {
     if (auto added = AddTensors(part_path, std::move(part->tensors)); !added) return added;
   }
   const auto total = metadata_.GetOr<uint64_t>("split.tensors.count", tensors_.size());
-  if (!total) return tl::make_unexpected(total.error());
+  if (!total) return Forward(total);
   if (*total != tensors_.size()) {
     return Fail(ErrorCode::kDataLoss, "{}: split.tensors.count is {}, but its {} parts hold {} tensors", path, *total,
                 count, tensors_.size());

@@ -25,16 +25,16 @@ constexpr uint64_t kMinTensorBytes = 8 + 1 + 4 + 8 + 4 + 8;
 
 Result<std::string_view> ReadString(ByteReader& reader, std::string_view what) {
   const auto length = reader.Read<uint64_t>(what);
-  if (!length) return tl::make_unexpected(length.error());
+  if (!length) return Forward(length);
   const auto bytes = reader.Take(*length, what);
-  if (!bytes) return tl::make_unexpected(bytes.error());
+  if (!bytes) return Forward(bytes);
   return AsText(*bytes);
 }
 
 Result<GgufValueType> ReadValueType(ByteReader& reader, std::string_view what) {
   const uint64_t offset = reader.offset();
   const auto id = reader.Read<uint32_t>(what);
-  if (!id) return tl::make_unexpected(id.error());
+  if (!id) return Forward(id);
   if (*id >= kGgufValueTypeCount) {
     return Fail(ErrorCode::kDataLoss, "value type {} of {} at byte {} is unknown", *id, what, offset);
   }
@@ -48,10 +48,10 @@ struct ArrayHeader {
 
 Result<ArrayHeader> ReadArrayHeader(ByteReader& reader, std::string_view what) {
   const auto type = ReadValueType(reader, what);
-  if (!type) return tl::make_unexpected(type.error());
+  if (!type) return Forward(type);
   const uint64_t offset = reader.offset();
   const auto count = reader.Read<uint64_t>(what);
-  if (!count) return tl::make_unexpected(count.error());
+  if (!count) return Forward(count);
   const uint64_t least_bytes = *type == GgufValueType::kArray ? 12 : *type == GgufValueType::kString ? 8 : 1;
   if (*count > reader.remaining() / least_bytes) {
     return Fail(ErrorCode::kDataLoss, "{} claims {} elements at byte {}, more than the {} bytes after it can hold",
@@ -76,7 +76,7 @@ Status SkipElements(ByteReader& reader, const ArrayHeader& array, std::string_vi
     const auto bytes = CheckedMul(array.count, size);
     if (!bytes) return Fail(ErrorCode::kDataLoss, "the size of {} at byte {} overflows", what, offset);
     const auto taken = reader.Take(*bytes, what);
-    if (!taken) return tl::make_unexpected(taken.error());
+    if (!taken) return Forward(taken);
     return array.element_type == GgufValueType::kBool ? CheckBools(*taken, offset, what) : Status{};
   }
   if (array.element_type == GgufValueType::kArray && depth == kMaxArrayDepth) {
@@ -85,11 +85,11 @@ Status SkipElements(ByteReader& reader, const ArrayHeader& array, std::string_vi
   for (uint64_t i = 0; i < array.count; ++i) {
     if (array.element_type == GgufValueType::kString) {
       const auto text = ReadString(reader, what);
-      if (!text) return tl::make_unexpected(text.error());
+      if (!text) return Forward(text);
       continue;
     }
     const auto inner = ReadArrayHeader(reader, what);
-    if (!inner) return tl::make_unexpected(inner.error());
+    if (!inner) return Forward(inner);
     if (const auto skipped = SkipElements(reader, *inner, what, depth + 1); !skipped) return skipped;
   }
   return {};
@@ -99,7 +99,7 @@ Result<GgufEntry> ReadEntry(ByteReader& reader, uint64_t number) {
   GgufEntry entry;
   const uint64_t key_offset = reader.offset();
   const auto key = ReadString(reader, fmt::format("the key of metadata entry {}", number));
-  if (!key) return tl::make_unexpected(key.error());
+  if (!key) return Forward(key);
   if (key->empty() || key->size() > kMaxKeyBytes) {
     return Fail(ErrorCode::kDataLoss, "the key of metadata entry {} at byte {} has {} bytes, not 1 to {}", number,
                 key_offset, key->size(), kMaxKeyBytes);
@@ -108,27 +108,26 @@ Result<GgufEntry> ReadEntry(ByteReader& reader, uint64_t number) {
   const std::string what = fmt::format("the value of metadata key '{}'", Printable(entry.key));
   entry.offset = reader.offset();
   const auto type = ReadValueType(reader, what);
-  if (!type) return tl::make_unexpected(type.error());
+  if (!type) return Forward(type);
   entry.type = *type;
   if (entry.type == GgufValueType::kString) {
     const auto text = ReadString(reader, what);
-    if (!text) return tl::make_unexpected(text.error());
+    if (!text) return Forward(text);
     entry.payload = std::as_bytes(std::span(*text));
   } else if (entry.type == GgufValueType::kArray) {
     const auto array = ReadArrayHeader(reader, what);
-    if (!array) return tl::make_unexpected(array.error());
+    if (!array) return Forward(array);
     entry.element_type = array->element_type;
     entry.count = array->count;
     const uint64_t start = reader.offset();
-    if (const auto skipped = SkipElements(reader, *array, what, 1); !skipped)
-      return tl::make_unexpected(skipped.error());
+    if (const auto skipped = SkipElements(reader, *array, what, 1); !skipped) return Forward(skipped);
     entry.payload = reader.Since(start);
   } else {
     const uint64_t start = reader.offset();
     const auto scalar = reader.Take(GgufScalarBytes(entry.type), what);
-    if (!scalar) return tl::make_unexpected(scalar.error());
+    if (!scalar) return Forward(scalar);
     if (entry.type == GgufValueType::kBool) {
-      if (const auto ok = CheckBools(*scalar, start, what); !ok) return tl::make_unexpected(ok.error());
+      if (const auto ok = CheckBools(*scalar, start, what); !ok) return Forward(ok);
     }
     entry.payload = *scalar;
   }
@@ -142,7 +141,7 @@ Result<std::vector<GgufEntry>> ReadEntries(ByteReader& reader, uint64_t count) {
   std::unordered_set<std::string_view> keys;
   for (uint64_t i = 0; i < count; ++i) {
     auto entry = ReadEntry(reader, i);
-    if (!entry) return tl::make_unexpected(entry.error());
+    if (!entry) return Forward(entry);
     if (!keys.insert(entry->key).second) {
       return Fail(ErrorCode::kDataLoss, "metadata key '{}' appears twice, again at byte {}", Printable(entry->key),
                   entry->offset);
@@ -163,7 +162,7 @@ Result<TensorInfo> ReadTensorInfo(ByteReader& reader, uint64_t number) {
   TensorInfo info;
   info.info_offset = reader.offset();
   const auto name = ReadString(reader, fmt::format("the name of tensor {}", number));
-  if (!name) return tl::make_unexpected(name.error());
+  if (!name) return Forward(name);
   if (name->empty() || name->size() > kMaxTensorNameBytes) {
     return Fail(ErrorCode::kDataLoss, "the name of tensor {} at byte {} has {} bytes, not 1 to {}", number,
                 info.info_offset, name->size(), kMaxTensorNameBytes);
@@ -172,7 +171,7 @@ Result<TensorInfo> ReadTensorInfo(ByteReader& reader, uint64_t number) {
   tensor.name = *name;
   const std::string what = fmt::format("the description of tensor '{}'", Printable(tensor.name));
   const auto rank = reader.Read<uint32_t>(what);
-  if (!rank) return tl::make_unexpected(rank.error());
+  if (!rank) return Forward(rank);
   if (*rank == 0 || *rank > kGgufMaxDims) {
     return Fail(ErrorCode::kDataLoss, "tensor '{}' at byte {} has {} dimensions, not 1 to {}", Printable(tensor.name),
                 info.info_offset, *rank, kGgufMaxDims);
@@ -180,13 +179,13 @@ Result<TensorInfo> ReadTensorInfo(ByteReader& reader, uint64_t number) {
   tensor.rank = *rank;
   for (uint32_t i = 0; i < tensor.rank; ++i) {
     const auto dim = reader.Read<uint64_t>(what);
-    if (!dim) return tl::make_unexpected(dim.error());
+    if (!dim) return Forward(dim);
     tensor.dims[i] = *dim;
   }
   const auto type_id = reader.Read<uint32_t>(what);
-  if (!type_id) return tl::make_unexpected(type_id.error());
+  if (!type_id) return Forward(type_id);
   const auto data_offset = reader.Read<uint64_t>(what);
-  if (!data_offset) return tl::make_unexpected(data_offset.error());
+  if (!data_offset) return Forward(data_offset);
   info.data_offset = *data_offset;
   const std::string where = fmt::format("tensor '{}' at byte {}", Printable(tensor.name), info.info_offset);
   auto type = TensorTypeFromId(*type_id);
@@ -244,7 +243,7 @@ Status CheckVersion(uint32_t version) {
 
 Result<uint64_t> ReadAlignment(const GgufMetadata& metadata) {
   const auto alignment = metadata.GetOr<uint32_t>("general.alignment", kDefaultAlignment);
-  if (!alignment) return tl::make_unexpected(alignment.error());
+  if (!alignment) return Forward(alignment);
   if (!std::has_single_bit(*alignment) || *alignment < kMinAlignment || *alignment > kMaxAlignment) {
     return Fail(ErrorCode::kDataLoss, "{}: general.alignment is {}, not a power of two from {} to {}",
                 metadata.source(), *alignment, kMinAlignment, kMaxAlignment);
@@ -255,17 +254,17 @@ Result<uint64_t> ReadAlignment(const GgufMetadata& metadata) {
 Result<GgufContents> ParseChecked(std::span<const std::byte> bytes, const std::string& source) {
   ByteReader reader(bytes);
   const auto magic = reader.Read<uint32_t>("the magic number");
-  if (!magic) return tl::make_unexpected(magic.error());
+  if (!magic) return Forward(magic);
   if (*magic != kMagic) {
     return Fail(ErrorCode::kDataLoss, "not a GGUF file: it starts with 0x{:08x}, not with \"GGUF\"", *magic);
   }
   const auto version = reader.Read<uint32_t>("the version");
-  if (!version) return tl::make_unexpected(version.error());
+  if (!version) return Forward(version);
   if (auto ok = CheckVersion(*version); !ok) return Forward(ok);
   const auto tensor_count = reader.Read<uint64_t>("the tensor count");
-  if (!tensor_count) return tl::make_unexpected(tensor_count.error());
+  if (!tensor_count) return Forward(tensor_count);
   const auto entry_count = reader.Read<uint64_t>("the metadata count");
-  if (!entry_count) return tl::make_unexpected(entry_count.error());
+  if (!entry_count) return Forward(entry_count);
   if (*tensor_count > reader.remaining() / kMinTensorBytes || *entry_count > reader.remaining() / kMinEntryBytes) {
     return Fail(ErrorCode::kDataLoss,
                 "the header claims {} tensors and {} metadata entries, more than {} bytes can hold", *tensor_count,
@@ -275,7 +274,7 @@ Result<GgufContents> ParseChecked(std::span<const std::byte> bytes, const std::s
   if (!entries) return Forward(entries);
   GgufContents contents{*version, GgufMetadata(source, std::move(*entries)), {}};
   const auto alignment = ReadAlignment(contents.metadata);
-  if (!alignment) return tl::make_unexpected(alignment.error());
+  if (!alignment) return Forward(alignment);
 
   std::vector<TensorInfo> infos;
   infos.reserve(std::min<uint64_t>(*tensor_count, 4096));

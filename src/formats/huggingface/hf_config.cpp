@@ -67,7 +67,7 @@ Result<HfRopeScaling> ReadRopeScaling(const JsonObject& object) {
 Status ReadQuantGroups(const JsonObject& object, HfQuantization& quantization) {
   const auto each = [](const JsonObject& from, const auto& read) -> Status {
     const auto groups = from.Find<JsonObject>("config_groups");
-    if (!groups) return tl::make_unexpected(groups.error());
+    if (!groups) return Forward(groups);
     if (!*groups) return {};
     for (const auto& [name, value] : (*groups)->raw()) {
       auto group = JsonAs<JsonObject>(value, (*groups)->source() + ": " + std::string(name));
@@ -82,7 +82,7 @@ Status ReadQuantGroups(const JsonObject& object, HfQuantization& quantization) {
     reader.Read({"format"}, out.format);
     if (auto status = reader.status(); !status) return status;
     const auto weights = group.Find<JsonObject>("weights");
-    if (!weights) return tl::make_unexpected(weights.error());
+    if (!weights) return Forward(weights);
     if (*weights) {
       FieldReader of_weights(**weights);
       of_weights.Read({"type"}, out.type);
@@ -96,15 +96,15 @@ Status ReadQuantGroups(const JsonObject& object, HfQuantization& quantization) {
   });
   if (!read) return read;
   const auto transforms = object.Find<JsonObject>("transform_config");
-  if (!transforms) return tl::make_unexpected(transforms.error());
+  if (!transforms) return Forward(transforms);
   if (!*transforms) return {};
   return each(**transforms, [&](const JsonObject& group) -> Status {
     const auto apply = group.Find<std::vector<JsonObject>>("apply");
-    if (!apply) return tl::make_unexpected(apply.error());
+    if (!apply) return Forward(apply);
     if (!*apply) return {};
     for (const JsonObject& to : **apply) {
       const auto location = to.GetOr<std::string>("location", "");
-      if (!location) return tl::make_unexpected(location.error());
+      if (!location) return Forward(location);
       quantization.rotates_activations = quantization.rotates_activations || !location->starts_with("weight");
     }
     return {};
@@ -142,7 +142,7 @@ Result<HfQuantization> ReadMlxQuantization(const JsonObject& object) {
   for (const auto& [name, value] : object.raw()) {
     if (!value.is_object()) continue;
     const JsonObject own = JsonObject::Borrow(value.get_object(), object.source() + ": " + std::string(name));
-    HfMlxForm form;
+    HfMlxLayout form;
     FieldReader own_reader(own);
     own_reader.Read({"group_size"}, form.group_size);
     own_reader.Read({"mode"}, form.mode);
@@ -193,12 +193,12 @@ void ReadDetails(FieldReader& reader, HfConfig& config) {
 Status ReadRope(const JsonObject& root, HfConfig& config) {
   for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
     const auto found = root.Find<JsonObject>(key);
-    if (!found) return tl::make_unexpected(found.error());
+    if (!found) return Forward(found);
     if (!*found) continue;
     // Models whose windowed layers rotate otherwise have one object for each kind of layer.
     auto global = (*found)->Find<JsonObject>("full_attention"), local = (*found)->Find<JsonObject>("sliding_attention");
     for (const auto* part : {&global, &local}) {
-      if (!*part) return tl::make_unexpected(part->error());
+      if (!*part) return Forward(*part);
     }
     if (*local) {
       FieldReader reader(**local);
@@ -289,9 +289,9 @@ Result<HfConfig> ParseHfConfig(JsonObject root) {
   if (!eos) return Forward(eos);
   config.eos = std::move(*eos);
   const auto mlx = root.Find<JsonObject>("quantization");
-  if (!mlx) return tl::make_unexpected(mlx.error());
+  if (!mlx) return Forward(mlx);
   const auto quantization = root.Find<JsonObject>("quantization_config");
-  if (!quantization) return tl::make_unexpected(quantization.error());
+  if (!quantization) return Forward(quantization);
   if (*mlx || *quantization) {  // MLX's tools write the same under both
     auto read = *mlx ? ReadMlxQuantization(**mlx) : ReadQuantization(**quantization);
     if (!read) return Forward(read);

@@ -28,7 +28,7 @@ struct HfRopeScaling {
 };
 
 // How MLX's tools quantise a weight.
-struct HfMlxForm {
+struct HfMlxLayout {
   std::string mode = "affine";  // or "mxfp4", ...
   int32_t group_size = 64;
 };
@@ -47,15 +47,15 @@ struct HfQuantization {
   int32_t group_size = 0;  // -1: one group a column
   bool desc_act = false;
   bool symmetric = true;
-  bool zero_point = false;  // AWQ
-  std::string version;      // AWQ: "gemm", "gemv"
-  std::string checkpoint_format;            // GPTQ: "gptq", "gptq_v2", ...
-  std::string format;                       // compressed-tensors: "float-quantized", ...
-  std::vector<HfQuantGroup> groups;         // compressed-tensors
-  std::string algorithm;                    // ModelOpt's quant_algo: "NVFP4", "FP8", ...
-  bool rotates_activations = false;         // compressed-tensors: has a transform that is none of weights
-  HfMlxForm mlx;                            // MLX: of all weights but these, by name
-  std::map<std::string, HfMlxForm, std::less<>> mlx_layers;
+  bool zero_point = false;           // AWQ
+  std::string version;               // AWQ: "gemm", "gemv"
+  std::string checkpoint_format;     // GPTQ: "gptq", "gptq_v2", ...
+  std::string format;                // compressed-tensors: "float-quantized", ...
+  std::vector<HfQuantGroup> groups;  // compressed-tensors
+  std::string algorithm;             // ModelOpt's quant_algo: "NVFP4", "FP8", ...
+  bool rotates_activations = false;  // compressed-tensors: has a transform that is none of weights
+  HfMlxLayout mlx;                   // MLX: of all weights but these, by name
+  std::map<std::string, HfMlxLayout, std::less<>> mlx_layers;
   std::vector<uint32_t> weight_block_size;  // FP8: outputs and inputs that share a scale; or empty
 };
 

@@ -10,13 +10,13 @@ constexpr int kMaxDepth = 4;
 
 Status CollectSteps(const JsonObject& step, std::string_view list_key, std::vector<JsonObject>& steps, int depth) {
   const auto type = step.GetOr<std::string>("type", "");
-  if (!type) return tl::make_unexpected(type.error());
+  if (!type) return Forward(type);
   if (*type != "Sequence" || depth == kMaxDepth) {
     steps.push_back(step);
     return {};
   }
   const auto parts = step.Get<std::vector<JsonObject>>(list_key);
-  if (!parts) return tl::make_unexpected(parts.error());
+  if (!parts) return Forward(parts);
   for (const JsonObject& part : *parts) {
     if (auto collected = CollectSteps(part, list_key, steps, depth + 1); !collected) return collected;
   }
@@ -29,7 +29,7 @@ Result<std::vector<JsonObject>> ReadHfSteps(const JsonObject& tokenizer, std::st
                                             std::string_view list_key) {
   std::vector<JsonObject> steps;
   const auto found = tokenizer.Find<JsonObject>(key);
-  if (!found) return tl::make_unexpected(found.error());
+  if (!found) return Forward(found);
   if (*found) {
     if (auto collected = CollectSteps(**found, list_key, steps, 0); !collected) return Forward(collected);
   }

@@ -9,8 +9,10 @@
 
 namespace inferflux::formats {
 
-// The steps under `key`: none where it is null. A Sequence's parts, under `list_key`, come in its place, four levels deep.
-Result<std::vector<JsonObject>> ReadHfSteps(const JsonObject& tokenizer, std::string_view key, std::string_view list_key);
+// The steps under `key`: none where it is null. A Sequence's parts, under `list_key`, come in its place, four levels
+// deep.
+Result<std::vector<JsonObject>> ReadHfSteps(const JsonObject& tokenizer, std::string_view key,
+                                            std::string_view list_key);
 
 bool HasHfStep(const std::vector<JsonObject>& steps, std::string_view type);
 

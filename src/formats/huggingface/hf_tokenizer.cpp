@@ -14,12 +14,12 @@ struct TokenPlace {
 
 Result<std::vector<TokenPlace>> ReadVocab(const JsonObject& model) {
   const auto vocab = model.Get<JsonObject>("vocab");
-  if (!vocab) return tl::make_unexpected(vocab.error());
+  if (!vocab) return Forward(vocab);
   std::vector<TokenPlace> places;
   places.reserve(vocab->raw().size());
   for (const auto& pair : vocab->raw()) {
     const auto id = JsonAs<uint32_t>(pair.value(), fmt::format("{}.{}", vocab->source(), Printable(pair.key())));
-    if (!id) return tl::make_unexpected(id.error());
+    if (!id) return Forward(id);
     places.push_back({pair.key(), *id});
   }
   return places;
@@ -38,7 +38,7 @@ Status ReadPieces(const JsonObject& model, HfTokenizer& tokenizer, std::vector<T
     auto text = JsonAs<std::string>((*piece)[0], where);
     if (!text) return Forward(text);
     const auto score = JsonAs<float>((*piece)[1], where);
-    if (!score) return tl::make_unexpected(score.error());
+    if (!score) return Forward(score);
     places.push_back({std::move(*text), static_cast<uint32_t>(i)});
     tokenizer.scores.push_back(*score);
   }
@@ -82,14 +82,14 @@ Status ReadMerges(const JsonObject& model, HfTokenizer& tokenizer) {
 
 Status ReadAddedTokens(const JsonObject& root, HfTokenizer& tokenizer) {
   const auto added = root.GetOr<std::vector<JsonObject>>("added_tokens", {});
-  if (!added) return tl::make_unexpected(added.error());
+  if (!added) return Forward(added);
   for (const JsonObject& entry : *added) {
     HfAddedToken token;
     auto content = entry.Get<std::string>("content");
     if (!content) return Forward(content);
     token.content = std::move(*content);
     const auto id = entry.Get<TokenId>("id");
-    if (!id) return tl::make_unexpected(id.error());
+    if (!id) return Forward(id);
     if (*id < 0) return Fail(ErrorCode::kDataLoss, "{}: id {} is negative", entry.source(), *id);
     token.id = *id;
     if (auto read = ReadHfTokenFlags(entry, token); !read) return read;
@@ -144,7 +144,7 @@ Status ReadModel(const JsonObject& model, HfTokenizer& tokenizer, std::vector<To
   if (!unk) return Forward(unk);
   tokenizer.unk_token = std::move(*unk);
   const auto unk_id = model.Find<uint32_t>("unk_id");  // Unigram's way
-  if (!unk_id) return tl::make_unexpected(unk_id.error());
+  if (!unk_id) return Forward(unk_id);
   if (*unk_id) {
     if (**unk_id >= places.size()) {
       return Fail(ErrorCode::kDataLoss, "{}: unk_id is {}, but there are {} pieces", model.source(), **unk_id,
@@ -153,16 +153,16 @@ Status ReadModel(const JsonObject& model, HfTokenizer& tokenizer, std::vector<To
     tokenizer.unk_token = places[**unk_id].text;
   }
   const auto byte_fallback = model.GetOr<bool>("byte_fallback", false);
-  if (!byte_fallback) return tl::make_unexpected(byte_fallback.error());
+  if (!byte_fallback) return Forward(byte_fallback);
   tokenizer.byte_fallback = *byte_fallback;
   const auto ignore_merges = model.GetOr<bool>("ignore_merges", false);
-  if (!ignore_merges) return tl::make_unexpected(ignore_merges.error());
+  if (!ignore_merges) return Forward(ignore_merges);
   tokenizer.ignore_merges = *ignore_merges;
   auto prefix = model.GetOr<std::string>("continuing_subword_prefix", "");
   if (!prefix) return Forward(prefix);
   tokenizer.continuing_subword_prefix = std::move(*prefix);
   const auto max_chars = model.GetOr<uint32_t>("max_input_chars_per_word", 100);
-  if (!max_chars) return tl::make_unexpected(max_chars.error());
+  if (!max_chars) return Forward(max_chars);
   tokenizer.max_input_chars_per_word = *max_chars;
   return {};
 }
@@ -177,7 +177,7 @@ Status ReadHfTokenFlags(const JsonObject& entry, HfAddedToken& token) {
                                                       {"normalized", &token.normalized}};
   for (const auto& [key, flag] : flags) {
     const auto value = entry.GetOr<bool>(key, *flag);
-    if (!value) return tl::make_unexpected(value.error());
+    if (!value) return Forward(value);
     *flag = *value;
   }
   return {};
@@ -186,7 +186,7 @@ Status ReadHfTokenFlags(const JsonObject& entry, HfAddedToken& token) {
 Result<HfTokenizer> ParseHfTokenizer(JsonObject root) {
   HfTokenizer tokenizer{.root = std::move(root)};
   const auto model = tokenizer.root.Get<JsonObject>("model");
-  if (!model) return tl::make_unexpected(model.error());
+  if (!model) return Forward(model);
   std::vector<TokenPlace> places;
   if (auto read = ReadModel(*model, tokenizer, places); !read) return Forward(read);
   if (auto read = ReadAddedTokens(tokenizer.root, tokenizer); !read) return Forward(read);

@@ -37,7 +37,7 @@ struct HfTokenizer {
   std::string continuing_subword_prefix;  // WordPiece: "##"
   uint32_t max_input_chars_per_word = 100;
   std::optional<SentencePieceRules> rules;  // of a ".model" file, which has no steps in JSON
-  JsonObject root;  // normalizer, pre_tokenizer, post_processor, decoder, and everything else
+  JsonObject root;                          // normalizer, pre_tokenizer, post_processor, decoder, and everything else
 };
 
 // Ids must be distinct and below 4 times the count of tokens plus 65536; merges must name two tokens each.

@@ -16,7 +16,7 @@ Status ReadToken(const JsonObject& root, std::string_view key, std::optional<std
   if (value == nullptr) return {};
   const auto token =
       value->is_object() ? root.Get<JsonObject>(key)->Get<std::string>("content") : root.Get<std::string>(key);
-  if (!token) return tl::make_unexpected(token.error());
+  if (!token) return Forward(token);
   out = *token;
   return {};
 }
@@ -32,10 +32,10 @@ Status ReadTemplates(const JsonObject& root, HfTokenizerConfig& config) {
     return {};
   }
   const auto entries = root.Get<std::vector<JsonObject>>("chat_template");
-  if (!entries) return tl::make_unexpected(entries.error());
+  if (!entries) return Forward(entries);
   for (const JsonObject& entry : *entries) {
     const auto name = entry.Get<std::string>("name");
-    if (!name) return tl::make_unexpected(name.error());
+    if (!name) return Forward(name);
     auto text = entry.Get<std::string>("template");
     if (!text) return Forward(text);
     if (*name == "default") {
@@ -67,7 +67,7 @@ Result<HfTokenizerConfig> ParseHfTokenizerConfig(JsonObject root) {
                                                                      {"legacy", &config.legacy}};
   for (const auto& [key, out] : flags) {
     const auto flag = object.Find<bool>(key);
-    if (!flag) return tl::make_unexpected(flag.error());
+    if (!flag) return Forward(flag);
     *out = *flag;
   }
   if (auto read = ReadTemplates(object, config); !read) return Forward(read);
@@ -90,7 +90,7 @@ Result<HfTokenizerConfig> ReadHfTokenizerConfig(const std::string& directory) {
     }
     config->chat_template = std::string(AsText((*file)->bytes()));
   } else if (file.error().code != ErrorCode::kNotFound) {
-    return tl::make_unexpected(file.error());
+    return Forward(file);
   }
   return config;
 }

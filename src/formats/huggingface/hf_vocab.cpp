@@ -6,6 +6,7 @@
 #include "formats/huggingface/hf_steps.h"
 #include "formats/huggingface/sentencepiece_rules.h"
 #include "formats/printable.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::formats {
 namespace {
@@ -18,15 +19,15 @@ enum class TokenType : int32_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserD
 
 Result<std::optional<std::string>> SplitPattern(const JsonObject& step) {
   const auto type = step.Get<std::string>("type");
-  if (!type) return tl::make_unexpected(type.error());
+  if (!type) return Forward(type);
   if (*type == "ByteLevel") {
     const auto uses_pattern = step.GetOr<bool>("use_regex", true);
-    if (!uses_pattern) return tl::make_unexpected(uses_pattern.error());
+    if (!uses_pattern) return Forward(uses_pattern);
     return *uses_pattern ? std::optional<std::string>(kGpt2Pattern) : std::nullopt;
   }
   if (*type == "Digits") {
     const auto alone = step.GetOr<bool>("individual_digits", false);
-    if (!alone) return tl::make_unexpected(alone.error());
+    if (!alone) return Forward(alone);
     return std::optional<std::string>(*alone ? R"(\p{N})" : R"(\p{N}+)");
   }
   if (*type != "Split") {
@@ -34,7 +35,7 @@ Result<std::optional<std::string>> SplitPattern(const JsonObject& step) {
                 Printable(*type));
   }
   const auto pattern = step.Get<JsonObject>("pattern");
-  if (!pattern) return tl::make_unexpected(pattern.error());
+  if (!pattern) return Forward(pattern);
   auto text = pattern->Find<std::string>("Regex");
   if (!text) return Forward(text);
   if (!*text) {
@@ -76,13 +77,6 @@ bool LooksSpecial(std::string_view token) {
          (token.starts_with("<unused") && token.ends_with(">"));
 }
 
-std::string ReplaceAll(std::string text, std::string_view from, std::string_view to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
 struct Vocabulary {
   std::vector<std::string> tokens;
   std::vector<int32_t> kinds;
@@ -112,7 +106,7 @@ Vocabulary MakeVocabulary(const HfTokenizer& tokenizer, HfVocabKind kind, uint32
       continue;
     const bool control = token.special || LooksSpecial(token.content);
     // GGUF's user-defined tokens are matched in text before spaces are marked.
-    std::string text = control ? token.content : ReplaceAll(token.content, kSpaceMark, " ");
+    std::string text = control ? token.content : unicode::ReplaceAll(token.content, unicode::kSpaceMarkUtf8, " ");
     vocabulary.Set(static_cast<size_t>(token.id), std::move(text),
                    control ? TokenType::kControl : TokenType::kUserDefined);
   }
@@ -128,7 +122,7 @@ void MarkWordStarts(const HfTokenizer& tokenizer, Vocabulary& vocabulary) {
     if (!prefix.empty() && token.starts_with(prefix)) {
       token.erase(0, prefix.size());
     } else {
-      token = fmt::format("{}{}", kSpaceMark, token);
+      token = fmt::format("{}{}", unicode::kSpaceMarkUtf8, token);
     }
   }
 }
@@ -160,7 +154,7 @@ std::vector<float> ScoresOf(const HfTokenizer& tokenizer, const Vocabulary& voca
 // How text is prepared before pieces are looked for.
 Status WriteRules(const HfTokenizer& tokenizer, GgufWriter& writer) {
   const auto rules = ReadSentencePieceRules(tokenizer);
-  if (!rules) return tl::make_unexpected(rules.error());
+  if (!rules) return Forward(rules);
   writer.Set("tokenizer.ggml.add_space_prefix", rules->space_prefix != "never");
   if (rules->space_prefix == "first" || rules->space_prefix == "unspaced")
     writer.Set(kSpacePrefixKey, rules->space_prefix);
@@ -181,13 +175,13 @@ Result<Surrounding> FindInTemplate(const HfTokenizer& tokenizer, const std::opti
                                    const std::optional<std::string>& eos) {
   Surrounding surrounding;
   const auto processors = ReadHfSteps(tokenizer.root, "post_processor", "processors");
-  if (!processors) return tl::make_unexpected(processors.error());
+  if (!processors) return Forward(processors);
   for (const JsonObject& step : *processors) {
     const auto type = step.GetOr<std::string>("type", "");
     if (type == "RobertaProcessing") return Surrounding{.front = true, .back = true};
     if (type != "TemplateProcessing") continue;
     const auto single = step.GetOr<std::vector<JsonObject>>("single", {});
-    if (!single) return tl::make_unexpected(single.error());
+    if (!single) return Forward(single);
     const auto is = [](const JsonObject& piece, const std::optional<std::string>& token) {
       const auto special = piece.Find<JsonObject>("SpecialToken");
       return token && special && *special && (*special)->GetOr<std::string>("id", "") == *token;
@@ -225,7 +219,7 @@ Status WriteRoles(const HfVocabParts& parts, const TokenIds& ids, GgufWriter& wr
   WriteId("cls", ids.Find(config.cls), writer);
   WriteId("mask", ids.Find(config.mask), writer);
   const auto surrounding = FindInTemplate(parts.tokenizer, config.bos, config.eos);
-  if (!surrounding) return tl::make_unexpected(surrounding.error());
+  if (!surrounding) return Forward(surrounding);
   // A ".model" file has no post-processor; what its kind is known to do holds where the configuration says nothing.
   const bool guessed = parts.tokenizer.rules.has_value();
   if (parts.tokenizer.model == "WordPiece") return {};
@@ -250,11 +244,11 @@ void WriteStripping(const HfTokenizer& tokenizer, GgufWriter& writer) {
 // WordPiece's switches. Without a normalizer, text keeps its case and its accents.
 Status WriteBertNormalizer(const HfTokenizer& tokenizer, GgufWriter& writer) {
   const auto steps = ReadHfSteps(tokenizer.root, "normalizer", "normalizers");
-  if (!steps) return tl::make_unexpected(steps.error());
+  if (!steps) return Forward(steps);
   bool lowercase = false, strips = false;
   for (const JsonObject& step : *steps) {
     const auto type = step.GetOr<std::string>("type", "");
-    if (!type) return tl::make_unexpected(type.error());
+    if (!type) return Forward(type);
     const auto flag = [&](const char* name, bool fallback) {
       return step.GetOr<bool>(name, fallback).value_or(fallback);
     };
@@ -290,9 +284,9 @@ Result<HfVocabKind> ClassifyHfVocab(const HfTokenizer& tokenizer) {
   if (tokenizer.rules) return HfVocabKind::kSentencePieceBpe;
   if (tokenizer.model == "BPE") {
     const auto splits = ReadHfSteps(tokenizer.root, "pre_tokenizer", "pretokenizers");
-    if (!splits) return tl::make_unexpected(splits.error());
+    if (!splits) return Forward(splits);
     const auto decoders = ReadHfSteps(tokenizer.root, "decoder", "decoders");
-    if (!decoders) return tl::make_unexpected(decoders.error());
+    if (!decoders) return Forward(decoders);
     if (HasHfStep(*splits, "ByteLevel") || HasHfStep(*decoders, "ByteLevel")) return HfVocabKind::kByteLevelBpe;
     if (tokenizer.byte_fallback) return HfVocabKind::kSentencePieceBpe;
   }
@@ -304,7 +298,7 @@ Result<HfVocabKind> ClassifyHfVocab(const HfTokenizer& tokenizer) {
 
 Result<std::vector<std::string>> ReadHfSplitPatterns(const HfTokenizer& tokenizer) {
   const auto steps = ReadHfSteps(tokenizer.root, "pre_tokenizer", "pretokenizers");
-  if (!steps) return tl::make_unexpected(steps.error());
+  if (!steps) return Forward(steps);
   std::vector<std::string> patterns;
   for (const JsonObject& step : *steps) {
     auto pattern = SplitPattern(step);
@@ -316,7 +310,7 @@ Result<std::vector<std::string>> ReadHfSplitPatterns(const HfTokenizer& tokenize
 
 Result<bool> NormalizesToNfc(const HfTokenizer& tokenizer) {
   const auto normalizers = ReadHfSteps(tokenizer.root, "normalizer", "normalizers");
-  if (!normalizers) return tl::make_unexpected(normalizers.error());
+  if (!normalizers) return Forward(normalizers);
   return HasHfStep(*normalizers, "NFC");
 }
 
@@ -327,7 +321,7 @@ Status WriteHfVocab(const HfVocabParts& parts, GgufWriter& writer) {
                 tokenizer.root.source(), tokenizer.tokens.size(), parts.rows);
   }
   const auto kind = ClassifyHfVocab(tokenizer);
-  if (!kind) return tl::make_unexpected(kind.error());
+  if (!kind) return Forward(kind);
   Vocabulary vocabulary = MakeVocabulary(tokenizer, *kind, parts.rows);
   if (*kind == HfVocabKind::kByteLevelBpe) {
     writer.Set("tokenizer.ggml.model", "gpt2");

@@ -15,7 +15,7 @@
 namespace inferflux::formats {
 
 // Keys of our own, for what GGUF has none; written only where they say something, and read by model/vocab_from_gguf.
-inline constexpr std::string_view kEndsKey = "inferflux.tokenizer.end_of_generation";  // ids, where more than three
+inline constexpr std::string_view kEndsKey = "inferflux.tokenizer.end_of_generation";    // ids, where more than three
 inline constexpr std::string_view kSpacePrefixKey = "inferflux.tokenizer.space_prefix";  // "first", "unspaced"
 inline constexpr std::string_view kStripsLeftKey = "inferflux.tokenizer.strips_left";    // ids
 inline constexpr std::string_view kStripsRightKey = "inferflux.tokenizer.strips_right";

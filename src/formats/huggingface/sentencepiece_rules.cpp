@@ -38,9 +38,9 @@ tl::unexpected<Error> NoCounterpart(const JsonObject& step, std::string_view typ
 // Whether a step's pattern is `text` under `kind`, "String" or "Regex".
 Result<bool> HasPattern(const JsonObject& step, std::string_view kind, std::string_view text) {
   const auto pattern = step.Get<JsonObject>("pattern");
-  if (!pattern) return tl::make_unexpected(pattern.error());
+  if (!pattern) return Forward(pattern);
   const auto found = pattern->GetOr<std::string>(kind, "");
-  if (!found) return tl::make_unexpected(found.error());
+  if (!found) return Forward(found);
   return *found == text;
 }
 
@@ -51,12 +51,12 @@ struct Findings {
 
 Status ReadNormalizerStep(const JsonObject& step, Findings& found) {
   const auto type = step.Get<std::string>("type");
-  if (!type) return tl::make_unexpected(type.error());
+  if (!type) return Forward(type);
   const auto content = step.GetOr<std::string>("content", "");
-  if (!content) return tl::make_unexpected(content.error());
+  if (!content) return Forward(content);
   if (*type == "Precompiled") {
     const auto text = step.GetOr<std::string>("precompiled_charsmap", "");
-    if (!text) return tl::make_unexpected(text.error());
+    if (!text) return Forward(text);
     auto map = DecodeBase64(*text, step.source() + ": precompiled_charsmap");
     if (!map) return Forward(map);
     found.rules.charsmap = std::move(*map);
@@ -64,8 +64,8 @@ Status ReadNormalizerStep(const JsonObject& step, Findings& found) {
   }
   if (*type == "Prepend") {
     const auto prefix = step.Get<std::string>("prepend");
-    if (!prefix) return tl::make_unexpected(prefix.error());
-    if (*prefix != kSpaceMark) return NoCounterpart(step, *type);
+    if (!prefix) return Forward(prefix);
+    if (*prefix != unicode::kSpaceMarkUtf8) return NoCounterpart(step, *type);
     found.rules.space_prefix = "every";
     return {};
   }
@@ -75,10 +75,10 @@ Status ReadNormalizerStep(const JsonObject& step, Findings& found) {
   }
   if (*type == "Replace") {
     const auto marks = HasPattern(step, "String", " "), squeezes = HasPattern(step, "Regex", " {2,}");
-    if (!marks) return tl::make_unexpected(marks.error());
-    if (!squeezes) return tl::make_unexpected(squeezes.error());
-    if (*marks && *content == kSpaceMark) return {};
-    if (*squeezes && (*content == " " || *content == kSpaceMark)) {
+    if (!marks) return Forward(marks);
+    if (!squeezes) return Forward(squeezes);
+    if (*marks && *content == unicode::kSpaceMarkUtf8) return {};
+    if (*squeezes && (*content == " " || *content == unicode::kSpaceMarkUtf8)) {
       found.rules.remove_extra_whitespaces = true;
       return {};
     }
@@ -88,26 +88,26 @@ Status ReadNormalizerStep(const JsonObject& step, Findings& found) {
 
 Status ReadSplitStep(const JsonObject& step, Findings& found) {
   const auto type = step.Get<std::string>("type");
-  if (!type) return tl::make_unexpected(type.error());
+  if (!type) return Forward(type);
   if (*type == "WhitespaceSplit") {
     found.rules.remove_extra_whitespaces = true;
     return {};
   }
   if (*type == "Metaspace") {
     const auto old_flag = step.GetOr<bool>("add_prefix_space", true);
-    if (!old_flag) return tl::make_unexpected(old_flag.error());
+    if (!old_flag) return Forward(old_flag);
     const auto scheme = step.GetOr<std::string>("prepend_scheme", *old_flag ? "always" : "never");
-    if (!scheme) return tl::make_unexpected(scheme.error());
-    const auto mark = step.GetOr<std::string>("replacement", std::string(kSpaceMark));
-    if (!mark) return tl::make_unexpected(mark.error());
-    if (*mark != kSpaceMark || (*scheme != "always" && *scheme != "first" && *scheme != "never"))
+    if (!scheme) return Forward(scheme);
+    const auto mark = step.GetOr<std::string>("replacement", std::string(unicode::kSpaceMarkUtf8));
+    if (!mark) return Forward(mark);
+    if (*mark != unicode::kSpaceMarkUtf8 || (*scheme != "always" && *scheme != "first" && *scheme != "never"))
       return NoCounterpart(step, *type);
     found.rules.space_prefix = *scheme == "always" ? "unspaced" : *scheme;
     return {};
   }
   if (*type == "Split") {  // at spaces, of which the normalizer left none
     const auto spaces = HasPattern(step, "String", " ");
-    if (!spaces) return tl::make_unexpected(spaces.error());
+    if (!spaces) return Forward(spaces);
     if (*spaces) return {};
   }
   return NoCounterpart(step, *type);
@@ -119,12 +119,12 @@ Result<SentencePieceRules> ReadSentencePieceRules(const HfTokenizer& tokenizer) 
   if (tokenizer.rules) return *tokenizer.rules;
   Findings found;
   const auto normalizers = ReadHfSteps(tokenizer.root, "normalizer", "normalizers");
-  if (!normalizers) return tl::make_unexpected(normalizers.error());
+  if (!normalizers) return Forward(normalizers);
   for (const JsonObject& step : *normalizers) {
     if (auto read = ReadNormalizerStep(step, found); !read) return Forward(read);
   }
   const auto splits = ReadHfSteps(tokenizer.root, "pre_tokenizer", "pretokenizers");
-  if (!splits) return tl::make_unexpected(splits.error());
+  if (!splits) return Forward(splits);
   for (const JsonObject& step : *splits) {
     if (auto read = ReadSplitStep(step, found); !read) return Forward(read);
   }

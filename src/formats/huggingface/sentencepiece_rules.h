@@ -10,8 +10,6 @@ namespace inferflux::formats {
 
 struct HfTokenizer;
 
-inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581, which stands for a space
-
 struct SentencePieceRules {
   std::string charsmap;  // precompiled_charsmap; empty: text is taken as it is
   // A space goes before "every" run between added tokens, "unspaced" ones (that begin with none), the "first" if it is
@@ -20,8 +18,8 @@ struct SentencePieceRules {
   bool remove_extra_whitespaces = false;
 };
 
-// From the steps of tokenizer.json's normalizer and pre_tokenizer, or as a ".model" file says. kUnsupported names a step that
-// has no counterpart.
+// From the steps of tokenizer.json's normalizer and pre_tokenizer, or as a ".model" file says. kUnsupported names a
+// step that has no counterpart.
 Result<SentencePieceRules> ReadSentencePieceRules(const HfTokenizer& tokenizer);
 
 }  // namespace inferflux::formats

@@ -21,10 +21,10 @@ using AddedTokens = std::map<TokenId, HfAddedToken>;
 Status ReadAddedFile(std::string_view text, AddedTokens& tokens) {
   if (text.empty()) return {};
   const auto root = JsonObject::Parse(text, "added_tokens.json");
-  if (!root) return tl::make_unexpected(root.error());
+  if (!root) return Forward(root);
   for (const auto& pair : root->raw()) {
     const auto id = JsonAs<TokenId>(pair.value(), fmt::format("{}: {}", root->source(), Printable(pair.key())));
-    if (!id) return tl::make_unexpected(id.error());
+    if (!id) return Forward(id);
     tokens[*id] = {.id = *id, .content = pair.key()};
   }
   return {};
@@ -32,14 +32,14 @@ Status ReadAddedFile(std::string_view text, AddedTokens& tokens) {
 
 Status ReadDecoder(const HfTokenizerConfig& config, AddedTokens& tokens) {
   const auto decoder = config.raw.Find<JsonObject>("added_tokens_decoder");
-  if (!decoder) return tl::make_unexpected(decoder.error());
+  if (!decoder) return Forward(decoder);
   if (!*decoder) return {};
   for (const auto& pair : (*decoder)->raw()) {
     HfAddedToken token;
     const std::string_view key = pair.key();
     const auto [end, failure] = std::from_chars(key.data(), key.data() + key.size(), token.id);
     const auto entry = (*decoder)->Get<JsonObject>(key);
-    if (!entry) return tl::make_unexpected(entry.error());
+    if (!entry) return Forward(entry);
     if (failure != std::errc() || end != key.data() + key.size())
       return Fail(ErrorCode::kDataLoss, "{}: '{}' is no token id", (*decoder)->source(), Printable(key));
     auto content = entry->Get<std::string>("content");
@@ -118,12 +118,13 @@ Result<HfTokenizer> ReadSentencePieceTokenizer(const std::string& directory, con
     const std::string path = (base / name).string();
     const auto file = MappedFile::Open(path);
     if (!file && file.error().code == ErrorCode::kNotFound) continue;
-    if (!file) return tl::make_unexpected(file.error());
+    if (!file) return Forward(file);
     const auto added = MappedFile::Open((base / "added_tokens.json").string());
-    if (!added && added.error().code != ErrorCode::kNotFound) return tl::make_unexpected(added.error());
+    if (!added && added.error().code != ErrorCode::kNotFound) return Forward(added);
     return MakeSentencePieceTokenizer(AsText((*file)->bytes()), path, config, added ? AsText((*added)->bytes()) : "");
   }
-  return Fail(ErrorCode::kNotFound, "{}: neither tokenizer.json nor tokenizer.model nor spiece.model is there", directory);
+  return Fail(ErrorCode::kNotFound, "{}: neither tokenizer.json nor tokenizer.model nor spiece.model is there",
+              directory);
 }
 
 }  // namespace inferflux::formats

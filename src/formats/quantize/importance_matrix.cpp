@@ -35,7 +35,7 @@ Result<ImportanceMatrix> ImportanceMatrix::FromGguf(const GgufFile& file) {
     if (!sums.name.ends_with(kSums)) continue;
     const std::string name(sums.name.substr(0, sums.name.size() - kSums.size()));
     const auto counts = file.Tensor(name + std::string(kCounts));
-    if (!counts) return tl::make_unexpected(counts.error());
+    if (!counts) return Forward(counts);
     std::vector<float> values = ReadFloats(sums);
     const std::vector<float> divisors = ReadFloats(**counts);
     if (divisors.empty() || values.size() % divisors.size() != 0) {

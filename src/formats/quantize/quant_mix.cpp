@@ -220,15 +220,15 @@ Result<const QuantMix*> FindQuantMix(std::string_view name) {
 Result<MixModel> DescribeForMix(const GgufFile& file) {
   const GgufMetadata& metadata = file.metadata();
   const auto architecture = metadata.Get<std::string>("general.architecture");
-  if (!architecture) return tl::make_unexpected(architecture.error());
+  if (!architecture) return Forward(architecture);
   MixModel model;
   const auto read = [&](std::string_view key, uint32_t fallback) -> Result<uint32_t> {
     return metadata.GetOr<uint32_t>(fmt::format("{}.{}", *architecture, key), fallback);
   };
   const auto layers = read("block_count", 0);
-  if (!layers) return tl::make_unexpected(layers.error());
+  if (!layers) return Forward(layers);
   const auto experts = read("expert_count", 0);
-  if (!experts) return tl::make_unexpected(experts.error());
+  if (!experts) return Forward(experts);
   model.layers = *layers;
   model.experts = *experts;
   // Some families write a head count for each layer; they count as not sharing.

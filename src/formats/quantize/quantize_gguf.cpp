@@ -45,7 +45,7 @@ Result<std::vector<QuantizedTensor>> QuantizeGguf(const GgufFile& file, std::ost
     std::span<const float> importance;
     if (options.importance != nullptr && target.type != tensor.type) {
       const auto found = options.importance->For(tensor);
-      if (!found) return tl::make_unexpected(found.error());
+      if (!found) return Forward(found);
       importance = *found;
     }
     const auto report = [&](uint64_t bytes) {

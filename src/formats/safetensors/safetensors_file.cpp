@@ -28,9 +28,9 @@ Result<SafetensorsTensor> ReadTensor(std::string_view name, const boost::json::v
                                      std::span<const std::byte> data) {
   const std::string where = fmt::format("{}: tensor '{}'", source, Printable(name));
   const auto description = JsonAs<JsonObject>(value, where);
-  if (!description) return tl::make_unexpected(description.error());
+  if (!description) return Forward(description);
   const auto dtype_name = description->Get<std::string>("dtype");
-  if (!dtype_name) return tl::make_unexpected(dtype_name.error());
+  if (!dtype_name) return Forward(dtype_name);
   const auto dtype = SafetensorsDtypeFromName(*dtype_name);
   if (!dtype) return Fail(ErrorCode::kUnsupported, "{}: dtype '{}' is unknown", where, Printable(*dtype_name));
   auto shape = description->Get<std::vector<uint64_t>>("shape");
@@ -38,7 +38,7 @@ Result<SafetensorsTensor> ReadTensor(std::string_view name, const boost::json::v
   if (shape->size() > kMaxDims)
     return Fail(ErrorCode::kDataLoss, "{}: {} dimensions; at most {} are read", where, shape->size(), kMaxDims);
   const auto offsets = description->Get<std::vector<uint64_t>>("data_offsets");
-  if (!offsets) return tl::make_unexpected(offsets.error());
+  if (!offsets) return Forward(offsets);
   if (offsets->size() != 2 || (*offsets)[0] > (*offsets)[1]) {
     return Fail(ErrorCode::kDataLoss, "{}: data_offsets should be [begin, end]", where);
   }
@@ -95,7 +95,7 @@ Result<std::shared_ptr<const SafetensorsFile>> SafetensorsFile::Parse(std::span<
         source, *length, reader.remaining(), kMaxHeaderBytes);
   }
   const auto header = reader.Take(*length, "the header");
-  if (!header) return tl::make_unexpected(header.error());
+  if (!header) return Forward(header);
   std::shared_ptr<SafetensorsFile> file(new SafetensorsFile);
   file->source_ = std::move(source);
   if (auto read = file->ReadHeader(AsText(*header), bytes.subspan(reader.offset())); !read) return Forward(read);
@@ -117,7 +117,7 @@ Status SafetensorsFile::ReadHeader(std::string_view header, std::span<const std:
   for (const auto& [name, value] : root->raw()) {
     if (name == "__metadata__") {
       const auto pairs = JsonAs<JsonObject>(value, fmt::format("{}: __metadata__", source_));
-      if (!pairs) return tl::make_unexpected(pairs.error());
+      if (!pairs) return Forward(pairs);
       for (const auto& pair : pairs->raw()) {
         auto text =
             JsonAs<std::string>(pair.value(), fmt::format("{}: __metadata__.{}", source_, Printable(pair.key())));

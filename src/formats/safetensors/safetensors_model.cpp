@@ -18,7 +18,7 @@ Result<ShardIndex> ReadIndex(const std::string& path) {
   auto root = JsonObject::ReadFile(path);
   if (!root) return Forward(root);
   const auto map = root->Get<JsonObject>("weight_map");
-  if (!map) return tl::make_unexpected(map.error());
+  if (!map) return Forward(map);
   ShardIndex index;
   for (const auto& pair : map->raw()) {
     auto file = JsonAs<std::string>(pair.value(), fmt::format("{}: weight_map.{}", path, Printable(pair.key())));

@@ -26,7 +26,7 @@ Result<std::string_view> ProtobufReader::Take(uint64_t size) {
 Result<std::optional<ProtobufReader::Field>> ProtobufReader::Next() {
   if (rest_.empty()) return std::optional<Field>();
   const auto tag = ReadVarint();
-  if (!tag) return tl::make_unexpected(tag.error());
+  if (!tag) return Forward(tag);
   Field field;
   field.wire = static_cast<Wire>(*tag & 7);
   if (*tag >> 3 == 0 || *tag >> 3 > (1u << 29) - 1)
@@ -34,7 +34,7 @@ Result<std::optional<ProtobufReader::Field>> ProtobufReader::Next() {
   field.number = static_cast<uint32_t>(*tag >> 3);
   if (field.wire == Wire::kVarint || field.wire == Wire::kBytes) {
     const auto number = ReadVarint();
-    if (!number) return tl::make_unexpected(number.error());
+    if (!number) return Forward(number);
     if (field.wire == Wire::kVarint) {
       field.value = *number;
       return field;
@@ -49,7 +49,7 @@ Result<std::optional<ProtobufReader::Field>> ProtobufReader::Next() {
                 *tag & 7);
   }
   const auto bytes = Take(field.wire == Wire::kFixed32 ? 4 : 8);
-  if (!bytes) return tl::make_unexpected(bytes.error());
+  if (!bytes) return Forward(bytes);
   std::memcpy(&field.value, bytes->data(), bytes->size());  // little-endian, as here
   return field;
 }

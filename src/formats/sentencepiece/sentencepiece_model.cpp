@@ -17,7 +17,7 @@ Status ForEachField(std::string_view message, const std::string& source, Functio
   ProtobufReader reader(message, source);
   while (true) {
     const auto field = reader.Next();
-    if (!field) return tl::make_unexpected(field.error());
+    if (!field) return Forward(field);
     if (!*field) return {};
     if (auto handled = handle(**field); !handled) return handled;
   }
@@ -50,15 +50,16 @@ Status ReadTrainer(const Field& field, const std::string& source, SentencePieceM
   if (field.number == kByteFallback) {
     model.byte_fallback = field.value != 0;
   } else if (field.number == kWhitespaceAsSuffix && field.value != 0) {
-    return Fail(ErrorCode::kUnsupported, "{}: spaces are marked behind words (treat_whitespace_as_suffix), which is not "
-                "supported", source);
+    return Fail(ErrorCode::kUnsupported,
+                "{}: spaces are marked behind words (treat_whitespace_as_suffix), which is not "
+                "supported",
+                source);
   } else if (field.number == kModelType) {
     if (field.value != 1 && field.value != 2) {
       return Fail(ErrorCode::kUnsupported, "{}: model_type {} is not supported; unigram (1) and BPE (2) are", source,
                   field.value);
     }
-    model.algorithm =
-        field.value == 1 ? SentencePieceModel::Algorithm::kUnigram : SentencePieceModel::Algorithm::kBpe;
+    model.algorithm = field.value == 1 ? SentencePieceModel::Algorithm::kUnigram : SentencePieceModel::Algorithm::kBpe;
   }
   return {};
 }

@@ -27,8 +27,8 @@ struct SentencePieceModel {
   bool remove_extra_whitespaces = true;
 };
 
-// kDataLoss where the file is no such model; kUnsupported where it splits words or characters, writes spaces otherwise than
-// as U+2581 in front of words, or needs what is not read here: each is named.
+// kDataLoss where the file is no such model; kUnsupported where it splits words or characters, writes spaces otherwise
+// than as U+2581 in front of words, or needs what is not read here: each is named.
 Result<SentencePieceModel> ParseSentencePieceModel(std::string_view bytes, const std::string& source);
 
 }  // namespace inferflux::formats

@@ -37,9 +37,10 @@ Status ReadShape(const ModelSource& source, const std::string& prefix, ModelConf
                      {"attention.value_length", &value_length, kMaxHeadDim, false}});
   if (!sizes) return sizes;
   if (config->head_dim < 1 || config->head_dim > kMaxHeadDim) {
-    return Fail(ErrorCode::kDataLoss, "{}: {}attention.head_count of {} and {}embedding_length of {} make heads of {} "
-                "dimensions, which is not between 1 and {}", source.path(), prefix, config->heads, prefix,
-                config->hidden, config->head_dim, kMaxHeadDim);
+    return Fail(ErrorCode::kDataLoss,
+                "{}: {}attention.head_count of {} and {}embedding_length of {} make heads of {} "
+                "dimensions, which is not between 1 and {}",
+                source.path(), prefix, config->heads, prefix, config->hidden, config->head_dim, kMaxHeadDim);
   }
   if (value_length != 0 && value_length != config->head_dim) {
     return Fail(ErrorCode::kUnsupported, "{}: keys of {} and values of {} dimensions; only equal ones are supported",
@@ -81,7 +82,7 @@ Status ReadScales(const ModelSource& source, const std::string& prefix, ModelCon
                              Scale{"embedding_scale", &config->embedding_scale, 1e-6f, kMaxScale},
                              Scale{"residual_scale", &config->residual_scale, 1e-6f, kMaxScale}}) {
     const auto value = ReadNumber(source, prefix + scale.key, *scale.value, scale.least, scale.most);
-    if (!value) return tl::make_unexpected(value.error());
+    if (!value) return Forward(value);
     *scale.value = *value;
   }
   return {};
@@ -111,12 +112,12 @@ Status ReadLayerKinds(const ModelSource& source, const std::string& prefix, int3
   const int32_t rope = config->learned_positions ? kNoRope : 0;
   config->layer_kinds.assign(static_cast<size_t>(config->layers), {.rope = rope});
   const auto window = source.metadata().GetOr<int64_t>(prefix + "attention.sliding_window", 0);
-  if (!window) return tl::make_unexpected(window.error());
+  if (!window) return Forward(window);
   // A window at least as long as the context hides nothing.
   if (*window <= 0 || *window >= config->context) return {};
-  const auto windowed = WindowedLayers(source, prefix + "attention.sliding_window_pattern", config->layers,
-                                       window_period);
-  if (!windowed) return tl::make_unexpected(windowed.error());
+  const auto windowed =
+      WindowedLayers(source, prefix + "attention.sliding_window_pattern", config->layers, window_period);
+  if (!windowed) return Forward(windowed);
   for (size_t i = 0; i < config->layer_kinds.size(); ++i) {
     if ((*windowed)[i]) config->layer_kinds[i].window = static_cast<int32_t>(*window);
   }
@@ -125,7 +126,7 @@ Status ReadLayerKinds(const ModelSource& source, const std::string& prefix, int3
 
 Status ReadExperts(const ModelSource& source, const std::string& prefix, MoeConfig* moe, int32_t feed_forward) {
   const auto experts = source.metadata().GetOr<int64_t>(prefix + "expert_count", 0);
-  if (!experts) return tl::make_unexpected(experts.error());
+  if (!experts) return Forward(experts);
   if (*experts == 0) return {};
   moe->feed_forward = feed_forward;
   auto sizes = ReadSizes(source, prefix,
@@ -139,7 +140,7 @@ Status ReadExperts(const ModelSource& source, const std::string& prefix, MoeConf
                 moe->routing.used, prefix, moe->experts);
   }
   const auto normalise = source.metadata().GetOr<bool>(prefix + "expert_weights_norm", moe->routing.normalise);
-  if (!normalise) return tl::make_unexpected(normalise.error());
+  if (!normalise) return Forward(normalise);
   moe->routing.normalise = *normalise;
   return {};
 }
@@ -155,7 +156,7 @@ Result<ModelConfig> ReadDecoderConfig(const ModelSource& source, int32_t context
   const std::string prefix = config.architecture + ".";
 
   const auto causal = source.metadata().GetOr<bool>(prefix + "attention.causal", config.causal);
-  if (!causal) return tl::make_unexpected(causal.error());
+  if (!causal) return Forward(causal);
   config.causal = *causal;
   if (auto read = ReadShape(source, prefix, &config); !read) return Forward(read);
   if (auto read = ReadPooling(source, &config); !read) return Forward(read);
@@ -168,13 +169,14 @@ Result<ModelConfig> ReadDecoderConfig(const ModelSource& source, int32_t context
   auto rope = ReadRope(source, config, context);
   if (!rope) return Forward(rope);
   config.ropes.push_back(std::move(*rope));
-  if (source.metadata().Contains(prefix + "rope.scaling.dynamic_factor")) config.context = std::max(config.context, context);
+  if (source.metadata().Contains(prefix + "rope.scaling.dynamic_factor"))
+    config.context = std::max(config.context, context);
   return config;
 }
 
 Status ReadWindowRope(const ModelSource& source, float base, ModelConfig* config) {
   const auto read = ReadNumber(source, config->architecture + ".rope.freq_base_swa", base, 1.001f, 1e9f);
-  if (!read) return tl::make_unexpected(read.error());
+  if (!read) return Forward(read);
   auto rope = ReadUnscaledRope(source, *config, *read);
   if (!rope) return Forward(rope);
   config->ropes.push_back(std::move(*rope));

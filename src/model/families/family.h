@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "model/loading/model_source.h"
 #include "model/model_config.h"
-#include "model/model_source.h"
 
 namespace inferflux::model {
 
@@ -20,8 +20,8 @@ struct Family {
 
 std::span<const Family> Families();
 
-// Reads and checks the configuration of any known family. `context`: tokens that the model is configured for, by which RoPE
-// scaling is chosen; 0: what it was trained for. kUnsupported names the architecture and lists the known ones.
+// Reads and checks the configuration of any known family. `context`: tokens that the model is configured for, by which
+// RoPE scaling is chosen; 0: what it was trained for. kUnsupported names the architecture and lists the known ones.
 Result<ModelConfig> ReadModelConfig(const ModelSource& source, int32_t context = 0);
 
 // --- the families' own files ---

@@ -7,7 +7,7 @@ Status ReadSizes(const ModelSource& source, const std::string& prefix, std::init
     const std::string key = prefix + size.key;
     if (!size.required && !source.metadata().Contains(key)) continue;
     const auto value = source.metadata().Get<int64_t>(key);
-    if (!value) return tl::make_unexpected(value.error());
+    if (!value) return Forward(value);
     if (*value < 1 || *value > size.limit) {
       return Fail(ErrorCode::kDataLoss, "{}: {} is {}, which is not between 1 and {}", source.path(), key, *value,
                   size.limit);

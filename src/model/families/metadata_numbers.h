@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "model/model_source.h"
+#include "model/loading/model_source.h"
 
 namespace inferflux::model {
 

@@ -14,10 +14,11 @@ Status ReadPooling(const ModelSource& source, ModelConfig* config) {
   const bool causal = config->causal;
   const std::string prefix = config->architecture + ".", key = prefix + "pooling_type";
   const auto type = source.metadata().GetOr<int64_t>(key, kUnsaid);
-  if (!type) return tl::make_unexpected(type.error());
+  if (!type) return Forward(type);
   if (*type < kUnsaid || *type > kRank) {
-    return Fail(ErrorCode::kUnsupported, "{}: {} is {}; known are 1 (mean), 2 (first token), 3 (last token) and 4 (rank)",
-                source.path(), key, *type);
+    return Fail(ErrorCode::kUnsupported,
+                "{}: {} is {}; known are 1 (mean), 2 (first token), 3 (last token) and 4 (rank)", source.path(), key,
+                *type);
   }
   if (*type == kRank && !causal) {
     return Fail(ErrorCode::kUnsupported, "{}: an encoder that ranks ({} is 4) can neither embed nor generate here",
@@ -27,14 +28,14 @@ Status ReadPooling(const ModelSource& source, ModelConfig* config) {
   if (*type > kUnsaid && *type < kRank) out.type = kKinds[*type - 1];
 
   const auto normalise = source.metadata().GetOr<bool>(prefix + "pooling_normalize", out.normalise);
-  if (!normalise) return tl::make_unexpected(normalise.error());
+  if (!normalise) return Forward(normalise);
   out.normalise = *normalise;
   auto lengths = source.metadata().GetOr<std::vector<int32_t>>(prefix + "matryoshka_dimensions", {});
   if (!lengths) return Forward(lengths);
   for (const int32_t length : *lengths) {
     if (length >= 1 && length <= config->hidden) continue;
-    return Fail(ErrorCode::kDataLoss, "{}: {}matryoshka_dimensions has {}, which is not between 1 and {}", source.path(),
-                prefix, length, config->hidden);
+    return Fail(ErrorCode::kDataLoss, "{}: {}matryoshka_dimensions has {}, which is not between 1 and {}",
+                source.path(), prefix, length, config->hidden);
   }
   out.lengths = std::move(*lengths);
   std::sort(out.lengths.begin(), out.lengths.end());

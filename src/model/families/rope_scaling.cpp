@@ -67,15 +67,15 @@ std::vector<float> PlainFrequencies(float base, int32_t dims) {
 Status RopeReader::Yarn(float base, int32_t dims, const RopeRules& rules, compute::RopeSpec* spec) const {
   const auto factor = Number("scaling.factor", 1.0f);
   const auto original = OriginalContext();
-  if (!original) return tl::make_unexpected(original.error());
+  if (!original) return Forward(original);
   const auto fast = Number("scaling.yarn_beta_fast", 32.0f);
   const auto slow = Number("scaling.yarn_beta_slow", 1.0f);
   const auto share = Number("scaling.yarn_ext_factor", 1.0f, 0.0f);
   for (const auto* number : {&factor, &fast, &slow, &share}) {
-    if (!*number) return tl::make_unexpected(number->error());
+    if (!*number) return Forward(*number);
   }
   const auto magnitude = Number("scaling.yarn_attn_factor", *factor > 1.0f ? 0.1f * std::log(*factor) + 1.0f : 1.0f);
-  if (!magnitude) return tl::make_unexpected(magnitude.error());
+  if (!magnitude) return Forward(magnitude);
 
   // The pair that turns `rotations` times over the original context.
   const auto pair_of = [&](double rotations) {
@@ -99,7 +99,7 @@ Status RopeReader::Yarn(float base, int32_t dims, const RopeRules& rules, comput
 
 Result<compute::RopeSpec> ReadUnscaledRope(const ModelSource& source, const ModelConfig& config, float base) {
   const auto dims = RopeReader{source, config}.Dimensions();
-  if (!dims) return tl::make_unexpected(dims.error());
+  if (!dims) return Forward(dims);
   return compute::RopeSpec{.inverse_frequencies = PlainFrequencies(base, *dims)};
 }
 
@@ -107,11 +107,11 @@ Result<compute::RopeSpec> ReadRope(const ModelSource& source, const ModelConfig&
                                    const RopeRules& rules) {
   const RopeReader reader{source, config};
   const auto dims = reader.Dimensions();
-  if (!dims) return tl::make_unexpected(dims.error());
+  if (!dims) return Forward(dims);
   auto base = reader.Number("freq_base", 10000.0f, 1.001f);
   if (!base) return Forward(base);
   const auto dynamic = reader.Number("scaling.dynamic_factor", 1.0f);
-  if (!dynamic) return tl::make_unexpected(dynamic.error());
+  if (!dynamic) return Forward(dynamic);
   if (*dynamic != 1.0f && context > config.context && *dims > 2) {
     const float stretch = *dynamic * static_cast<float>(context) / static_cast<float>(config.context) - (*dynamic - 1);
     *base *= std::pow(stretch, static_cast<float>(*dims) / static_cast<float>(*dims - 2));
@@ -119,31 +119,33 @@ Result<compute::RopeSpec> ReadRope(const ModelSource& source, const ModelConfig&
   compute::RopeSpec spec{.inverse_frequencies = PlainFrequencies(*base, *dims)};
 
   const auto type = source.metadata().GetOr<std::string>(reader.prefix + "scaling.type", "none");
-  if (!type) return tl::make_unexpected(type.error());
+  if (!type) return Forward(type);
   if (*type == "linear") {
     const auto factor = reader.Number("scaling.factor", 1.0f);
-    if (!factor) return tl::make_unexpected(factor.error());
+    if (!factor) return Forward(factor);
     for (float& frequency : spec.inverse_frequencies) frequency /= *factor;
   } else if (*type == "yarn") {
     if (auto done = reader.Yarn(*base, *dims, rules, &spec); !done) return Forward(done);
   } else if (*type != "none" && *type != "longrope") {
-    return Fail(ErrorCode::kUnsupported, "{}: RoPE scaling '{}' is not supported; supported are none, linear, yarn and "
-                "longrope, and Llama 3's rope_freqs tensor", source.path(), *type);
+    return Fail(ErrorCode::kUnsupported,
+                "{}: RoPE scaling '{}' is not supported; supported are none, linear, yarn and "
+                "longrope, and Llama 3's rope_freqs tensor",
+                source.path(), *type);
   }
 
   const char* factors = source.Find("rope_freqs.weight") != nullptr ? "rope_freqs.weight" : nullptr;
   if (*type == "longrope" || source.Find("rope_factors_long.weight") != nullptr) {
     const auto original = reader.OriginalContext();
-    if (!original) return tl::make_unexpected(original.error());
+    if (!original) return Forward(original);
     factors = context > *original ? "rope_factors_long.weight" : "rope_factors_short.weight";
   }
   if (factors != nullptr) {
     const auto divisors = reader.Factors(factors, *dims / 2);
-    if (!divisors) return tl::make_unexpected(divisors.error());
+    if (!divisors) return Forward(divisors);
     for (size_t i = 0; i < divisors->size(); ++i) spec.inverse_frequencies[i] /= (*divisors)[i];
   }
   const auto magnitude = reader.Number("scaling.attn_factor", 1.0f);
-  if (!magnitude) return tl::make_unexpected(magnitude.error());
+  if (!magnitude) return Forward(magnitude);
   spec.magnitude *= *magnitude;
   return spec;
 }

@@ -24,16 +24,16 @@ Status WeightCollector::AddPacked(const SafetensorsTensor& packed) {
   }
   const SafetensorsTensor* shape = Take(base, ".weight_shape");
   if (shape == nullptr) return Lacks(packed, base, ".weight_shape");
-  return AddCompressedInts(packed, base, shape);
+  return AddCompressedTensors(packed, base, shape);
 }
 
 Status WeightCollector::AddInt8(const SafetensorsTensor& weight) {
-  return AddCompressedInts(weight, weight.name.substr(0, weight.name.size() - kWeight.size()), nullptr);
+  return AddCompressedTensors(weight, weight.name.substr(0, weight.name.size() - kWeight.size()), nullptr);
 }
 
-Status WeightCollector::AddCompressedInts(const SafetensorsTensor& weight, const std::string& base,
-                                          const SafetensorsTensor* shape) {
-  const formats::CompressedIntsTensors tensors{.weight = &weight,
+Status WeightCollector::AddCompressedTensors(const SafetensorsTensor& weight, const std::string& base,
+                                             const SafetensorsTensor* shape) {
+  const formats::CompressedTensorsInts tensors{.weight = &weight,
                                                .scales = Take(base, ".weight_scale"),
                                                .shape = shape,
                                                .zeros = Take(base, ".weight_zero_point"),
@@ -45,7 +45,7 @@ Status WeightCollector::AddCompressedInts(const SafetensorsTensor& weight, const
       if (group.type == "int") bits.push_back(group.bits);
     }
   }
-  auto ints = formats::GroupedInts::OpenCompressed(tensors, bits);
+  auto ints = formats::GroupwiseInts::OpenCompressed(tensors, bits);
   if (!ints) return Forward(ints);
   uint64_t bytes = weight.data.size() + tensors.scales->data.size();
   if (tensors.zeros != nullptr) bytes += tensors.zeros->data.size();
@@ -79,7 +79,7 @@ Status WeightCollector::AddNvfp4(const SafetensorsTensor& packed, const std::str
   auto nvfp4 = formats::Nvfp4::Open(packed, *scales, factor, how);
   if (!nvfp4) return Forward(nvfp4);
   const bool apart = nvfp4->type() == formats::TensorType::kNvfp4;
-  const formats::TensorFactor of_all{nvfp4->factor()};
+  const formats::TensorScale of_all{nvfp4->factor()};
   Add(packed, base + ".weight", std::move(*nvfp4), packed.data.size() + scales->data.size());
   if (apart) made_[&packed].push_back(std::make_shared<const StoredWeight>(base + ".scale", of_all));
   return {};

@@ -1,5 +1,5 @@
 // MLX's groups, and experts that are stacked or fused.
-#include "formats/checkpoint/stacked_experts.h"
+#include "formats/quantized_checkpoints/stacked_experts.h"
 #include "model/huggingface/weight_collector.h"
 
 namespace inferflux::model {
@@ -28,19 +28,19 @@ Status WeightCollector::AddMlx(const SafetensorsTensor& weight) {
   if (scales == nullptr) return Lacks(weight, base, ".scales");
   const auto own = config_.quantization->mlx_layers.find(base);
   const bool has_own = own != config_.quantization->mlx_layers.end();
-  const formats::HfMlxForm& form = has_own ? own->second : config_.quantization->mlx;
+  const formats::HfMlxLayout& form = has_own ? own->second : config_.quantization->mlx;
   if (form.mode == "mxfp4") return AddMxfp4(weight, *scales);
   const SafetensorsTensor* biases = Take(base, ".biases");
   if (biases == nullptr) return Lacks(weight, base, ".biases");
   const uint64_t bytes = weight.data.size() + scales->data.size() + biases->data.size();
   if (!IsStack(weight)) {
-    auto groups = formats::AffineGroups::Open(weight, *scales, *biases, form.group_size);
+    auto groups = formats::MlxAffineWeights::Open(weight, *scales, *biases, form.group_size);
     if (!groups) return Forward(groups);
     Add(weight, weight.name, std::move(*groups), bytes);
     return {};
   }
   return ForEachExpert(weight, [&](uint32_t e) -> Status {
-    auto groups = formats::AffineGroups::OpenExpert(weight, *scales, *biases, form.group_size, e);
+    auto groups = formats::MlxAffineWeights::OpenExpert(weight, *scales, *biases, form.group_size, e);
     if (!groups) return Forward(groups);
     Add(weight, weight.name, std::move(*groups), bytes / weight.shape[0], e);
     return {};
@@ -70,7 +70,7 @@ Status WeightCollector::AddMxfp4(const SafetensorsTensor& weight, const Safetens
 Status WeightCollector::AddStack(const SafetensorsTensor& weight) {
   return ForEachExpert(weight, [&](uint32_t e) -> Status {
     const auto own = formats::SliceExpert(weight, e);
-    if (!own) return tl::make_unexpected(own.error());
+    if (!own) return Forward(own);
     made_[&weight].push_back(std::make_shared<const StoredWeight>(weight.name, *own, e));
     return {};
   });

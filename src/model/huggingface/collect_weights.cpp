@@ -7,7 +7,7 @@
 
 namespace inferflux::model {
 
-using formats::GroupedIntsFormat;
+using formats::GroupwiseIntsFormat;
 using formats::HfQuantization;
 using formats::SafetensorsDtype;
 using formats::SafetensorsTensor;
@@ -30,7 +30,7 @@ bool IsOfActivations(std::string_view name) {
 Result<std::vector<std::shared_ptr<const StoredWeight>>> WeightCollector::Run() {
   for (const SafetensorsTensor* tensor : model_.tensors()) {
     if (tensor->name.ends_with(kQweight)) {
-      if (auto added = AddGroupedInts(*tensor); !added) return Forward(added);
+      if (auto added = AddGroupwiseInts(*tensor); !added) return Forward(added);
     } else if (tensor->name.ends_with(kWeightPacked)) {
       if (auto added = AddPacked(*tensor); !added) return Forward(added);
     } else if (IsInt8(*tensor)) {
@@ -75,30 +75,30 @@ tl::unexpected<Error> WeightCollector::Lacks(const SafetensorsTensor& tensor, st
               tensor.name, base, suffix);
 }
 
-Result<GroupedIntsFormat> WeightCollector::FormatOfInts(const SafetensorsTensor& tensor) const {
+Result<GroupwiseIntsFormat> WeightCollector::FormatOfInts(const SafetensorsTensor& tensor) const {
   if (!config_.quantization || (config_.quantization->method != "gptq" && config_.quantization->method != "awq")) {
     return Fail(ErrorCode::kDataLoss, "tensor '{}' is packed, but quantization_config names neither gptq nor awq",
                 tensor.name);
   }
   const HfQuantization& from = *config_.quantization;
   const bool gptq = from.method == "gptq";
-  return GroupedIntsFormat{.packing = gptq ? GroupedIntsFormat::Packing::kGptq : GroupedIntsFormat::Packing::kAwq,
-                           .bits = from.bits,
-                           .group_size = from.group_size,
-                           .zero_bias = gptq && from.checkpoint_format != "gptq_v2" ? 1u : 0u};
+  return GroupwiseIntsFormat{.packing = gptq ? GroupwiseIntsFormat::Packing::kGptq : GroupwiseIntsFormat::Packing::kAwq,
+                             .bits = from.bits,
+                             .group_size = from.group_size,
+                             .zero_bias = gptq && from.checkpoint_format != "gptq_v2" ? 1u : 0u};
 }
 
-Status WeightCollector::AddGroupedInts(const SafetensorsTensor& qweight) {
+Status WeightCollector::AddGroupwiseInts(const SafetensorsTensor& qweight) {
   const std::string base = qweight.name.substr(0, qweight.name.size() - kQweight.size());
   const auto format = FormatOfInts(qweight);
-  if (!format) return tl::make_unexpected(format.error());
-  const formats::GroupedIntsTensors tensors{.qweight = &qweight,
-                                            .qzeros = Take(base, ".qzeros"),
-                                            .scales = Take(base, ".scales"),
-                                            .group_of = Take(base, ".g_idx")};
+  if (!format) return Forward(format);
+  const formats::GroupwiseIntsTensors tensors{.qweight = &qweight,
+                                              .qzeros = Take(base, ".qzeros"),
+                                              .scales = Take(base, ".scales"),
+                                              .group_of = Take(base, ".g_idx")};
   if (tensors.qzeros == nullptr) return Lacks(qweight, base, ".qzeros");
   if (tensors.scales == nullptr) return Lacks(qweight, base, ".scales");
-  auto ints = formats::GroupedInts::Open(tensors, *format);
+  auto ints = formats::GroupwiseInts::Open(tensors, *format);
   if (!ints) return Forward(ints);
   const uint64_t bytes = qweight.data.size() + tensors.qzeros->data.size() + tensors.scales->data.size();
   Add(qweight, base + ".weight", std::move(*ints), bytes);
@@ -137,8 +137,8 @@ Status WeightCollector::AddFp8(const SafetensorsTensor& weight) {
   if (scales == nullptr) scales = block_scales;
   if (scales == nullptr) return Lacks(weight, base, ".weight_scale");
   const auto block = Fp8Block(weight, *scales);
-  if (!block) return tl::make_unexpected(block.error());
-  auto fp8 = formats::ScaledFp8::Open(weight, *scales, *block);
+  if (!block) return Forward(block);
+  auto fp8 = formats::Fp8Weights::Open(weight, *scales, *block);
   if (!fp8) return Forward(fp8);
   const uint64_t bytes = weight.data.size() + scales->data.size();
   Add(weight, weight.name, std::move(*fp8), bytes);

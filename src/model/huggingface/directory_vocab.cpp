@@ -25,15 +25,15 @@ bool HasVocab(const std::string& directory) {
 Status WriteDirectoryVocab(const std::string& directory, const formats::HfConfig& config, std::string pre,
                            formats::GgufWriter& writer) {
   const auto tokenizer_config = formats::ReadHfTokenizerConfig(directory);
-  if (!tokenizer_config) return tl::make_unexpected(tokenizer_config.error());
+  if (!tokenizer_config) return Forward(tokenizer_config);
   const auto tokenizer = HasFile(directory, "tokenizer.json")
                              ? formats::ReadHfTokenizer(directory)
                              : formats::ReadSentencePieceTokenizer(directory, *tokenizer_config);
-  if (!tokenizer) return tl::make_unexpected(tokenizer.error());
+  if (!tokenizer) return Forward(tokenizer);
   const auto generation = formats::ReadHfGenerationConfig(directory);
-  if (!generation) return tl::make_unexpected(generation.error());
+  if (!generation) return Forward(generation);
   const auto kind = formats::ClassifyHfVocab(*tokenizer);
-  if (!kind) return tl::make_unexpected(kind.error());
+  if (!kind) return Forward(kind);
   if (*kind == formats::HfVocabKind::kByteLevelBpe && pre.empty()) {
     auto found = FindPreTokenizerName(*tokenizer);
     if (!found) return Forward(found);

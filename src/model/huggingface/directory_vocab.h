@@ -12,8 +12,9 @@ namespace inferflux::model {
 // Whether there is a file that WriteDirectoryVocab makes a vocabulary of.
 bool HasVocab(const std::string& directory);
 
-// Reads tokenizer.json, or a SentencePiece model where that is missing (tokenizer.model, spiece.model, added_tokens.json);
-// and tokenizer_config.json, chat_template.jinja and generation_config.json where they are. kNotFound without the first. `pre`: the pre-tokenizer's name; empty: found by the tokenizer's rule.
+// Reads tokenizer.json, or a SentencePiece model where that is missing (tokenizer.model, spiece.model,
+// added_tokens.json); and tokenizer_config.json, chat_template.jinja and generation_config.json where they are.
+// kNotFound without the first. `pre`: the pre-tokenizer's name; empty: found by the tokenizer's rule.
 Status WriteDirectoryVocab(const std::string& directory, const formats::HfConfig& config, std::string pre,
                            formats::GgufWriter& writer);
 

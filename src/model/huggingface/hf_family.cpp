@@ -56,13 +56,14 @@ constexpr std::array kHfFamilies = {
 // Quantisations whose tensors CollectWeights knows, each in the form that it knows.
 Status CheckQuantization(const formats::HfQuantization& quantization, const std::string& source) {
   const auto refuse = [&](std::string_view key, std::string_view value, std::string_view known) {
-    return Fail(ErrorCode::kUnsupported, "{}: a checkpoint quantised by '{}' with {} '{}' cannot be read, only with {}; "
-                "use the model's original weights, or a GGUF file of it", source, quantization.method, key, value, known);
+    return Fail(ErrorCode::kUnsupported,
+                "{}: a checkpoint quantised by '{}' with {} '{}' cannot be read, only with {}; "
+                "use the model's original weights, or a GGUF file of it",
+                source, quantization.method, key, value, known);
   };
   const auto is = [](std::string_view text, std::string_view wanted) {  // some files write "GEMM"
-    return std::equal(text.begin(), text.end(), wanted.begin(), wanted.end(), [](unsigned char a, unsigned char b) {
-      return std::tolower(a) == std::tolower(b);
-    });
+    return std::equal(text.begin(), text.end(), wanted.begin(), wanted.end(),
+                      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
   };
   const std::string& method = quantization.method;
   if (method == "gptq") {
@@ -101,7 +102,7 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
                  : refuse("quant_algo", quantization.algorithm, fmt::format("{}", fmt::join(kAlgorithms, ", ")));
   }
   if (method == "mlx") {
-    const auto check = [&](const formats::HfMlxForm& form) {
+    const auto check = [&](const formats::HfMlxLayout& form) {
       const bool known = form.mode == "affine" || form.mode == "mxfp4";
       return known ? Status() : refuse("mode", form.mode, "affine or mxfp4");
     };
@@ -138,8 +139,10 @@ Result<const HfFamily*> FindHfFamily(const formats::HfConfig& config) {
     known.push_back(family.model_type);
     if (family.model_type != config.model_type) continue;
     if (config.hidden_act && *config.hidden_act != family.activation) {
-      return Fail(ErrorCode::kUnsupported, "{}: model_type '{}' with the activation '{}' is not supported, only with "
-                  "'{}'", source, config.model_type, *config.hidden_act, family.activation);
+      return Fail(ErrorCode::kUnsupported,
+                  "{}: model_type '{}' with the activation '{}' is not supported, only with "
+                  "'{}'",
+                  source, config.model_type, *config.hidden_act, family.activation);
     }
     return &family;
   }

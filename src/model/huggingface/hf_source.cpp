@@ -20,7 +20,8 @@ struct Directory {
   std::vector<TensorRecipe> plan;
 };
 
-// A tensor that the checkpoint holds otherwise is made whenever it is asked for, and goes when its user is done with it.
+// A tensor that the checkpoint holds otherwise is made whenever it is asked for, and goes when its user is done with
+// it.
 Result<std::vector<ModelSource::Tensor>> Tensors(const std::shared_ptr<const Directory>& directory) {
   std::vector<ModelSource::Tensor> tensors;
   for (const TensorRecipe& recipe : directory->plan) {
@@ -42,8 +43,8 @@ Result<std::vector<ModelSource::Tensor>> Tensors(const std::shared_ptr<const Dir
       const uint64_t file_bytes = recipe.parts.empty() ? part->data.size() : recipe.parts[i]->stored_bytes();
       tensors.push_back({matrix, nullptr, {}, static_cast<int64_t>(file_bytes)});
       if (part->data.empty()) tensors.back().make = make;
-      if (auto form = FormOfPart(recipe, i)) {
-        const formats::StoredForm stored = form->stored;
+      if (auto form = LayoutOfPart(recipe, i)) {
+        const formats::WeightLayout stored = form->stored;
         tensors.back().form = ModelSource::Tensor::Form{stored, [form = std::move(*form)] { return form.Make(); }};
       }
     }
@@ -57,7 +58,7 @@ Result<std::shared_ptr<const ModelSource>> OpenHuggingFace(const std::string& pa
   auto config = formats::ReadHfConfig(path);
   if (!config) return Forward(config);
   const auto family = FindHfFamily(*config);
-  if (!family) return tl::make_unexpected(family.error());
+  if (!family) return Forward(family);
   auto checkpoint = formats::SafetensorsModel::Open(path);
   if (!checkpoint) return Forward(checkpoint);
   // A directory without a tokenizer is a model all the same, though none that can be served.
@@ -77,7 +78,8 @@ Result<std::shared_ptr<const ModelSource>> OpenHuggingFace(const std::string& pa
       Directory{.checkpoint = std::move(*checkpoint), .metadata = std::move(*metadata), .plan = std::move(*plan)});
   auto tensors = Tensors(directory);
   if (!tensors) return Forward(tensors, path);
-  return std::make_shared<const ModelSource>(path, "huggingface", directory->metadata->metadata(), std::move(*tensors), directory);
+  return std::make_shared<const ModelSource>(path, "huggingface", directory->metadata->metadata(), std::move(*tensors),
+                                             directory);
 }
 
 }  // namespace inferflux::model

@@ -1,12 +1,12 @@
-// A Hugging Face directory (config.json, safetensors, tokenizer.json) as a model source: its metadata under GGUF's keys,
-// its tensors under GGUF's names.
+// A Hugging Face directory (config.json, safetensors, tokenizer.json) as a model source: its metadata under GGUF's
+// keys, its tensors under GGUF's names.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "base/result.h"
-#include "model/model_source.h"
+#include "model/loading/model_source.h"
 
 namespace inferflux::model {
 

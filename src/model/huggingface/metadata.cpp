@@ -45,12 +45,11 @@ Status WriteScales(const HfConfig& config, Keys& keys) {
   keys.Number("attn_logit_softcapping", config.attn_logit_softcap);
   keys.Number("final_logit_softcapping", config.final_logit_softcap);
   if (config.query_pre_attn_scalar) keys.Number("attention.scale", 1.0 / std::sqrt(*config.query_pre_attn_scalar));
-  for (const auto& [name, key] : {std::pair{"attention_multiplier", "attention.scale"},
-                                  std::pair{"embedding_multiplier", "embedding_scale"},
-                                  std::pair{"residual_multiplier", "residual_scale"},
-                                  std::pair{"logits_scaling", "logit_scale"}}) {
+  for (const auto& [name, key] :
+       {std::pair{"attention_multiplier", "attention.scale"}, std::pair{"embedding_multiplier", "embedding_scale"},
+        std::pair{"residual_multiplier", "residual_scale"}, std::pair{"logits_scaling", "logit_scale"}}) {
     const auto value = config.raw.Find<double>(name);
-    if (!value) return tl::make_unexpected(value.error());
+    if (!value) return Forward(value);
     keys.Number(key, *value);
   }
   return {};
@@ -61,7 +60,7 @@ Status WriteWindows(const HfConfig& config, Keys& keys) {
   if (config.layer_types.empty()) {
     keys.Size("attention.sliding_window", config.sliding_window);
     const auto period = config.raw.Find<uint32_t>("sliding_window_pattern");
-    if (!period) return tl::make_unexpected(period.error());
+    if (!period) return Forward(period);
     keys.Size("attention.sliding_window_pattern", *period);
     return {};
   }
@@ -72,8 +71,10 @@ Status WriteWindows(const HfConfig& config, Keys& keys) {
   std::vector<uint8_t> windowed;
   for (const std::string& type : config.layer_types) {
     if (type != "sliding_attention" && type != "full_attention") {
-      return Fail(ErrorCode::kUnsupported, "{}: layer_types has '{}'; supported are sliding_attention and "
-                  "full_attention", config.raw.source(), type);
+      return Fail(ErrorCode::kUnsupported,
+                  "{}: layer_types has '{}'; supported are sliding_attention and "
+                  "full_attention",
+                  config.raw.source(), type);
     }
     windowed.push_back(type == "sliding_attention");
   }
@@ -105,7 +106,7 @@ std::optional<double> YarnMagnitude(const HfRopeScaling& rope, double factor) {
 
 Status WriteRopeScaling(const HfConfig& config, const HfRopeScaling& rope, Keys& keys) {
   const auto own_original = config.raw.Find<uint32_t>("original_max_position_embeddings");
-  if (!own_original) return tl::make_unexpected(own_original.error());
+  if (!own_original) return Forward(own_original);
   const double context = config.max_position.value_or(0);
   const uint32_t original = rope.original_context.value_or(own_original->value_or(config.max_position.value_or(0)));
   const double factor = rope.factor.value_or(original > 0 ? context / original : 1.0);
@@ -126,11 +127,14 @@ Status WriteRopeScaling(const HfConfig& config, const HfRopeScaling& rope, Keys&
     keys.Size("rope.scaling.original_context_length", original);
     // The directory's own context counts, not its factor, where it says both (as Phi-3's makers do).
     const double stretch = original > 0 ? context / original : factor;
-    const double magnitude = stretch > 1.0 ? std::sqrt(1.0 + std::log(stretch) / std::log(static_cast<double>(original))) : 1.0;
+    const double magnitude =
+        stretch > 1.0 ? std::sqrt(1.0 + std::log(stretch) / std::log(static_cast<double>(original))) : 1.0;
     keys.Number("rope.scaling.attn_factor", rope.attention_factor.value_or(magnitude));
   } else if (rope.type != "llama3") {  // whose factors are a tensor
-    return Fail(ErrorCode::kUnsupported, "{}: RoPE scaling '{}' is not supported; supported are linear, dynamic, yarn, "
-                "longrope and llama3", config.raw.source(), rope.type);
+    return Fail(ErrorCode::kUnsupported,
+                "{}: RoPE scaling '{}' is not supported; supported are linear, dynamic, yarn, "
+                "longrope and llama3",
+                config.raw.source(), rope.type);
   }
   return {};
 }
@@ -138,7 +142,7 @@ Status WriteRopeScaling(const HfConfig& config, const HfRopeScaling& rope, Keys&
 // Every fourth layer of SmolLM3 does not rotate, which GGUF takes as known.
 Status CheckUnrotatedLayers(const HfConfig& config) {
   const auto rotated = config.raw.Find<std::vector<int64_t>>("no_rope_layers");
-  if (!rotated) return tl::make_unexpected(rotated.error());
+  if (!rotated) return Forward(rotated);
   for (size_t i = 0; *rotated && i < (*rotated)->size(); ++i) {
     if (((**rotated)[i] != 0) != ((i + 1) % 4 != 0)) {
       return Fail(ErrorCode::kUnsupported, "{}: no_rope_layers[{}] is {}; only every fourth layer can be without RoPE",
@@ -152,9 +156,10 @@ Status CheckUnrotatedLayers(const HfConfig& config) {
 Status CheckClamp(const HfConfig& config) {
   for (const auto& [key, known] : {std::pair{"swiglu_limit", 7.0}, std::pair{"swiglu_alpha", 1.702}}) {
     const auto value = config.raw.GetOr<double>(key, known);
-    if (!value) return tl::make_unexpected(value.error());
+    if (!value) return Forward(value);
     if (*value != known) {
-      return Fail(ErrorCode::kUnsupported, "{}: {} is {}; only {} is supported", config.raw.source(), key, *value, known);
+      return Fail(ErrorCode::kUnsupported, "{}: {} is {}; only {} is supported", config.raw.source(), key, *value,
+                  known);
     }
   }
   return {};
@@ -183,7 +188,7 @@ Status WriteHfMetadata(const HfConfig& config, const HfFamily& family, formats::
   }
   if (auto done = CheckClamp(config); !done) return done;
   const auto lengths = config.raw.Find<std::vector<int32_t>>("matryoshka_dimensions");
-  if (!lengths) return tl::make_unexpected(lengths.error());
+  if (!lengths) return Forward(lengths);
   if (*lengths) writer.SetArray(keys.prefix + "matryoshka_dimensions", std::span<const int32_t>(**lengths));
   return CheckUnrotatedLayers(config);
 }

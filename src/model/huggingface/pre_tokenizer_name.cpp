@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "formats/huggingface/hf_vocab.h"
-#include "text/tokenizer/pre_tokenizer_table.h"
+#include "text/tokenizer/pre_tokenizer/pre_tokenizer_table.h"
 
 namespace inferflux::model {
 namespace {
@@ -33,9 +33,9 @@ bool Fits(const text::PreTokenizerRules& rules, const std::vector<std::string>& 
 
 Result<std::string> FindPreTokenizerName(const formats::HfTokenizer& tokenizer) {
   const auto patterns = formats::ReadHfSplitPatterns(tokenizer);
-  if (!patterns) return tl::make_unexpected(patterns.error());
+  if (!patterns) return Forward(patterns);
   const auto nfc = formats::NormalizesToNfc(tokenizer);
-  if (!nfc) return tl::make_unexpected(nfc.error());
+  if (!nfc) return Forward(nfc);
   for (const std::string_view name : kNames) {
     const text::PreTokenizerRules* rules = text::FindPreTokenizer(name);
     if (rules != nullptr && Fits(*rules, *patterns, *nfc, tokenizer.ignore_merges)) return std::string(name);

@@ -16,22 +16,25 @@ using formats::JsonObject;
 
 // Of a pooling module's switches, which of llama.cpp's kinds each stands for; 0: none of them.
 constexpr std::pair<std::string_view, uint32_t> kSwitches[] = {
-    {"pooling_mode_mean_tokens", 1},         {"pooling_mode_cls_token", 2},
-    {"pooling_mode_lasttoken", 3},           {"pooling_mode_max_tokens", 0},
-    {"pooling_mode_mean_sqrt_len_tokens", 0}, {"pooling_mode_weightedmean_tokens", 0},
+    {"pooling_mode_mean_tokens", 1},
+    {"pooling_mode_cls_token", 2},
+    {"pooling_mode_lasttoken", 3},
+    {"pooling_mode_max_tokens", 0},
+    {"pooling_mode_mean_sqrt_len_tokens", 0},
+    {"pooling_mode_weightedmean_tokens", 0},
 };
 
 Result<uint32_t> ReadPoolingKind(const std::filesystem::path& file) {
   const auto config = JsonObject::ReadFile(file.string());
-  if (!config) return tl::make_unexpected(config.error());
+  if (!config) return Forward(config);
   std::optional<uint32_t> kind;
   for (const auto& [name, number] : kSwitches) {
     const auto on = config->GetOr<bool>(name, false);
-    if (!on) return tl::make_unexpected(on.error());
+    if (!on) return Forward(on);
     if (!*on) continue;
     if (number == 0 || kind) {
-      return Fail(ErrorCode::kUnsupported, "{}: {}{} is not supported; one of mean, cls and lasttoken is", file.string(),
-                  name, kind ? " besides another" : "");
+      return Fail(ErrorCode::kUnsupported, "{}: {}{} is not supported; one of mean, cls and lasttoken is",
+                  file.string(), name, kind ? " besides another" : "");
     }
     kind = number;
   }
@@ -41,7 +44,7 @@ Result<uint32_t> ReadPoolingKind(const std::filesystem::path& file) {
 
 Result<std::filesystem::path> FolderOf(const JsonObject& module, const std::string& directory) {
   const auto path = module.GetOr<std::string>("path", "");
-  if (!path) return tl::make_unexpected(path.error());
+  if (!path) return Forward(path);
   const std::filesystem::path relative(*path);
   for (const auto& part : relative) {
     if (part == ".." || relative.is_absolute()) {
@@ -58,12 +61,12 @@ Status WriteSentenceModules(const std::string& directory, const std::string& pre
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return {};
   const auto file = MappedFile::Open(path.string());
-  if (!file) return tl::make_unexpected(file.error());
+  if (!file) return Forward(file);
   const auto bytes = (*file)->bytes();
   const auto json = formats::ParseJson({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
-  if (!json) return tl::make_unexpected(json.error());
+  if (!json) return Forward(json);
   const auto modules = formats::JsonAs<std::vector<JsonObject>>(*json, path.string());
-  if (!modules) return tl::make_unexpected(modules.error());
+  if (!modules) return Forward(modules);
   bool normalises = false;
   for (const JsonObject& module : *modules) {
     auto type = module.Get<std::string>("type");
@@ -73,13 +76,13 @@ Status WriteSentenceModules(const std::string& directory, const std::string& pre
       normalises = true;
     } else if (name == "Pooling") {
       const auto folder = FolderOf(module, directory);
-      if (!folder) return tl::make_unexpected(folder.error());
+      if (!folder) return Forward(folder);
       const auto kind = ReadPoolingKind(*folder / "config.json");
-      if (!kind) return tl::make_unexpected(kind.error());
+      if (!kind) return Forward(kind);
       writer.Set<uint32_t>(prefix + "pooling_type", *kind);
     } else if (name != "Transformer") {
-      return Fail(ErrorCode::kUnsupported, "{}: the module '{}' is not supported; Transformer, Pooling and Normalize are",
-                  path.string(), *type);
+      return Fail(ErrorCode::kUnsupported,
+                  "{}: the module '{}' is not supported; Transformer, Pooling and Normalize are", path.string(), *type);
     }
   }
   if (!normalises) writer.Set(prefix + "pooling_normalize", false);

@@ -8,8 +8,8 @@
 
 namespace inferflux::model {
 
-// Sets PREFIXpooling_type, and PREFIXpooling_normalize where vectors keep their length; nothing where the directory has no
-// modules.json. A module or a pooling that would be computed otherwise here is an error that names it.
+// Sets PREFIXpooling_type, and PREFIXpooling_normalize where vectors keep their length; nothing where the directory has
+// no modules.json. A module or a pooling that would be computed otherwise here is an error that names it.
 Status WriteSentenceModules(const std::string& directory, const std::string& prefix, formats::GgufWriter& writer);
 
 }  // namespace inferflux::model

@@ -12,7 +12,7 @@ StoredWeight::StoredWeight(std::string name, const formats::SafetensorsTensor& t
       expert_(expert),
       data_(tensor.data) {}
 
-StoredWeight::StoredWeight(std::string name, formats::TensorFactor factor)
+StoredWeight::StoredWeight(std::string name, formats::TensorScale factor)
     : name_(std::move(name)), shape_{1}, stored_bytes_(sizeof factor.value), data_(factor) {}
 
 std::span<const std::byte> StoredWeight::mapped() const {
@@ -20,18 +20,18 @@ std::span<const std::byte> StoredWeight::mapped() const {
   return data != nullptr ? *data : std::span<const std::byte>();
 }
 
-std::optional<formats::StoredForm> StoredWeight::form() const {
+std::optional<formats::WeightLayout> StoredWeight::form() const {
   return std::visit(
-      [](const auto& packed) -> std::optional<formats::StoredForm> {
+      [](const auto& packed) -> std::optional<formats::WeightLayout> {
         if constexpr (requires { packed.form(); }) return packed.form();
         return std::nullopt;
       },
       data_);
 }
 
-formats::StoredForm StoredWeight::ReadForm(const formats::StoredForm& form) const {
-  const auto* ints = std::get_if<formats::GroupedInts>(&data_);
-  return ints == nullptr ? form : formats::StoredForm(ints->ReadForm());
+formats::WeightLayout StoredWeight::ReadForm(const formats::WeightLayout& form) const {
+  const auto* ints = std::get_if<formats::GroupwiseInts>(&data_);
+  return ints == nullptr ? form : formats::WeightLayout(ints->ReadForm());
 }
 
 std::vector<std::byte> StoredWeight::Read() const {

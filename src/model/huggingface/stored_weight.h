@@ -12,15 +12,15 @@
 #include <vector>
 
 #include "base/result.h"
-#include "formats/checkpoint/affine_groups.h"
-#include "formats/checkpoint/fused_experts.h"
-#include "formats/checkpoint/grouped_ints.h"
-#include "formats/checkpoint/nvfp4.h"
-#include "formats/checkpoint/scaled_fp8.h"
 #include "formats/huggingface/hf_config.h"
+#include "formats/quantized_checkpoints/fp8.h"
+#include "formats/quantized_checkpoints/fused_experts.h"
+#include "formats/quantized_checkpoints/gptq_awq.h"
+#include "formats/quantized_checkpoints/mlx_affine.h"
+#include "formats/quantized_checkpoints/modelopt_nvfp4.h"
 #include "formats/safetensors/safetensors_model.h"
-#include "formats/stored_form.h"
 #include "formats/tensor_type.h"
+#include "formats/weight_layout/weight_layout.h"
 
 namespace inferflux::model {
 
@@ -40,7 +40,7 @@ class StoredWeight {
         data_(std::move(packed)) {}
 
   // One value, [1] of F32, that goes with a weight.
-  StoredWeight(std::string name, formats::TensorFactor factor);
+  StoredWeight(std::string name, formats::TensorScale factor);
 
   const std::string& name() const { return name_; }
   const std::vector<uint64_t>& shape() const { return shape_; }  // slowest-varying first: {outputs, inputs}
@@ -53,9 +53,9 @@ class StoredWeight {
   std::span<const std::byte> mapped() const;
   std::vector<std::byte> Read() const;
   // As the checkpoint has it, where that is a form that GGUF has not.
-  std::optional<formats::StoredForm> form() const;
+  std::optional<formats::WeightLayout> form() const;
   // What form() told, with the numbers, which it leaves out where they must be made.
-  formats::StoredForm ReadForm(const formats::StoredForm& form) const;
+  formats::WeightLayout ReadForm(const formats::WeightLayout& form) const;
 
  private:
   std::string name_;
@@ -63,14 +63,14 @@ class StoredWeight {
   formats::TensorType type_ = formats::TensorType::kF32;
   uint64_t stored_bytes_ = 0;
   std::optional<uint32_t> expert_;
-  std::variant<std::span<const std::byte>, formats::GroupedInts, formats::ScaledFp8, formats::Mxfp4Expert,
-               formats::ExpertBiases, formats::AffineGroups, formats::Nvfp4, formats::TensorFactor>
+  std::variant<std::span<const std::byte>, formats::GroupwiseInts, formats::Fp8Weights, formats::Mxfp4Expert,
+               formats::ExpertBiases, formats::MlxAffineWeights, formats::Nvfp4, formats::TensorScale>
       data_;
 };
 
-// All weights of a checkpoint, in the order of its files. Errors: a quantised weight that lacks one of its tensors, or whose
-// tensors contradict each other (kDataLoss with both names); an element type that GGUF does not have, and a quantisation that
-// is not known here (kUnsupported).
+// All weights of a checkpoint, in the order of its files. Errors: a quantised weight that lacks one of its tensors, or
+// whose tensors contradict each other (kDataLoss with both names); an element type that GGUF does not have, and a
+// quantisation that is not known here (kUnsupported).
 Result<std::vector<std::shared_ptr<const StoredWeight>>> CollectWeights(const formats::HfConfig& config,
                                                                         const formats::SafetensorsModel& model);
 

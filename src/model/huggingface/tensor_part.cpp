@@ -24,7 +24,7 @@ std::vector<std::byte> Interleave(std::span<const std::byte> data, uint32_t head
   return out;
 }
 
-formats::AffineForm InterleavedForm(formats::AffineForm form, uint32_t heads, size_t rows) {
+formats::AffineLayout InterleavedLayout(formats::AffineLayout form, uint32_t heads, size_t rows) {
   struct Arrays {
     std::vector<std::byte> words, scales, biases;
   };
@@ -38,7 +38,7 @@ formats::AffineForm InterleavedForm(formats::AffineForm form, uint32_t heads, si
 }
 
 // Rows of one block may part: each gets scales of its own.
-formats::Fp8Form InterleavedForm(formats::Fp8Form form, uint32_t heads, size_t rows) {
+formats::Fp8Layout InterleavedLayout(formats::Fp8Layout form, uint32_t heads, size_t rows) {
   const size_t columns = form.scales.size() / ((rows + static_cast<size_t>(form.block_outputs) - 1) /
                                                static_cast<size_t>(form.block_outputs));
   std::vector<float> of_rows;
@@ -60,7 +60,7 @@ formats::Fp8Form InterleavedForm(formats::Fp8Form form, uint32_t heads, size_t r
           .owner = arrays};
 }
 
-formats::OrderedForm InterleavedForm(formats::OrderedForm form, uint32_t heads, size_t rows) {
+formats::ActOrderLayout InterleavedLayout(formats::ActOrderLayout form, uint32_t heads, size_t rows) {
   const auto data = std::make_shared<const std::vector<std::byte>>(Interleave(form.data, heads, rows));
   form.data = *data;
   form.owner = data;
@@ -138,20 +138,20 @@ Result<TensorPart> DescribeTensorPart(const TensorRecipe& recipe, size_t part) {
   return out;
 }
 
-std::optional<FormPart> FormOfPart(const TensorRecipe& recipe, size_t part) {
+std::optional<LayoutPart> LayoutOfPart(const TensorRecipe& recipe, size_t part) {
   if (part >= recipe.parts.size() || recipe.parts[part] == nullptr) return std::nullopt;
   if (recipe.change != TensorChange::kNone && recipe.change != TensorChange::kInterleaveRows) return std::nullopt;
   auto stored = recipe.parts[part]->form();
   if (!stored) return std::nullopt;
-  return FormPart{recipe.parts[part], std::move(*stored), recipe.change, recipe.heads};
+  return LayoutPart{recipe.parts[part], std::move(*stored), recipe.change, recipe.heads};
 }
 
-std::shared_ptr<const formats::StoredForm> FormPart::Make() const {
-  formats::StoredForm read = weight->ReadForm(stored);
-  if (change == TensorChange::kNone) return std::make_shared<const formats::StoredForm>(std::move(read));
+std::shared_ptr<const formats::WeightLayout> LayoutPart::Make() const {
+  formats::WeightLayout read = weight->ReadForm(stored);
+  if (change == TensorChange::kNone) return std::make_shared<const formats::WeightLayout>(std::move(read));
   const auto rows = static_cast<size_t>(weight->shape()[0]);
-  return std::make_shared<const formats::StoredForm>(
-      std::visit([&](const auto& form) -> formats::StoredForm { return InterleavedForm(form, heads, rows); }, read));
+  return std::make_shared<const formats::WeightLayout>(std::visit(
+      [&](const auto& form) -> formats::WeightLayout { return InterleavedLayout(form, heads, rows); }, read));
 }
 
 Result<TensorPart> ReadTensorPart(const TensorRecipe& recipe, size_t part) {

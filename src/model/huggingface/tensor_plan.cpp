@@ -22,8 +22,12 @@ struct NameRule {
 };
 
 constexpr NameRule kModelNames[] = {
-    {"embed_tokens", "token_embd"}, {"wte", "token_embd"},   {"wpe", "position_embd"},
-    {"norm", "output_norm"},        {"ln_f", "output_norm"}, {"lm_head", "output"},
+    {"embed_tokens", "token_embd"},
+    {"wte", "token_embd"},
+    {"wpe", "position_embd"},
+    {"norm", "output_norm"},
+    {"ln_f", "output_norm"},
+    {"lm_head", "output"},
     {"embeddings.word_embeddings", "token_embd"},
     {"embeddings.position_embeddings", "position_embd"},
     {"embeddings.token_type_embeddings", "token_types"},
@@ -200,12 +204,12 @@ void AddRopeFactors(const HfConfig& config, std::vector<TensorRecipe>* plan) {
 }
 
 // Of experts some of which have a factor all have one.
-void AddFactorsOfOne(const HfConfig& config, std::vector<TensorRecipe>& plan) {
+void AddScalesOfOne(const HfConfig& config, std::vector<TensorRecipe>& plan) {
   for (TensorRecipe& recipe : plan) {
     if (!recipe.per_expert || !recipe.name.ends_with(kFactor)) continue;
     recipe.parts.resize(config.experts.value_or(0));
     for (auto& part : recipe.parts) {
-      if (part == nullptr) part = std::make_shared<const StoredWeight>(recipe.name, formats::TensorFactor{});
+      if (part == nullptr) part = std::make_shared<const StoredWeight>(recipe.name, formats::TensorScale{});
     }
   }
 }
@@ -229,7 +233,7 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
   std::map<std::string, size_t, std::less<>> index;
   AddRopeFactors(config, &plan);
   const auto weights = CollectWeights(config, model);
-  if (!weights) return tl::make_unexpected(weights.error());
+  if (!weights) return Forward(weights);
   for (const auto& weight : *weights) {
     bool ignored = config.tie_word_embeddings && config.tie_word_embeddings_given &&
                    (weight->name() == "lm_head.weight" || weight->name() == "lm_head.scale");
@@ -261,7 +265,7 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
     }
     recipe.parts[part] = weight;
   }
-  AddFactorsOfOne(config, plan);
+  AddScalesOfOne(config, plan);
   if (auto checked = CheckExperts(config, plan); !checked) return Forward(checked);
   return plan;
 }

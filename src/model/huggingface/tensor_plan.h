@@ -1,5 +1,5 @@
-// Which tensor of a GGUF file is made from which of a checkpoint, and how. A reader of directories and a converter follow the
-// same plan.
+// Which tensor of a GGUF file is made from which of a checkpoint, and how. A reader of directories and a converter
+// follow the same plan.
 #pragma once
 
 #include <cstddef>
@@ -50,20 +50,20 @@ struct TensorPart {
   std::vector<std::byte> owned;     // what `data` looks into where it was made
 };
 
-// Without the values that must be made, which is cheap. `part` < max(1, recipe.parts.size()). kDataLoss names a tensor that
-// is empty, or does not have the rows that the change needs.
+// Without the values that must be made, which is cheap. `part` < max(1, recipe.parts.size()). kDataLoss names a tensor
+// that is empty, or does not have the rows that the change needs.
 Result<TensorPart> DescribeTensorPart(const TensorRecipe& recipe, size_t part);
-// The part in a form of the checkpoint's own, where it has one and the change is none or one of the order of rows. Making it
-// puts the rows in their new order.
-struct FormPart {
+// The part in a form of the checkpoint's own, where it has one and the change is none or one of the order of rows.
+// Making it puts the rows in their new order.
+struct LayoutPart {
   std::shared_ptr<const StoredWeight> weight;
-  formats::StoredForm stored;  // as the checkpoint has it, perhaps without its numbers
+  formats::WeightLayout stored;  // as the checkpoint has it, perhaps without its numbers
   TensorChange change = TensorChange::kNone;
   uint32_t heads = 0;
 
-  std::shared_ptr<const formats::StoredForm> Make() const;
+  std::shared_ptr<const formats::WeightLayout> Make() const;
 };
-std::optional<FormPart> FormOfPart(const TensorRecipe& recipe, size_t part);
+std::optional<LayoutPart> LayoutOfPart(const TensorRecipe& recipe, size_t part);
 // With all values.
 Result<TensorPart> ReadTensorPart(const TensorRecipe& recipe, size_t part);
 

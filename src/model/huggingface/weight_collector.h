@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "formats/checkpoint/tensor_checks.h"
 #include "formats/huggingface/hf_config.h"
+#include "formats/quantized_checkpoints/tensor_checks.h"
 #include "formats/safetensors/safetensors_model.h"
 #include "model/huggingface/stored_weight.h"
 
@@ -33,8 +33,8 @@ class WeightCollector {
   static constexpr std::string_view kWeightPacked = ".weight_packed";
 
   // GPTQ, AWQ and 8-bit floats: collect_weights.cpp.
-  Result<formats::GroupedIntsFormat> FormatOfInts(const Tensor& tensor) const;
-  Status AddGroupedInts(const Tensor& qweight);
+  Result<formats::GroupwiseIntsFormat> FormatOfInts(const Tensor& tensor) const;
+  Status AddGroupwiseInts(const Tensor& qweight);
   Status AddFp8(const Tensor& weight);
   Result<std::array<uint32_t, 2>> Fp8Block(const Tensor& weight, const Tensor& scales) const;
 
@@ -42,7 +42,7 @@ class WeightCollector {
   bool IsInt8(const Tensor& tensor) const;
   Status AddPacked(const Tensor& packed);
   Status AddInt8(const Tensor& weight);
-  Status AddCompressedInts(const Tensor& weight, const std::string& base, const Tensor* shape);
+  Status AddCompressedTensors(const Tensor& weight, const std::string& base, const Tensor* shape);
   Status AddMxfp4Matrix(const Tensor& packed, const std::string& base);
   bool IsModelOptNvfp4(const Tensor& tensor) const;
   Status AddModelOptNvfp4(const Tensor& weight);

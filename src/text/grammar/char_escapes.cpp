@@ -89,7 +89,7 @@ Result<Repetitions> TakeRepetitions(std::string_view source, size_t& at) {
   skip();
   const size_t begin = at;
   const auto min = TakeNumber(source, at, 0);
-  if (!min) return tl::make_unexpected(min.error());
+  if (!min) return Forward(min);
   const bool has_min = at > begin;
   skip();
   Repetitions out{*min, *min};
@@ -99,7 +99,7 @@ Result<Repetitions> TakeRepetitions(std::string_view source, size_t& at) {
     skip();
     const size_t behind = at;
     const auto max = TakeNumber(source, at, kUnbounded);
-    if (!max) return tl::make_unexpected(max.error());
+    if (!max) return Forward(max);
     has_max = at > behind;
     out.max = *max;
     skip();

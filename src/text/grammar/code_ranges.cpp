@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "text/tokenizer/utf8.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text {
 namespace {
@@ -28,8 +28,8 @@ void Split(CodeRange range, size_t size, FunctionRef<void(std::span<const ByteRa
     }
   }
   std::string first, last;
-  AppendUtf8(range.first, first);
-  AppendUtf8(range.last, last);
+  unicode::AppendUtf8(range.first, first);
+  unicode::AppendUtf8(range.last, last);
   std::array<ByteRange, 4> bytes;
   for (size_t i = 0; i < size; ++i) bytes[i] = {static_cast<uint8_t>(first[i]), static_cast<uint8_t>(last[i])};
   take(std::span(bytes).first(size));

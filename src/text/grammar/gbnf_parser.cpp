@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "text/grammar/char_escapes.h"
-#include "text/tokenizer/utf8.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text {
 namespace {
@@ -167,7 +167,7 @@ class GbnfParser {
       if (!code) return Wrong("{}", code.error().message);
       return code;
     }
-    const Utf8Char c = DecodeUtf8(source_, at_);
+    const unicode::Utf8Char c = unicode::DecodeUtf8(source_, at_);
     if (!c.valid) return Wrong("the grammar is not UTF-8");
     at_ += c.size;
     return c.code;
@@ -177,8 +177,8 @@ class GbnfParser {
     std::string text;
     while (!Take("\"")) {
       const auto c = TakeChar();
-      if (!c) return tl::make_unexpected(c.error());
-      AppendUtf8(*c, text);
+      if (!c) return Forward(c);
+      unicode::AppendUtf8(*c, text);
     }
     return Literal(std::move(text));
   }
@@ -188,12 +188,12 @@ class GbnfParser {
     std::vector<CodeRange> ranges;
     while (!Take("]")) {
       const auto first = TakeChar();
-      if (!first) return tl::make_unexpected(first.error());
+      if (!first) return Forward(first);
       CodeRange range{*first, *first};
       if (Next("-") && !Next("-]")) {
         ++at_;
         const auto last = TakeChar();
-        if (!last) return tl::make_unexpected(last.error());
+        if (!last) return Forward(last);
         range.last = *last;
         if (range.last < range.first) return Wrong("a range of a class ends before it begins");
       }

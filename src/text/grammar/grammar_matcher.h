@@ -1,4 +1,4 @@
-// Where a generation stands in its grammar. Small, and copied to look ahead: a guess is followed on a copy.
+// Where a generation stands in its grammar. Small, and copied to look ahead: draft tokens are followed on a copy.
 #pragma once
 
 #include <memory>

@@ -3,7 +3,7 @@
 #include "text/grammar/gbnf_parser.h"
 #include "text/grammar/json_schema/json_schema.h"
 #include "text/grammar/regex_parser.h"
-#include "text/tokenizer/utf8.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text {
 namespace {
@@ -25,7 +25,7 @@ Result<Grammar> ParseChoices(const std::vector<std::string>& choices) {
   std::vector<Expr> ways;
   size_t bytes = 0;
   for (const std::string& choice : choices) {
-    if (!IsValidUtf8(choice)) return Fail(ErrorCode::kInvalidArgument, "a choice is not UTF-8");
+    if (!unicode::IsValidUtf8(choice)) return Fail(ErrorCode::kInvalidArgument, "a choice is not UTF-8");
     bytes += choice.size();
     ways.push_back(Literal(choice));
   }

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "text/grammar/automaton/compiled_grammar.h"
-#include "text/grammar/tool_call_grammar.h"
+#include "text/tool_calls/grammar/tool_call_grammar.h"
 
 namespace inferflux::text {
 

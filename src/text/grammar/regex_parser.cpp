@@ -7,7 +7,7 @@
 
 #include "text/grammar/char_escapes.h"
 #include "text/grammar/gbnf_parser.h"
-#include "text/tokenizer/utf8.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text {
 namespace {
@@ -151,9 +151,9 @@ class RegexParser {
         break;
     }
     const auto code = TakeCharacter();
-    if (!code) return tl::make_unexpected(code.error());
+    if (!code) return Forward(code);
     std::string text;
-    AppendUtf8(*code, text);
+    unicode::AppendUtf8(*code, text);
     return Literal(std::move(text));
   }
 
@@ -175,7 +175,7 @@ class RegexParser {
   }
 
   Result<char32_t> TakeCharacter() {
-    const Utf8Char c = DecodeUtf8(source_, at_);
+    const unicode::Utf8Char c = unicode::DecodeUtf8(source_, at_);
     if (!c.valid) return Wrong("the pattern is not UTF-8");
     at_ += c.size;
     return c.code;
@@ -192,7 +192,7 @@ class RegexParser {
     const auto code = TakeEscape(source_, at_, kPunctuation);
     if (!code) return Wrong("{}", code.error().message);
     std::string text;
-    AppendUtf8(*code, text);
+    unicode::AppendUtf8(*code, text);
     return Literal(std::move(text));
   }
 
@@ -234,7 +234,7 @@ class RegexParser {
       if (is_range) {
         ++at_;
         const auto last = TakeMember();
-        if (!last) return tl::make_unexpected(last.error());
+        if (!last) return Forward(last);
         if (last->set || last->code < range.first)
           return Wrong("a range of a class has no end, or one before its beginning");
         range.last = last->code;

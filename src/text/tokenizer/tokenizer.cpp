@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "text/tokenizer/byte_level_bpe.h"
-#include "text/tokenizer/greedy_matcher.h"
-#include "text/tokenizer/sentencepiece_bpe.h"
-#include "text/tokenizer/unigram.h"
-#include "text/tokenizer/word_piece.h"
+#include "text/tokenizer/algorithms/byte_level_bpe.h"
+#include "text/tokenizer/algorithms/greedy_matcher.h"
+#include "text/tokenizer/algorithms/sentencepiece_bpe.h"
+#include "text/tokenizer/algorithms/unigram.h"
+#include "text/tokenizer/algorithms/word_piece.h"
 
 namespace inferflux::text {
 namespace {

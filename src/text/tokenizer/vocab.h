@@ -21,8 +21,8 @@ enum class TokenKind : uint8_t {
 };
 
 // When a SentencePiece tokeniser puts a space in front of a run of text (a run ends where a whole token is matched).
-// kFirstRun and kEveryUnspacedRun, as Hugging Face's Metaspace has them, leave a run alone that begins with one; kEveryRun,
-// SentencePiece's own way, does not.
+// kFirstRun and kEveryUnspacedRun, as Hugging Face's Metaspace has them, leave a run alone that begins with one;
+// kEveryRun, SentencePiece's own way, does not.
 enum class SpacePrefix : uint8_t { kNever, kFirstRun, kEveryUnspacedRun, kEveryRun };
 
 struct VocabSpec {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "text/tokenizer/byte_alphabet.h"
-#include "text/tokenizer/greedy_matcher.h"
-#include "text/tokenizer/utf8.h"
+#include "text/tokenizer/algorithms/byte_alphabet.h"
+#include "text/tokenizer/algorithms/greedy_matcher.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text {
 namespace {
@@ -137,7 +137,7 @@ void Vocabulary::FillBytes(TokenId id) {
     case Algorithm::kGreedy:
       return bytes_.Add(UnescapeGreedyToken(text));
     default:
-      return bytes_.Add(ReplaceAll(text, kSpaceMarkUtf8, " "));
+      return bytes_.Add(unicode::ReplaceAll(text, unicode::kSpaceMarkUtf8, " "));
   }
 }
 

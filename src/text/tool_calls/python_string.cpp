@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "text/grammar/char_escapes.h"
-#include "text/tokenizer/utf8.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text {
 namespace {
@@ -35,11 +35,11 @@ std::optional<std::string> PythonString(std::string_view content) {
       for (size_t end = std::min(at + kOctalDigits, content.size()); at < end && IsOctal(content[at]); ++at) {
         code = code * 8 + static_cast<char32_t>(content[at] - '0');
       }
-      AppendUtf8(code, out);
+      unicode::AppendUtf8(code, out);
     } else if (kind == 'x' || kind == 'u' || kind == 'U') {
       const auto code = TakeEscape(content, at, {});
       if (!code) return std::nullopt;
-      AppendUtf8(*code, out);
+      unicode::AppendUtf8(*code, out);
     } else {
       out += c;
     }

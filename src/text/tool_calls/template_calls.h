@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "text/chat_template/chat_template.h"
+#include "text/chat_template.h"
 #include "text/tool_calls/tool_call_form.h"
 
 namespace inferflux::text {

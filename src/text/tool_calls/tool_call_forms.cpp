@@ -3,7 +3,7 @@
 namespace inferflux::text {
 namespace {
 
-constexpr ToolCallForm kForms[] = {
+constexpr ToolCallForm kWeightLayouts[] = {
     {.id = "hermes", .call_opens = "<tool_call>\n", .call_closes = "\n</tool_call>"},
     {.id = "llama 3", .call_opens = "<|python_tag|>", .bare = true, .arguments_key = "parameters"},
     {.id = "mistral", .opens = "[TOOL_CALLS]", .list = true},
@@ -141,8 +141,8 @@ constexpr ToolCallForm kForms[] = {
 
 }  // namespace
 
-std::span<const ToolCallForm> ToolCallForms() { return kForms; }
+std::span<const ToolCallForm> ToolCallForms() { return kWeightLayouts; }
 
-const ToolCallForm& HermesForm() { return kForms[0]; }
+const ToolCallForm& HermesForm() { return kWeightLayouts[0]; }
 
 }  // namespace inferflux::text

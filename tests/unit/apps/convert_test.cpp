@@ -12,7 +12,7 @@
 
 #include "compute/reference/reference_backend.h"
 #include "formats/gguf/gguf_file.h"
-#include "model/expect_golden.h"
+#include "model/families/expect_golden.h"
 
 namespace inferflux::model {
 extern template class ModelRunner<compute::Reference, compute::KvFp32>;

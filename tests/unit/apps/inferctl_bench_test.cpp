@@ -21,8 +21,8 @@ TEST(LoadReport, PercentilesAreTheNearestRank) {
 }
 
 TEST(LoadReport, CountsOnlyWhatSucceeded) {
-  RequestRecord good{.first_token = 0.2, .gaps = {0.01, 0.03}, .prompt_tokens = 10, .cached_tokens = 5,
-                     .output_tokens = 3};
+  RequestRecord good{
+      .first_token = 0.2, .gaps = {0.01, 0.03}, .prompt_tokens = 10, .cached_tokens = 5, .output_tokens = 3};
   RequestRecord bad = good;
   bad.failure = "the answer has no text";
   const std::vector<LoadResult> rounds{{.seconds = 1.0, .records = {good, bad}}, {.seconds = 1.0, .records = {good}}};

@@ -13,9 +13,9 @@
 namespace inferflux::apps {
 namespace {
 
-using routing::EngineEntry;
-using routing::Provider;
-using routing::Target;
+using serving::EngineEntry;
+using serving::Provider;
+using serving::Target;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -24,7 +24,7 @@ constexpr int64_t kGiB = int64_t{1} << 30;
 EngineEntry Here(Target target, Provider provider, int64_t free_bytes) {
   return {.target = target,
           .provider = provider,
-          .make = [](const routing::EngineRequest&) -> Result<std::unique_ptr<engine::InferenceBackend>> {
+          .make = [](const serving::EngineRequest&) -> Result<std::unique_ptr<engine::Engine>> {
             return Fail(ErrorCode::kInternal, "not meant to be made");
           },
           .devices =

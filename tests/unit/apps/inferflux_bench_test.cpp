@@ -9,7 +9,7 @@
 #include "engine/native/create_cpu_engine.h"
 #include "formats/quant/blocks.h"
 #include "model/families/family.h"
-#include "model/golden.h"
+#include "model/families/golden.h"
 
 namespace inferflux::apps {
 namespace {
@@ -30,7 +30,7 @@ TEST(InferfluxBenchTest, HoldsDecodeAgainstBandwidthAndPrefillAgainstCompute) {
                        .output_operations = 2e9,
                        .kv_bytes = 1e5,
                        .attention_operations = 1e5,
-                       .unit = ProductUnit::kInt8};
+                       .unit = MatmulUnit::kInt8};
   const Ceilings ceilings{.read_bytes = 5e9, .int8_operations = 1e12, .float_operations = 1e11};
   const Bound decode = LeastTime(work, StepShape{.position = 0}, ceilings);
   EXPECT_STREQ(decode.name, "bandwidth");
@@ -48,7 +48,7 @@ TEST(InferfluxBenchTest, CountsTheLastLayerForRowsThatAreAskedFor) {
                        .attention_operations = 1e5,
                        .last_operations = 1e9,
                        .last_attention_operations = 5e4,
-                       .unit = ProductUnit::kInt8};
+                       .unit = MatmulUnit::kInt8};
   const Ceilings ceilings{.read_bytes = 5e9, .int8_operations = 1e12, .float_operations = 1e11};
   EXPECT_NEAR(LeastTime(work, StepShape{.tokens = 512}, ceilings).seconds,
               (512 * 7e9 + 1e9) / 1e12 + 256.5 * (512 * 5e4 + 5e4) / 1e11, 1e-9);
@@ -78,9 +78,9 @@ TEST(InferfluxBenchTest, ReckonsWithWhatAPackedDirectoryHolds) {
   const WorkModel ints = WorkOf("checkpoints/gptq_act_order-hf"), floats = WorkOf("checkpoints/fp8-hf");
   const double weights = 2 * 64 * 64 + 2 * 32 * 64 + 3 * 64 * 128, groups = weights / 32;
   EXPECT_EQ(ints.layer_bytes, weights / 2 + groups * 2 + groups / 2) << "numbers, scales, zero points";
-  EXPECT_EQ(ints.unit, ProductUnit::kInt8);
+  EXPECT_EQ(ints.unit, MatmulUnit::kInt8);
   EXPECT_EQ(floats.layer_bytes, weights + weights / 32 / 32 * 4);
-  EXPECT_EQ(floats.unit, ProductUnit::kFloat);
+  EXPECT_EQ(floats.unit, MatmulUnit::kFloat);
 }
 
 // Of two matrices of 32 outputs one has numbers that lie within 16 of each other.

@@ -159,7 +159,7 @@ inline OwnedMatrix RandomMatrix(formats::TensorType type, std::mt19937& random, 
 }
 
 // Q8_0 whose numbers are at most 15 above the lowest of `run` blocks, which share a scale. `high`: all but one are.
-inline OwnedMatrix NarrowMatrix(std::mt19937& random, int64_t outputs, int64_t inputs, int run, bool high = false) {
+inline OwnedMatrix ZeroPoint4Matrix(std::mt19937& random, int64_t outputs, int64_t inputs, int run, bool high = false) {
   OwnedMatrix out = RandomMatrix(formats::TensorType::kQ8_0, random, outputs, inputs);
   auto* blocks = reinterpret_cast<formats::BlockQ8_0*>(out.bytes.data());
   const int64_t row_blocks = inputs / 32;

@@ -55,7 +55,8 @@ TEST_F(ResolveTest, EveryDefaultIsValid) {
 }
 
 TEST_F(ResolveTest, BackendsAreWordsOrAList) {
-  WriteFile("runtime: {backend_priority: [cuda, cpu]}\nmodels:\n- {path: a.gguf, backend: [mlx, cpu], kv_dtype: fp32}\n");
+  WriteFile(
+      "runtime: {backend_priority: [cuda, cpu]}\nmodels:\n- {path: a.gguf, backend: [mlx, cpu], kv_dtype: fp32}\n");
   auto settings = Resolve(flags_, environment_);
   ASSERT_TRUE(settings.has_value()) << settings.error().message;
   EXPECT_EQ(settings->Words("runtime.backend_priority"), (std::vector<std::string>{"cuda", "cpu"}));
@@ -76,7 +77,7 @@ TEST_F(ResolveTest, TheShortVariablesSetTheirKeys) {
   EXPECT_EQ(settings->models()[0].id, "a");
   EXPECT_EQ(settings->models()[1].id, "y");
   environment_["INFERFLUX_RUNTIME_BACKEND_EXPOSURE_PREFER_NATIVE"] = "true";
-  EXPECT_THAT(ErrorOf(), HasSubstr("INFERFLUX_BACKEND_PREFER_NATIVE")) << "two that disagree are not guessed between";
+  EXPECT_THAT(ErrorOf(), HasSubstr("INFERFLUX_BACKEND_PREFER_NATIVE")) << "two that disagree are not drafted between";
 }
 
 TEST_F(ResolveTest, FlagBeatsEnvironmentBeatsFileBeatsDefault) {

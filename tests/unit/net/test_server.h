@@ -21,7 +21,7 @@ namespace asio = boost::asio;
 // Streams hang until the test releases them, one piece a ring.
 struct Faucet {
   std::mutex mutex;
-  std::weak_ptr<net::Wake> bell;  // a bell must not outlive its server
+  std::weak_ptr<net::Notifier> notifier;  // a notifier must not outlive its server
   std::atomic<int> allowed{0};
   std::atomic<int> started{0};
   std::atomic<int> abandoned{0};
@@ -29,7 +29,7 @@ struct Faucet {
   void Let(int pieces) {
     allowed += pieces;
     std::lock_guard lock(mutex);
-    if (const auto ringing = bell.lock()) ringing->Ring();
+    if (const auto ringing = notifier.lock()) ringing->Notify();
   }
 };
 
@@ -52,7 +52,7 @@ inline net::Router TestRouter(Faucet& faucet) {
   router.Add("GET", "/stream", [&faucet](const net::Request&, net::ResponseWriter& writer) -> asio::awaitable<void> {
     {
       std::lock_guard lock(faucet.mutex);
-      faucet.bell = writer.Bell();
+      faucet.notifier = writer.notifier();
     }
     ++faucet.started;
     co_await writer.Begin({200, "text/event-stream"});
@@ -64,7 +64,7 @@ inline net::Router TestRouter(Faucet& faucet) {
       if (sent < faucet.allowed) {
         co_await writer.Write("piece " + std::to_string(sent++) + "\n");
       } else {
-        co_await writer.Bell()->Wait();
+        co_await writer.notifier()->Wait();
       }
     }
     co_await writer.End();

@@ -11,7 +11,7 @@
 #include "base/thread_pool.h"
 #include "parity/compare.h"
 #include "parity/run_parity.h"
-#include "routing/built_in_engines.h"
+#include "serving/backends/built_in_engines.h"
 
 namespace inferflux::parity {
 namespace {
@@ -20,7 +20,7 @@ const std::string kModel = std::string(INFERFLUX_SOURCE_DIR) + "/models/tiny/inf
 
 TEST(Parity, EveryEngineOfThisBuildGivesWhatTheReferenceGives) {
   ThreadPool pool(2);
-  const auto engines = routing::BuiltInEngines(pool);
+  const auto engines = serving::BuiltInEngines(pool);
   const auto model = PrepareParity(engines, kModel);
   ASSERT_TRUE(model) << model.error().message;
   const auto rows = RunParity(engines, *model, [](const ParityRow&) {});
@@ -43,14 +43,14 @@ TEST(Parity, ATokenizerThatKnowsNoTextIsNamed) {
   std::ofstream(directory / "tokenizer.json")
       << R"({"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE","vocab":{"1":0,"2":1,"3":2},"merges":[]}})";
   ThreadPool pool(2);
-  const auto model = PrepareParity(routing::BuiltInEngines(pool), directory);
+  const auto model = PrepareParity(serving::BuiltInEngines(pool), directory);
   ASSERT_FALSE(model);
   EXPECT_NE(model.error().message.find("makes 0 tokens of 'The old"), std::string::npos) << model.error().message;
   fs::remove_all(directory);
 }
 
 // Passes everything on, but for what a test breaks.
-class BrokenEngine : public engine::InferenceBackend {
+class BrokenEngine : public engine::Engine {
  public:
   struct Faults {
     float noise = 0.0f;           // on every logit
@@ -60,7 +60,7 @@ class BrokenEngine : public engine::InferenceBackend {
     bool damages_saved = false;   // restores other bytes than it saved
   };
 
-  BrokenEngine(std::unique_ptr<engine::InferenceBackend> engine, const Faults& faults)
+  BrokenEngine(std::unique_ptr<engine::Engine> engine, const Faults& faults)
       : engine_(std::move(engine)), faults_(faults) {}
 
   const engine::EngineInfo& info() const override { return engine_->info(); }
@@ -101,7 +101,7 @@ class BrokenEngine : public engine::InferenceBackend {
   }
 
  private:
-  std::unique_ptr<engine::InferenceBackend> engine_;
+  std::unique_ptr<engine::Engine> engine_;
   Faults faults_;
 };
 
@@ -115,17 +115,17 @@ class Breakage : public ::testing::TestWithParam<Fault> {};
 
 TEST_P(Breakage, IsSeen) {
   ThreadPool pool(1);
-  auto engines = routing::BuiltInEngines(pool);
+  auto engines = serving::BuiltInEngines(pool);
   static const auto model = PrepareParity(engines, kModel);
   ASSERT_TRUE(model) << model.error().message;
   // The first engine that is not the oracle itself, broken.
   const auto subject =
-      std::ranges::find_if(engines, [](const auto& e) { return e.target != routing::Target::kReference && e.make; });
+      std::ranges::find_if(engines, [](const auto& e) { return e.target != serving::Target::kReference && e.make; });
   ASSERT_NE(subject, engines.end());
-  routing::EngineEntry broken = *subject;
-  broken.make = [make = subject->make](const routing::EngineRequest& request) {
+  serving::EngineEntry broken = *subject;
+  broken.make = [make = subject->make](const serving::EngineRequest& request) {
     auto engine = make(request);
-    return Result<std::unique_ptr<engine::InferenceBackend>>(
+    return Result<std::unique_ptr<engine::Engine>>(
         std::make_unique<BrokenEngine>(std::move(*engine), GetParam().faults));
   };
   const auto rows = RunParity(std::span(&broken, 1), *model, [](const ParityRow&) {});

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/inference_backend.h"
-#include "engine/kv/kv_store.h"
+#include "engine/engine.h"
+#include "engine/kv_blocks/block_manager.h"
 #include "engine/native/step_plan.h"
 #include "text/tokenizer/tokenizer.h"
 
@@ -27,7 +27,7 @@ struct FakeEngineOptions {
   int32_t step_tokens = 512;
 };
 
-class FakeEngine final : public engine::InferenceBackend {
+class FakeEngine final : public engine::Engine {
  public:
   using History = std::span<const TokenId>;
   // The next token, given the sequence's tokens and what is asked.
@@ -70,7 +70,8 @@ class FakeEngine final : public engine::InferenceBackend {
   }
   Result<engine::SequenceId> Restore(History tokens, uint64_t salt, std::span<const std::byte> saved) override {
     ++restores;
-    if (tokens.size_bytes() > saved.size() || !std::ranges::equal(saved.first(tokens.size_bytes()), std::as_bytes(tokens))) {
+    if (tokens.size_bytes() > saved.size() ||
+        !std::ranges::equal(saved.first(tokens.size_bytes()), std::as_bytes(tokens))) {
       return Fail(ErrorCode::kDataLoss, "the KV of other tokens");
     }
     auto opened = store_.Open({}, salt);
@@ -109,7 +110,7 @@ class FakeEngine final : public engine::InferenceBackend {
     return result;
   }
 
-  const engine::KvStore& store() const { return store_; }
+  const engine::BlockManager& store() const { return store_; }
 
   std::function<void(const engine::UnifiedBatch&)> on_step;  // sees every step before it runs
   std::function<Status(const engine::UnifiedBatch&)> fault;  // an error fails the step
@@ -120,7 +121,7 @@ class FakeEngine final : public engine::InferenceBackend {
  private:
   FakeEngineOptions options_;
   Model model_;
-  engine::KvStore store_;
+  engine::BlockManager store_;
   engine::EngineInfo info_;
 };
 

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scheduler/core_driver.h"
-#include "text/grammar/grammar_compiler.h"
+#include "scheduler/scheduler_driver.h"
 #include "text/grammar/automaton/pushdown.h"
+#include "text/grammar/grammar_compiler.h"
 
 namespace inferflux::scheduler {
 namespace {
@@ -49,9 +49,9 @@ class GrammarTest : public ::testing::Test {
     for (const char c : text) at = run.Next(at, static_cast<uint8_t>(c));
     return run.CanEnd(at);
   }
-  std::unique_ptr<CoreDriver> Driver(const FakeEngineOptions& options = {.blocks = 2000, .context = 4000},
-                                     const StepPolicy& policy = {}) {
-    return std::make_unique<CoreDriver>(SayAnything, options, policy, tokenizer_);
+  std::unique_ptr<SchedulerDriver> Driver(const FakeEngineOptions& options = {.blocks = 2000, .context = 4000},
+                                          const StepPolicy& policy = {}) {
+    return std::make_unique<SchedulerDriver>(SayAnything, options, policy, tokenizer_);
   }
 };
 
@@ -80,13 +80,13 @@ TEST_F(GrammarTest, LimitsAndStopStringsEndItEarly) {
   EXPECT_EQ(stopped.text.find('b'), std::string::npos);
 }
 
-TEST_F(GrammarTest, GuessesChangeNothing) {
+TEST_F(GrammarTest, DraftTokensChangeNothing) {
   for (int i = 0; i < 20; ++i) {
     auto request = Ask(fmt::format("ab aaaa {} \"name\": true abab", i), i % 2 == 0 ? kPerson : kWordsOnly);
     const auto plain = Driver()->Generate(request);
     request.speculation = Speculation{.kind = Speculation::Kind::kPromptLookup, .max_tokens = 8};
-    const auto guessed = Driver()->Generate(request);
-    EXPECT_EQ(guessed.text, plain.text);
+    const auto looked_up = Driver()->Generate(request);
+    EXPECT_EQ(looked_up.text, plain.text);
 
     FakeEngine target({.blocks = 2000, .context = 4000}, SayAnything);
     BackendDriver drafting(
@@ -126,7 +126,7 @@ TEST_F(GrammarTest, AGrammarThatIsTooAmbiguousEndsItsOwnRequestAlone) {
   const auto prefers_x = [](FakeEngine::History history, const engine::OutputSpec& spec) {
     return spec.mask->Allows('x') ? 'x' : SayAnything(history, spec);
   };
-  const auto driver = std::make_unique<CoreDriver>(prefers_x, FakeEngineOptions{}, StepPolicy{}, tokenizer_);
+  const auto driver = std::make_unique<SchedulerDriver>(prefers_x, FakeEngineOptions{}, StepPolicy{}, tokenizer_);
   const GrammarSpec ambiguous = {
       .kind = GrammarSpec::Kind::kGbnf,
       .source = "root ::= a | b\na ::= \"x\" root \"1\" | \"x\"\nb ::= \"x\" root \"2\" | \"x\""};

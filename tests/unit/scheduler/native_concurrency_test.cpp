@@ -8,12 +8,12 @@
 #include "base/thread_pool.h"
 #include "engine/native/create_cpu_engine.h"
 #include "model/families/family.h"
-#include "scheduler/core_driver.h"
+#include "scheduler/scheduler_driver.h"
 
 namespace inferflux::scheduler {
 namespace {
 
-std::unique_ptr<engine::InferenceBackend> MakeEngine(ThreadPool& pool, int64_t kv_bytes) {
+std::unique_ptr<engine::Engine> MakeEngine(ThreadPool& pool, int64_t kv_bytes) {
   const auto path = std::filesystem::path(INFERFLUX_SOURCE_DIR) / "tests/data/models/llama.gguf";
   const auto source = model::ModelSource::Open(path.string());
   EXPECT_TRUE(source) << source.error().message;
@@ -49,7 +49,9 @@ TEST(NativeConcurrency, SixtyFourAtOnceSayWhatEachSaysAlone) {
   constexpr int64_t kTokenBytes = 2 * 2 * 2 * 8 * 2;  // K and V, 2 layers, 2 heads of 8, half floats
   const auto tight = MakeEngine(pool, 40 * 16 * kTokenBytes);
   ASSERT_EQ(tight->info().kv_tokens, 40 * 16);
-  BackendDriver together(*tight, {.speculation = {.kind = Speculation::Kind::kPromptLookup, .max_tokens = 4}, .max_batch_tokens = 48}, FakeTokenizer());
+  BackendDriver together(
+      *tight, {.speculation = {.kind = Speculation::Kind::kPromptLookup, .max_tokens = 4}, .max_batch_tokens = 48},
+      FakeTokenizer());
   together.tick = std::chrono::microseconds(10);  // steps of any size take as long: guesses cost nothing
   std::vector<std::shared_ptr<TokenStream>> streams;
   for (const auto& request : requests) streams.push_back(together.Submit(request));

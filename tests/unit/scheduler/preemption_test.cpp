@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "scheduler/core_driver.h"
+#include "scheduler/scheduler_driver.h"
 
 namespace inferflux::scheduler {
 namespace {
@@ -16,7 +16,7 @@ GenerationRequest LongStory(int i) {
 }
 
 TEST(Preemption, GivesTheSameTextAsPlentyOfRoom) {
-  CoreDriver driver(Babble, {.blocks = 24, .block_size = 4, .max_sequences = 8});
+  SchedulerDriver driver(Babble, {.blocks = 24, .block_size = 4, .max_sequences = 8});
   std::vector<std::shared_ptr<TokenStream>> streams;
   for (int i = 0; i < 6; ++i) streams.push_back(driver.Submit(LongStory(i)));
   driver.Drain();
@@ -24,7 +24,7 @@ TEST(Preemption, GivesTheSameTextAsPlentyOfRoom) {
   for (int i = 0; i < 6; ++i) {
     Received received;
     Read(*streams[static_cast<size_t>(i)], received);
-    EXPECT_EQ(received.text, CoreDriver::Alone(Babble, LongStory(i)));
+    EXPECT_EQ(received.text, SchedulerDriver::Alone(Babble, LongStory(i)));
     EXPECT_EQ(received.finish->reason, FinishReason::kLength);
     EXPECT_EQ(received.finish->usage.completion_tokens, 40);
   }
@@ -34,7 +34,7 @@ TEST(Preemption, GivesTheSameTextAsPlentyOfRoom) {
 TEST(Preemption, KeepsStopStringsThatAreHalfSeen) {
   // 20 letters, then the stop string letter by letter while others press for room.
   const auto model = Says(Bytes("abcdefghijklmnopqrst<end>never"));
-  CoreDriver driver(model, {.blocks = 12, .block_size = 4, .max_sequences = 8});
+  SchedulerDriver driver(model, {.blocks = 12, .block_size = 4, .max_sequences = 8});
   std::vector<std::shared_ptr<TokenStream>> streams;
   for (int i = 0; i < 4; ++i) {
     GenerationRequest request = LongStory(i);
@@ -53,7 +53,7 @@ TEST(Preemption, KeepsStopStringsThatAreHalfSeen) {
 }
 
 TEST(Preemption, TheOldestIsNeverTheOneThatWaits) {
-  CoreDriver driver(Babble, {.blocks = 12, .block_size = 4, .max_sequences = 8});
+  SchedulerDriver driver(Babble, {.blocks = 12, .block_size = 4, .max_sequences = 8});
   std::vector<std::shared_ptr<TokenStream>> streams;
   for (int i = 0; i < 4; ++i) streams.push_back(driver.Submit(LongStory(i)));
   Received oldest;
@@ -65,7 +65,7 @@ TEST(Preemption, TheOldestIsNeverTheOneThatWaits) {
 }
 
 TEST(Preemption, AHigherPriorityKeepsItsRoom) {
-  CoreDriver driver(Babble, {.blocks = 13, .block_size = 4, .max_sequences = 8});
+  SchedulerDriver driver(Babble, {.blocks = 13, .block_size = 4, .max_sequences = 8});
   const auto low = driver.Submit(LongStory(0));
   ASSERT_TRUE(driver.core.Step());
   GenerationRequest urgent = LongStory(1);
@@ -81,11 +81,11 @@ TEST(Preemption, AHigherPriorityKeepsItsRoom) {
   driver.Drain();
   Received second;
   Read(*low, second);
-  EXPECT_EQ(second.text, CoreDriver::Alone(Babble, LongStory(0)));
+  EXPECT_EQ(second.text, SchedulerDriver::Alone(Babble, LongStory(0)));
 }
 
 TEST(SlowClient, PausesItsOwnSequenceOnly) {
-  CoreDriver driver(Babble, {.blocks = 400, .context = 800});
+  SchedulerDriver driver(Babble, {.blocks = 400, .context = 800});
   GenerationRequest lengthy{.prompt = Bytes("slow"), .max_tokens = 700};
   const auto slow = driver.Submit(lengthy);
   lengthy.prompt = Bytes("fast");
@@ -99,12 +99,12 @@ TEST(SlowClient, PausesItsOwnSequenceOnly) {
     Read(*slow, late);
     driver.Drain();
   }
-  EXPECT_EQ(late.text, CoreDriver::Alone(Babble, {.prompt = Bytes("slow"), .max_tokens = 700}));
+  EXPECT_EQ(late.text, SchedulerDriver::Alone(Babble, {.prompt = Bytes("slow"), .max_tokens = 700}));
   EXPECT_GE(late.events.size(), TokenStream::kCapacity);
 }
 
 TEST(SlowClient, GivesUpItsRoomWhenOthersNeedIt) {
-  CoreDriver driver(Babble, {.blocks = 80, .block_size = 4, .max_sequences = 1, .context = 320});
+  SchedulerDriver driver(Babble, {.blocks = 80, .block_size = 4, .max_sequences = 1, .context = 320});
   const auto slow = driver.Submit({.prompt = Bytes("slow"), .max_tokens = 300});
   driver.Drain();
   EXPECT_EQ(driver.core.stats().running, 1);
@@ -114,12 +114,12 @@ TEST(SlowClient, GivesUpItsRoomWhenOthersNeedIt) {
     Read(*slow, late);
     driver.Drain();
   }
-  EXPECT_EQ(late.text, CoreDriver::Alone(Babble, {.prompt = Bytes("slow"), .max_tokens = 300}));
+  EXPECT_EQ(late.text, SchedulerDriver::Alone(Babble, {.prompt = Bytes("slow"), .max_tokens = 300}));
   EXPECT_EQ(late.finishes, 1);
 }
 
 TEST(EngineFaults, EndOnlyTheRequestAtFault) {
-  CoreDriver driver(Babble);
+  SchedulerDriver driver(Babble);
   driver.engine.fault = [](const engine::UnifiedBatch& batch) -> Status {
     for (const auto& item : batch.items) {
       if (item.tokens[0] == '!') return Fail(ErrorCode::kInternal, "the kernel tripped");
@@ -136,13 +136,13 @@ TEST(EngineFaults, EndOnlyTheRequestAtFault) {
   Read(*also_good, c);
   EXPECT_EQ(b.finish->reason, FinishReason::kError);
   EXPECT_EQ(b.finish->error.message, "the kernel tripped");
-  EXPECT_EQ(a.text, CoreDriver::Alone(Babble, LongStory(0)));
-  EXPECT_EQ(c.text, CoreDriver::Alone(Babble, LongStory(1)));
+  EXPECT_EQ(a.text, SchedulerDriver::Alone(Babble, LongStory(0)));
+  EXPECT_EQ(c.text, SchedulerDriver::Alone(Babble, LongStory(1)));
   EXPECT_EQ(driver.engine.usage().blocks_used, 0);
 }
 
 TEST(EngineFaults, ABrokenEngineEndsEveryRequestAndTheLoopGoesOn) {
-  CoreDriver driver(Babble);
+  SchedulerDriver driver(Babble);
   bool broken = true;
   driver.engine.fault = [&](const engine::UnifiedBatch&) -> Status {
     if (broken) return Fail(ErrorCode::kInternal, "no device");
@@ -162,7 +162,7 @@ TEST(EngineFaults, ABrokenEngineEndsEveryRequestAndTheLoopGoesOn) {
 }
 
 TEST(EngineFaults, LogitsThatLeaveNothingAreAnErrorOfThatRequest) {
-  CoreDriver driver([](FakeEngine::History, const engine::OutputSpec&) { return engine::kNoToken; });
+  SchedulerDriver driver([](FakeEngine::History, const engine::OutputSpec&) { return engine::kNoToken; });
   EXPECT_EQ(driver.Generate({.prompt = Bytes("?")}).finish->reason, FinishReason::kError);
 }
 

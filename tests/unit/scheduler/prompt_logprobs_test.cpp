@@ -1,7 +1,7 @@
 // The log probabilities of a prompt's own tokens.
 #include <gtest/gtest.h>
 
-#include "scheduler/core_driver.h"
+#include "scheduler/scheduler_driver.h"
 
 namespace inferflux::scheduler {
 namespace {
@@ -17,7 +17,7 @@ std::string Text(const std::vector<GeneratedToken>& tokens) {
 }
 
 TEST(PromptLogprobs, ComeOnceForAllButTheFirstToken) {
-  CoreDriver driver(Babble, {.blocks = 100, .context = 400});
+  SchedulerDriver driver(Babble, {.blocks = 100, .context = 400});
   const std::string prompt(200, 'p');  // more than a step scores
   const Received received = driver.Generate(Scored(prompt));
   int events = 0;
@@ -27,11 +27,11 @@ TEST(PromptLogprobs, ComeOnceForAllButTheFirstToken) {
     EXPECT_EQ(Text(event.prompt), prompt.substr(1));
   }
   EXPECT_EQ(events, 1);
-  EXPECT_EQ(received.text, CoreDriver::Alone(Babble, {.prompt = Bytes(prompt), .max_tokens = 3}));
+  EXPECT_EQ(received.text, SchedulerDriver::Alone(Babble, {.prompt = Bytes(prompt), .max_tokens = 3}));
 }
 
 TEST(PromptLogprobs, ACachedPromptIsScoredAllTheSame) {
-  CoreDriver driver(Babble, {.blocks = 100, .context = 400});
+  SchedulerDriver driver(Babble, {.blocks = 100, .context = 400});
   driver.Generate({.prompt = Bytes("said before, all of it"), .max_tokens = 1});
   const Received received = driver.Generate(Scored("said before, all of it"));
   EXPECT_EQ(received.finish->usage.cached_tokens, 0);
@@ -39,7 +39,7 @@ TEST(PromptLogprobs, ACachedPromptIsScoredAllTheSame) {
 }
 
 TEST(PromptLogprobs, SurvivePreemption) {
-  CoreDriver driver(Babble, {.blocks = 24, .block_size = 4, .max_sequences = 8});
+  SchedulerDriver driver(Babble, {.blocks = 24, .block_size = 4, .max_sequences = 8});
   std::vector<std::shared_ptr<TokenStream>> streams;
   const auto request = [](int i) {
     GenerationRequest out = Scored(std::string(static_cast<size_t>(6 + i), static_cast<char>('a' + i)));
@@ -59,7 +59,7 @@ TEST(PromptLogprobs, SurvivePreemption) {
 }
 
 TEST(PromptLogprobs, APromptOfOneTokenHasNone) {
-  CoreDriver driver(Babble);
+  SchedulerDriver driver(Babble);
   const Received received = driver.Generate(Scored("x"));
   EXPECT_EQ(received.finish->usage.completion_tokens, 3);
   for (const auto& event : received.events) EXPECT_TRUE(event.prompt.empty());

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "scheduler/core_driver.h"
+#include "scheduler/scheduler_driver.h"
 
 namespace inferflux::scheduler {
 namespace {
@@ -61,7 +61,9 @@ class Simulation {
   explicit Simulation(uint32_t seed)
       : random_(seed),
         driver_(Model, {.blocks = kBlocks, .block_size = 4, .max_sequences = 24, .context = 96, .vocab_size = 301},
-                {.speculation = {.kind = Speculation::Kind::kPromptLookup, .max_tokens = 4}, .max_batch_tokens = 64, .priority_aging = std::chrono::seconds(2)}) {
+                {.speculation = {.kind = Speculation::Kind::kPromptLookup, .max_tokens = 4},
+                 .max_batch_tokens = 64,
+                 .priority_aging = std::chrono::seconds(2)}) {
     driver_.engine.on_step = [this](const engine::UnifiedBatch& batch) {
       size_t rows = 0;
       for (const auto& item : batch.items) rows += item.tokens.size();
@@ -176,7 +178,7 @@ class Simulation {
   }
 
   std::mt19937 random_;
-  CoreDriver driver_;
+  SchedulerDriver driver_;
   std::vector<Client> clients_;
   Tally tally_;
 };

@@ -188,10 +188,10 @@ TEST(ApiServerTest, HealthModelsVersionAndMetrics) {
 }
 
 TEST(ApiServerTest, BeforeTheModelsAreLoadedItLivesButIsNotReady) {
-  routing::ModelRegistry models;
+  serving::ModelRegistry models;
   metrics::Registry metrics;
-  const routing::BackendFactory factory({}, {});
-  routing::ModelManager manager(factory, models, metrics, {});
+  const serving::BackendFactory factory({}, {});
+  serving::ModelManager manager(factory, models, metrics, {});
   const auto server = server::ApiServer::Start({}, {}, manager, metrics);
   ASSERT_TRUE(server.has_value());
   const net::Client client(net::ServerAddress{"127.0.0.1", (*server)->port(), ""});

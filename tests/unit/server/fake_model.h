@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "net/client.h"
-#include "routing/model_manager.h"
 #include "server/api_server.h"
+#include "serving/models/model_manager.h"
 #include "text/grammar/grammar_compiler.h"
-#include "text/tokenizer/byte_alphabet.h"
-#include "text/tokenizer/utf8.h"
+#include "text/tokenizer/algorithms/byte_alphabet.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::testing {
 
@@ -35,7 +35,7 @@ inline std::shared_ptr<const text::Tokenizer> ByteTokenizer() {
   vocab.pre = "gpt-2";
   for (int byte = 0; byte < 256; ++byte) {
     std::string letter;
-    text::AppendUtf8(text::ByteToAlphabet(static_cast<uint8_t>(byte)), letter);
+    unicode::AppendUtf8(text::ByteToAlphabet(static_cast<uint8_t>(byte)), letter);
     vocab.tokens.push_back(letter);
   }
   vocab.tokens.push_back("<|end|>");
@@ -60,7 +60,7 @@ inline StreamEvent End(FinishReason reason, int32_t prompt_tokens, int32_t compl
 }
 
 // Plays `script` for each request, on a thread of its own as a step loop does.
-class FakeScheduler final : public scheduler::Scheduler {
+class FakeScheduler final : public scheduler::GenerationService {
  public:
   using Script = std::function<void(const GenerationRequest&, TokenStream&)>;
   explicit FakeScheduler(Script script) : script_(std::move(script)) {}
@@ -98,9 +98,9 @@ class FakeServer {
  public:
   // `adjust` changes what the model says of itself.
   explicit FakeServer(FakeScheduler::Script script, server::ApiKeys keys = {},
-                      const std::function<void(routing::ServedModel&)>& adjust = {})
+                      const std::function<void(serving::ServedModel&)>& adjust = {})
       : scheduler(std::make_shared<FakeScheduler>(std::move(script))) {
-    auto model = std::make_shared<routing::ServedModel>();
+    auto model = std::make_shared<serving::ServedModel>();
     model->id = "fake";
     model->info.context = 1000;
     model->exposure.exposed_backend = "cpu";
@@ -131,10 +131,10 @@ class FakeServer {
   }
 
   std::shared_ptr<FakeScheduler> scheduler;
-  routing::ModelRegistry models;
+  serving::ModelRegistry models;
   metrics::Registry metrics;
-  routing::BackendFactory factory{{}, {}};  // no engines: nothing more can be loaded
-  routing::ModelManager manager{factory, models, metrics, {}};
+  serving::BackendFactory factory{{}, {}};  // no engines: nothing more can be loaded
+  serving::ModelManager manager{factory, models, metrics, {}};
   std::unique_ptr<server::ApiServer> server;
 
  private:

@@ -28,7 +28,7 @@ TEST(ShutdownTest, RightAfterAnAnswer) {
 }
 
 TEST(ShutdownTest, WhileAPromptIsPrepared) {
-  FakeServer fake(Greet, {}, [](routing::ServedModel& model) {
+  FakeServer fake(Greet, {}, [](serving::ServedModel& model) {
     auto slow =
         text::ChatTemplate::Compile("{% for a in range(1000) %}{% for b in range(100) %}{% endfor %}{% endfor %}");
     ASSERT_TRUE(slow.has_value()) << slow.error().message;
@@ -47,7 +47,7 @@ TEST(ShutdownTest, WhileAPromptIsPrepared) {
 }
 
 // A step loop that answers after everybody has gone.
-class LateScheduler final : public scheduler::Scheduler {
+class LateScheduler final : public scheduler::GenerationService {
  public:
   Result<std::shared_ptr<TokenStream>> Submit(GenerationRequest) override { return std::make_shared<TokenStream>(); }
   void Session(scheduler::SessionCommand, scheduler::SessionReply reply) override {
@@ -73,7 +73,7 @@ class LateScheduler final : public scheduler::Scheduler {
 TEST(ShutdownTest, BeforeASessionIsAnsweredFor) {
   const auto late = std::make_shared<LateScheduler>();
   auto fake = std::make_unique<FakeServer>(Greet, server::ApiKeys{},
-                                           [&](routing::ServedModel& model) { model.scheduler = late; });
+                                           [&](serving::ServedModel& model) { model.scheduler = late; });
   std::thread client([port = fake->server->port()] {
     const net::Client to(net::ServerAddress{"127.0.0.1", port, ""});
     EXPECT_FALSE(to.Send({"GET", "/v1/sessions", {}, {}}).has_value());

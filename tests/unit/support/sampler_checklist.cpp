@@ -13,7 +13,7 @@
 namespace inferflux::testing {
 namespace {
 
-using engine::InferenceBackend;
+using engine::Engine;
 using engine::OutputSpec;
 using engine::SamplingParams;
 
@@ -24,7 +24,7 @@ constexpr double kFarthest = 4.5;   // standard deviations
 // A sequence whose last token can be computed again and again, so that its next token can be drawn again and again.
 class Position {
  public:
-  Position(InferenceBackend& engine, std::vector<TokenId> text) : engine_(engine), text_(std::move(text)) {
+  Position(Engine& engine, std::vector<TokenId> text) : engine_(engine), text_(std::move(text)) {
     auto opened = engine_.Open({}, 1);
     EXPECT_TRUE(opened) << opened.error().message;
     sequence_ = opened->sequence;
@@ -51,7 +51,7 @@ class Position {
   const std::vector<TokenId>& text() const { return text_; }
 
  private:
-  InferenceBackend& engine_;
+  Engine& engine_;
   std::vector<TokenId> text_;
   engine::SequenceId sequence_;
   int32_t length_ = 0;
@@ -95,7 +95,7 @@ void CheckGreedyAndLogprobs(Position& position, const std::vector<float>& logits
 }
 
 // What a prompt's tokens are worth: each against the logits before it.
-void CheckPromptLogprobs(InferenceBackend& engine, const std::vector<TokenId>& text) {
+void CheckPromptLogprobs(Engine& engine, const std::vector<TokenId>& text) {
   std::vector<std::vector<engine::OutputResult>> results;
   for (const auto kind : {OutputSpec::Kind::kLogits, OutputSpec::Kind::kLogprobs}) {
     auto opened = engine.Open({}, 2);
@@ -126,7 +126,7 @@ void CheckPromptLogprobs(InferenceBackend& engine, const std::vector<TokenId>& t
 
 }  // namespace
 
-void CheckSampler(InferenceBackend& engine) {
+void CheckSampler(Engine& engine) {
   const auto vocab = static_cast<uint32_t>(engine.info().vocab_size);
   std::mt19937 random(7);
   std::vector<TokenId> text;

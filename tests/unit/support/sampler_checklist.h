@@ -2,11 +2,11 @@
 // distribution of the engine's own logits there, for each parameter, and the log probabilities are the logits'.
 #pragma once
 
-#include "engine/inference_backend.h"
+#include "engine/engine.h"
 
 namespace inferflux::testing {
 
 // Reports through GoogleTest. The engine must hold two sequences of 24 tokens.
-void CheckSampler(engine::InferenceBackend& engine);
+void CheckSampler(engine::Engine& engine);
 
 }  // namespace inferflux::testing

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/sampling_params.h"
+#include "engine/sampling/sampling_params.h"
 
 namespace inferflux::testing {
 

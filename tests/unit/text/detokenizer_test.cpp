@@ -52,15 +52,15 @@ TEST(Detokenizer, PiecesAddUpToTheWhole) {
     }
     std::string whole;
     for (size_t at = 0; at < raw.size();) {
-      const Utf8Char c = DecodeUtf8(raw, at);
-      whole += c.valid ? raw.substr(at, c.size) : std::string(kReplacementUtf8);
+      const unicode::Utf8Char c = unicode::DecodeUtf8(raw, at);
+      whole += c.valid ? raw.substr(at, c.size) : std::string(unicode::kReplacementUtf8);
       at += c.size;
     }
     Detokenizer d(t);
     std::string streamed;
     for (const TokenId id : tokens) {
       const std::string piece = d.Push(id);
-      EXPECT_TRUE(IsValidUtf8(piece));
+      EXPECT_TRUE(unicode::IsValidUtf8(piece));
       streamed += piece;
     }
     EXPECT_EQ(streamed + d.Finish(), whole);
@@ -82,7 +82,7 @@ TEST(Detokenizer, ControlTokensAreLeftOutUnlessAskedFor) {
 }
 
 TEST(Detokenizer, TheTokenisersOwnSpaceIsTakenAwayOnce) {
-  const std::string mark(kSpaceMarkUtf8);
+  const std::string mark(unicode::kSpaceMarkUtf8);
   const auto t = Make(testing::SentencePieceSpec("llama", {mark, "a", mark + "a"}));
   const TokenId space_a = *t->Find(mark + "a");
   Detokenizer answer(t);

@@ -56,7 +56,7 @@ CATALOG = [
              {"title": "words"}),
     ToolKind(["set_timer", "start_timer"], ["Set a timer.", "Starts a timer for some minutes"],
              {"m": (["minutes", "duration"], "integer", "minutes", "The time in minutes")},
-             Phrases(["Set a timer for {m} minutes.", "Start a timer for {m} minutes.", "Timer for {m} minutes.", "Wake me in {m} minutes."],
+             Phrases(["Set a timer for {m} minutes.", "Start a timer for {m} minutes.", "Timer for {m} minutes.", "Notifier me in {m} minutes."],
                      ["Please set a timer for {m} minutes.", "Can you start a timer for {m} minutes?"]),
              {"status": "state"}),
     ToolKind(["translate", "translate_text"], ["Translate text to a language.", "Translates a word into another language"],

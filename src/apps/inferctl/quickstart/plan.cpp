@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "model/families/family.h"
-#include "model/model_source.h"
-#include "routing/backend_table.h"
-#include "routing/load_model.h"
+#include "model/loading/model_source.h"
+#include "serving/backends/backend_table.h"
+#include "serving/models/load_model.h"
 
 namespace inferflux::apps {
 namespace {
@@ -20,29 +20,29 @@ constexpr int64_t kMostContext = 8192;       // of those
 // Weights beside their packed form, activations, the program.
 int64_t MemoryFor(int64_t weight_bytes) { return weight_bytes + weight_bytes / 8 + 128 * kMiB; }
 
-int64_t MemoryOn(const routing::EngineEntry& engine, const QuickstartModel& model) {
+int64_t MemoryOn(const serving::EngineEntry& engine, const QuickstartModel& model) {
   return MemoryFor(model.weight_bytes - (engine.forms.fp8 ? model.fp8_saves : 0) -
                    (engine.forms.affine ? model.affine_saves : 0) - (engine.forms.ordered ? model.ordered_saves : 0));
 }
 
 double GiB(int64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(1024 * kMiB); }
 
-std::string WhyNotOn(const routing::Candidate& candidate, const QuickstartModel& model) {
+std::string WhyNotOn(const serving::Candidate& candidate, const QuickstartModel& model) {
   if (candidate.engine == nullptr) return candidate.reason;
-  const routing::BackendRow* row = routing::FindBackendRow(candidate.target, candidate.provider);
+  const serving::BackendRow* row = serving::FindBackendRow(candidate.target, candidate.provider);
   if (model.format == "huggingface" && row != nullptr && !row->facts.huggingface) {
     return "it reads GGUF files, and this is a directory: inferflux-convert makes one of it";
   }
-  return candidate.provider == routing::Provider::kNative ? model.native_error : "";
+  return candidate.provider == serving::Provider::kNative ? model.native_error : "";
 }
 
 // "cpu, llama_cpp_cpu, mlx".
-std::string WordsHere(std::span<const routing::EngineEntry> engines) {
+std::string WordsHere(std::span<const serving::EngineEntry> engines) {
   std::vector<std::string> words;
-  for (const routing::EngineEntry& engine : engines) {
-    if (!engine.make || engine.target == routing::Target::kReference) continue;
-    const std::string name(routing::Traits(engine.target).name);
-    words.push_back(engine.provider == routing::Provider::kNative ? name : "llama_cpp_" + name);
+  for (const serving::EngineEntry& engine : engines) {
+    if (!engine.make || engine.target == serving::Target::kReference) continue;
+    const std::string name(serving::Traits(engine.target).name);
+    words.push_back(engine.provider == serving::Provider::kNative ? name : "llama_cpp_" + name);
   }
   return fmt::format("{}", fmt::join(words, ", "));
 }
@@ -54,7 +54,7 @@ int32_t GpuLayers(const QuickstartModel& model, int64_t free_bytes) {
   return static_cast<int32_t>(std::max<int64_t>(0, room / std::max<int64_t>(1, model.weight_bytes / model.layers)));
 }
 
-std::string KvType(const routing::BackendRow& row, const QuickstartModel& model, int64_t budget) {
+std::string KvType(const serving::BackendRow& row, const QuickstartModel& model, int64_t budget) {
   const bool int8 = std::ranges::find(row.kv_dtypes, "int8") != row.kv_dtypes.end();
   const int64_t wanted = std::min<int64_t>(model.context, kMostContext) * kWorthwhileSequences;
   return int8 && model.kv_token_values * 2 * wanted > budget ? "int8" : "fp16";
@@ -64,7 +64,7 @@ std::string KvType(const routing::BackendRow& row, const QuickstartModel& model,
 
 Result<QuickstartModel> ReadQuickstartModel(const std::string& path) {
   const auto source = model::ModelSource::Open(path);
-  if (!source) return tl::make_unexpected(source.error());
+  if (!source) return Forward(source);
   QuickstartModel out{.path = path, .format = (*source)->format(), .weight_bytes = (*source)->WeightBytes()};
   out.fp8_saves = out.weight_bytes - (*source)->WeightBytes({.fp8 = true});
   out.affine_saves = out.weight_bytes - (*source)->WeightBytes({.affine = true});
@@ -80,20 +80,20 @@ Result<QuickstartModel> ReadQuickstartModel(const std::string& path) {
   return out;
 }
 
-Result<QuickstartPlan> MakePlan(const std::string& word, std::span<const routing::EngineEntry> engines,
+Result<QuickstartPlan> MakePlan(const std::string& word, std::span<const serving::EngineEntry> engines,
                                 const QuickstartModel& model) {
-  auto backend = routing::NormalizeHint(word);
+  auto backend = serving::NormalizeHint(word);
   if (!backend) return Forward(backend);
-  const routing::BackendFactory factory({engines.begin(), engines.end()}, {});
+  const serving::BackendFactory factory({engines.begin(), engines.end()}, {});
   const auto candidates = factory.Candidates(std::vector{*backend});
-  if (!candidates) return tl::make_unexpected(candidates.error());
+  if (!candidates) return Forward(candidates);
 
-  std::vector<routing::BackendAttempt> refused;
-  for (const routing::Candidate& candidate : *candidates) {
+  std::vector<serving::BackendAttempt> refused;
+  for (const serving::Candidate& candidate : *candidates) {
     const std::string reason = WhyNotOn(candidate, model);
     if (!reason.empty()) {
-      refused.push_back({.backend = std::string(routing::Traits(candidate.target).name),
-                         .provider = std::string(routing::ProviderName(candidate.provider)),
+      refused.push_back({.backend = std::string(serving::Traits(candidate.target).name),
+                         .provider = std::string(serving::ProviderName(candidate.provider)),
                          .reason = reason});
       continue;
     }
@@ -102,7 +102,7 @@ Result<QuickstartPlan> MakePlan(const std::string& word, std::span<const routing
     if (!devices.empty()) plan.device = devices.front();
     const int64_t free = plan.device.free_bytes;
     const bool split =
-        candidate.provider == routing::Provider::kLlamaCpp && routing::Traits(candidate.target).gpu_accelerated;
+        candidate.provider == serving::Provider::kLlamaCpp && serving::Traits(candidate.target).gpu_accelerated;
     if (split) {
       plan.gpu_layers = GpuLayers(model, free);
       return plan;
@@ -116,11 +116,11 @@ Result<QuickstartPlan> MakePlan(const std::string& word, std::span<const routing
                   model.path, GiB(needed + kLeastKv), GiB(free), plan.device.name);
     }
     plan.kv_budget = left / 2 / kMiB * kMiB;
-    plan.kv_dtype = KvType(*routing::FindBackendRow(candidate.target, candidate.provider), model, plan.kv_budget);
+    plan.kv_dtype = KvType(*serving::FindBackendRow(candidate.target, candidate.provider), model, plan.kv_budget);
     return plan;
   }
   return Fail(ErrorCode::kUnsupported, "--backend {} cannot serve {} here: {}; what this build has here: {}", word,
-              model.path, routing::JoinReasons(refused), WordsHere(engines));
+              model.path, serving::JoinReasons(refused), WordsHere(engines));
 }
 
 }  // namespace inferflux::apps

@@ -7,7 +7,7 @@
 #include <boost/json/string.hpp>
 
 #include "config/model_setting.h"
-#include "routing/backend_table.h"
+#include "serving/backends/backend_table.h"
 
 namespace inferflux::apps {
 namespace {
@@ -35,9 +35,9 @@ std::string Models(const std::string& serves) {
 }  // namespace
 
 std::string ServerYaml(const QuickstartPlan& plan, const std::string& serves) {
-  const routing::BackendRow& row = *routing::FindBackendRow(plan.target, plan.provider);
+  const serving::BackendRow& row = *serving::FindBackendRow(plan.target, plan.provider);
   const std::string runs =
-      fmt::format("{} ({})", routing::Traits(plan.target).name, routing::ProviderName(plan.provider));
+      fmt::format("{} ({})", serving::Traits(plan.target).name, serving::ProviderName(plan.provider));
   std::string out = fmt::format(
       "# Settings for this machine, by: inferctl quickstart --backend {}\n"
       "# Found: {} on {}{}.\n"
@@ -60,7 +60,7 @@ std::string ServerYaml(const QuickstartPlan& plan, const std::string& serves) {
   } else {
     out += Line("  kv_budget: 0", "memory for keys and values; 0: from what is free");
   }
-  if (plan.provider == routing::Provider::kLlamaCpp) {
+  if (plan.provider == serving::Provider::kLlamaCpp) {
     out += "  llama_cpp:\n";
     out += Line(fmt::format("    gpu_layers: {}", plan.gpu_layers), "layers on the GPU, by its free memory; -1: all");
   }

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "text/grammar/automaton/empty_closure.h"
-#include "text/tokenizer/utf8.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text {
 namespace {
@@ -46,7 +46,7 @@ uint32_t CharNfa::Add(const Expression& expression, uint32_t from) {
   switch (expression.kind) {
     case Kind::kText:
       for (size_t at = 0; at < expression.text.size();) {
-        const Utf8Char c = DecodeUtf8(expression.text, at);
+        const unicode::Utf8Char c = unicode::DecodeUtf8(expression.text, at);
         const uint32_t to = New();
         states[from].edges.push_back({{c.code, c.code}, to});
         from = to;
@@ -264,7 +264,7 @@ bool CharAutomaton::Matches(std::string_view text) const {
   if (empty()) return false;
   uint32_t at = 0;
   for (size_t i = 0; i < text.size();) {
-    const Utf8Char c = DecodeUtf8(text, i);
+    const unicode::Utf8Char c = unicode::DecodeUtf8(text, i);
     i += c.size;
     const auto& edges = states_[at].edges;
     const auto found = std::ranges::find_if(

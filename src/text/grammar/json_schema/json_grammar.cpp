@@ -10,7 +10,7 @@
 
 #include "text/grammar/gbnf_parser.h"
 #include "text/grammar/json_schema/quoted_text.h"
-#include "text/tokenizer/utf8.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
@@ -34,7 +34,7 @@ struct NameTree {
       is_name = true;
       return;
     }
-    const Utf8Char c = DecodeUtf8(name, 0);
+    const unicode::Utf8Char c = unicode::DecodeUtf8(name, 0);
     next[c.code].Add(name.substr(c.size));
   }
 
@@ -46,7 +46,7 @@ struct NameTree {
       if (Intersect({{code, code}}, PlainWithin(kQuote)).empty()) continue;  // it needs an escape: never written
       begun.push_back({code, code});
       std::string text;
-      AppendUtf8(code, text);
+      unicode::AppendUtf8(code, text);
       ways.push_back(Sequence({Literal(text), tree.Others()}));
     }
     ways.push_back(Sequence({OneOf(Intersect(PlainWithin(kQuote), Complement(Normalise(begun)))),

@@ -186,9 +186,9 @@ Result<std::optional<NumberBound>> SchemaCompiler::BoundOf(const Object& schema,
 
 Result<Expr> SchemaCompiler::Number(const Object& schema, bool whole, const Place& at) {
   const auto low = BoundOf(schema, true, at);
-  if (!low) return tl::make_unexpected(low.error());
+  if (!low) return Forward(low);
   const auto high = BoundOf(schema, false, at);
-  if (!high) return tl::make_unexpected(high.error());
+  if (!high) return Forward(high);
   if (schema.contains("not")) {  // the whole ones are excluded
     static const Expr kFraction = Sequence({Optional(Literal("-")), Repeat(OneOf({{'0', '9'}}), 1, kUnbounded),
                                             Literal("."), Repeat(OneOf({{'0', '9'}}), 0, kUnbounded),
@@ -221,9 +221,9 @@ Result<Expr> SchemaCompiler::Multiples(const Value& of, const std::optional<Numb
 
 Result<Expr> SchemaCompiler::String(const Object& schema, const Place& at) {
   const auto min = CountOf(schema, "minLength", at);
-  if (!min) return tl::make_unexpected(min.error());
+  if (!min) return Forward(min);
   const auto max = CountOf(schema, "maxLength", at);
-  if (!max) return tl::make_unexpected(max.error());
+  if (!max) return Forward(max);
   const Value* pattern = schema.if_contains("pattern");
   const Value* format = schema.if_contains("format");
   for (const auto& [keyword, value] : {std::pair("pattern", pattern), std::pair("format", format)}) {
@@ -260,7 +260,7 @@ Result<Expr> SchemaCompiler::String(const Object& schema, const Place& at) {
   }
   if (texts && never != nullptr) {
     const auto excluded = NamesUnder(*never, at.At("not"));
-    if (!excluded) return tl::make_unexpected(excluded.error());
+    if (!excluded) return Forward(excluded);
     texts = texts->Without(*excluded);
   }
   if (!texts) return Wrong(at, "'pattern', 'format', 'not' and lengths: {}", texts.error().message);
@@ -273,8 +273,8 @@ Expr SchemaCompiler::Enclosed(char open, Expr content, char close) {
 
 Result<Expr> SchemaCompiler::List(const Object& schema, const Place& at) {
   const auto asked_min = CountOf(schema, "minItems", at), asked_max = CountOf(schema, "maxItems", at);
-  if (!asked_min) return tl::make_unexpected(asked_min.error());
-  if (!asked_max) return tl::make_unexpected(asked_max.error());
+  if (!asked_min) return Forward(asked_min);
+  if (!asked_max) return Forward(asked_max);
   const uint32_t min = asked_min->value_or(0), max = asked_max->value_or(kUnbounded);
   const Value* unique = schema.if_contains("uniqueItems");
   if (unique != nullptr && *unique != false && max > 1) return Wrong(at.At("uniqueItems"), "is not supported");

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "text/tokenizer/utf8.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text {
 
@@ -42,7 +42,7 @@ Expr EscapedWithin(char quote, const Expr& content) {
     for (const CodeRange& range : Intersect(content->ranges, Complement(plain))) {
       for (char32_t code = range.first; code <= range.last; ++code) {
         std::string text;
-        AppendUtf8(code, text);
+        unicode::AppendUtf8(code, text);
         ways.push_back(Literal(EscapedWithin(quote, text)));
       }
     }

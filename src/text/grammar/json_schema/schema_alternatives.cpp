@@ -146,7 +146,7 @@ Result<Expr> SchemaCompiler::Constants(const Object& schema, const Place& at) {
   std::vector<Expr> ways;
   for (const Value& value : ListedValues(schema)) {
     const auto fits = Holds(schema, value, at);
-    if (!fits) return tl::make_unexpected(fits.error());
+    if (!fits) return Forward(fits);
     if (!*fits) continue;
     auto way = Placed(json_.Constant(value), at.At(keyword));
     if (!way) return way;

@@ -142,7 +142,8 @@ Result<json::object> MergeSchemas(const json::object& a, const json::object& b, 
     } else if (found->value() != value) {
       auto merged = MergeValues(keyword, found->value(), value, path);
       if (!merged) return Forward(merged);
-      if (keyword == "enum" && *merged == json::array()) return json::object{{"type", json::array()}};  // nothing is in both
+      if (keyword == "enum" && *merged == json::array())
+        return json::object{{"type", json::array()}};  // nothing is in both
       found->value() = std::move(*merged);
     }
   }

@@ -58,7 +58,7 @@ Result<CharAutomaton> SchemaCompiler::NamesUnder(const Value& schema, const Plac
   const Object& keywords = schema.get_object();
   CharAutomaton out = CharAutomaton::Everything();
   const auto narrow = [&](Result<CharAutomaton> other, std::string_view keyword) -> Status {
-    if (!other) return tl::make_unexpected(std::move(other.error()));
+    if (!other) return Forward(other);
     auto both = out.And(*other);
     if (!both) return Wrong(at.At(keyword), "{}", both.error().message);
     out = std::move(*both);
@@ -102,14 +102,14 @@ Result<CharAutomaton> SchemaCompiler::NamesUnder(const Value& schema, const Plac
       done = narrow(none ? CharAutomaton::Everything().Without(*none) : none, keyword);
     } else if (keyword == "minLength" || keyword == "maxLength") {
       const auto count = CountOf(keywords, keyword, at);
-      if (!count) return tl::make_unexpected(count.error());
+      if (!count) return Forward(count);
       done = narrow(
           keyword == "minLength" ? CharAutomaton::OfLength(**count, kUnbounded) : CharAutomaton::OfLength(0, **count),
           keyword);
     } else {
       return Wrong(at.At(keyword), "of a name only its type, its length, patterns and lists of names can be said here");
     }
-    if (!done) return tl::make_unexpected(done.error());
+    if (!done) return Forward(done);
   }
   return out;
 }

@@ -188,7 +188,7 @@ Status SchemaCompiler::AddNegation(std::string_view keyword, const Value& value,
     Value bound = value;
     if (opposite->step != 0) {
       const auto count = CountOf(schema, keyword, at);
-      if (!count) return tl::make_unexpected(count.error());
+      if (!count) return Forward(count);
       const int64_t other = int64_t{**count} + opposite->step;
       if (other < 0) return {};
       bound = other;
@@ -198,7 +198,7 @@ Status SchemaCompiler::AddNegation(std::string_view keyword, const Value& value,
   }
   if (keyword == "type") {
     const auto types = TypesOf(schema, at);
-    if (!types) return tl::make_unexpected(types.error());
+    if (!types) return Forward(types);
     AddOtherTypes(*types, out);
   } else if (keyword == "enum" && value.is_array()) {
     AddOthers(value.get_array(), out);

@@ -21,11 +21,11 @@ Result<Expr> SchemaCompiler::Members(const Object& schema, const Place& at) {
                           });
   if (additional == nullptr && !names_some) additional = &kAny;
   const auto patterns = NamePatterns(schema, at);
-  if (!patterns) return tl::make_unexpected(patterns.error());
+  if (!patterns) return Forward(patterns);
   static const Value kAnyName(true);
   const Value* named = schema.if_contains("propertyNames");
   const auto names = NamesUnder(named != nullptr ? *named : kAnyName, at.At("propertyNames"));
-  if (!names) return tl::make_unexpected(names.error());
+  if (!names) return Forward(names);
   auto members = NamedMembers(schema, additional, *patterns, *names, at);
   if (!members) return Forward(members);
   const auto required = static_cast<size_t>(std::ranges::count(*members, true, &NamedMember::required));
@@ -79,8 +79,8 @@ Result<Expr> SchemaCompiler::Others(const Object& schema, const Value* additiona
 Status SchemaCompiler::CheckCounts(const Object& schema, size_t named, size_t required, bool open,
                                    const Place& at) const {
   const auto min = CountOf(schema, "minProperties", at), max = CountOf(schema, "maxProperties", at);
-  if (!min) return tl::make_unexpected(min.error());
-  if (!max) return tl::make_unexpected(max.error());
+  if (!min) return Forward(min);
+  if (!max) return Forward(max);
   const bool free = named == 0;
   if (min->value_or(0) > std::max<size_t>(required, 1)) {
     return Wrong(at.At("minProperties"), "is supported up to 1, and where 'required' sees to it");

@@ -5,7 +5,7 @@
 #include "text/grammar/json_schema/schema_compiler.h"
 #include "text/grammar/json_schema/schema_keywords.h"
 #include "text/grammar/regex_parser.h"
-#include "text/tokenizer/utf8.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
@@ -13,7 +13,7 @@ namespace {
 
 size_t CharactersOf(std::string_view text) {
   size_t count = 0;
-  for (size_t at = 0; at < text.size(); ++count) at += DecodeUtf8(text, at).size;
+  for (size_t at = 0; at < text.size(); ++count) at += unicode::DecodeUtf8(text, at).size;
   return count;
 }
 
@@ -73,19 +73,19 @@ Result<bool> SchemaCompiler::HoldsKeyword(std::string_view keyword, const Value&
     size_t holding = 0;
     for (const Value& each : content.get_array()) {
       const auto held = Holds(each, value, place);
-      if (!held) return tl::make_unexpected(held.error());
+      if (!held) return Forward(held);
       holding += *held ? 1 : 0;
     }
     return holding;
   };
   const auto count_within = [&](bool speaks, size_t size) -> Result<bool> {
     const auto bound = CountOf(schema, keyword, at);
-    if (!bound) return tl::make_unexpected(bound.error());
+    if (!bound) return Forward(bound);
     return !speaks || (keyword.starts_with("min") ? size >= **bound : size <= **bound);
   };
   if (keyword == "type") {
     const auto types = TypesOf(schema, at);
-    if (!types) return tl::make_unexpected(types.error());
+    if (!types) return Forward(types);
     return std::ranges::any_of(*types, [&](std::string_view type) { return IsOfType(value, type); });
   }
   if (keyword == "enum" && content.is_array()) return IsListed(content.get_array(), value);
@@ -111,7 +111,7 @@ Result<bool> SchemaCompiler::HoldsKeyword(std::string_view keyword, const Value&
   if (keyword == "pattern" && content.is_string()) {
     if (!value.is_string()) return true;
     const auto texts = NamesUnder(Object{{"pattern", content}}, at);
-    if (!texts) return tl::make_unexpected(texts.error());
+    if (!texts) return Forward(texts);
     return texts->Matches(value.get_string());
   }
   if (content.is_number() && (keyword == "minimum" || keyword == "maximum" || keyword.starts_with("exclusive"))) {

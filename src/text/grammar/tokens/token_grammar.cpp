@@ -6,9 +6,9 @@
 namespace inferflux::text {
 namespace {
 
-constexpr size_t kMaxSeenFrames = 6;    // of the rules that a part looks at
-constexpr size_t kMaxExits = 1024;  // of a part
-constexpr int64_t kFewShare = 64;   // a part of less than this share of the vocabulary is a list
+constexpr size_t kMaxSeenFrames = 6;  // of the rules that a part looks at
+constexpr size_t kMaxExits = 1024;    // of a part
+constexpr int64_t kFewShare = 64;     // a part of less than this share of the vocabulary is a list
 
 }  // namespace
 

@@ -12,9 +12,9 @@
 #include "base/result.h"
 #include "base/token_mask.h"
 #include "text/grammar/automaton/compiled_grammar.h"
+#include "text/grammar/automaton/pushdown.h"
 #include "text/grammar/tokens/grammar_vocabulary.h"
 #include "text/grammar/tokens/mask_part.h"
-#include "text/grammar/automaton/pushdown.h"
 #include "text/grammar/tokens/token_walk.h"
 #include "text/tokenizer/tokenizer.h"
 

@@ -9,13 +9,13 @@
 
 #include "engine/llama_cpp/create_llama_engine.h"
 #include "engine/native/create_reference_engine.h"
-#include "model/edited_gguf.h"
 #include "model/families/family.h"
+#include "model/loading/edited_gguf.h"
 
 namespace inferflux::engine {
 namespace {
 
-using EnginePtr = std::unique_ptr<InferenceBackend>;
+using EnginePtr = std::unique_ptr<Engine>;
 using Kind = OutputSpec::Kind;
 
 // The model's file with what the library wants of a vocabulary: its sizes.
@@ -55,7 +55,7 @@ std::vector<TokenId> RandomTokens(size_t count, int32_t vocab, uint32_t seed) {
   return tokens;
 }
 
-BatchItem Item(InferenceBackend& engine, const std::vector<TokenId>& tokens, Kind kind) {
+BatchItem Item(Engine& engine, const std::vector<TokenId>& tokens, Kind kind) {
   const auto opened = engine.Open({}, 0);
   if (!opened) throw std::runtime_error(opened.error().message);
   EXPECT_TRUE(engine.Reserve(opened->sequence, static_cast<int32_t>(tokens.size())));
@@ -66,7 +66,7 @@ BatchItem Item(InferenceBackend& engine, const std::vector<TokenId>& tokens, Kin
 }
 
 // All texts in one step, closed afterwards.
-StepResult Compute(InferenceBackend& engine, const std::vector<std::pair<std::vector<TokenId>, Kind>>& texts) {
+StepResult Compute(Engine& engine, const std::vector<std::pair<std::vector<TokenId>, Kind>>& texts) {
   UnifiedBatch batch;
   for (const auto& [tokens, kind] : texts) batch.items.push_back(Item(engine, tokens, kind));
   auto result = engine.ExecuteUnifiedBatch(batch);

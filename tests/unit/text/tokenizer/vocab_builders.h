@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "text/tokenizer/byte_alphabet.h"
-#include "text/tokenizer/utf8.h"
+#include "text/tokenizer/algorithms/byte_alphabet.h"
 #include "text/tokenizer/vocab.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text::testing {
 
@@ -22,7 +22,7 @@ inline TokenId AddToken(VocabSpec& spec, std::string text, TokenKind kind = Toke
 
 inline std::string Letter(uint8_t byte) {
   std::string letter;
-  AppendUtf8(ByteToAlphabet(byte), letter);
+  unicode::AppendUtf8(ByteToAlphabet(byte), letter);
   return letter;
 }
 
@@ -36,7 +36,7 @@ inline VocabSpec ByteLevelSpec(const std::vector<std::string>& merges, std::stri
   spec.model = "gpt2";
   spec.pre = std::move(pre);
   for (int byte = 0; byte < 256; ++byte) AddToken(spec, Letter(static_cast<uint8_t>(byte)));
-  for (const std::string& merge : merges) AddToken(spec, ReplaceAll(merge, " ", ""));
+  for (const std::string& merge : merges) AddToken(spec, unicode::ReplaceAll(merge, " ", ""));
   return spec;
 }
 

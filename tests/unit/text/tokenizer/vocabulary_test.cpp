@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "text/tokenizer/bpe_merger.h"
+#include "text/tokenizer/algorithms/bpe_merger.h"
 #include "text/tokenizer/vocabularies.h"
 
 namespace inferflux::text {
@@ -76,15 +76,15 @@ TEST(Utf8, InvalidSequencesAreMaximalSubparts) {
   for (const auto& [text, expected] : cases) {
     size_t replaced = 0;
     for (size_t at = 0; at < text.size();) {
-      const Utf8Char c = DecodeUtf8(text, at);
+      const unicode::Utf8Char c = unicode::DecodeUtf8(text, at);
       replaced += c.valid ? 0 : 1;
       at += c.size;
     }
     EXPECT_EQ(replaced, expected) << ::testing::PrintToString(text);
-    EXPECT_FALSE(IsValidUtf8(text));
+    EXPECT_FALSE(unicode::IsValidUtf8(text));
     std::string storage;
-    const std::string_view masked = MaskInvalidUtf8(text, storage);
-    EXPECT_TRUE(IsValidUtf8(masked));
+    const std::string_view masked = unicode::MaskInvalidUtf8(text, storage);
+    EXPECT_TRUE(unicode::IsValidUtf8(masked));
     EXPECT_EQ(masked.size(), text.size());
   }
 }

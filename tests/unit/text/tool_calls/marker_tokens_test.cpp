@@ -10,8 +10,8 @@
 #include "text/grammar/grammar_compiler.h"
 #include "text/grammar/grammar_matcher.h"
 #include "text/tokenizer/vocab_builders.h"
-#include "text/tool_calls/tool_call_parser.h"
 #include "text/tool_calls/form_of.h"
+#include "text/tool_calls/tool_call_parser.h"
 #include "text/tool_calls/tool_call_samples.h"
 
 namespace inferflux::text {

@@ -123,7 +123,7 @@ TEST(TemplateCallsTest, ResultsStandWhereTheTemplateWantsThem) {
   EXPECT_EQ(messages[3].at("tool_responses").as_array().size(), 0u);
 }
 
-// Words about a marker are no call; a form that more than one marker could be is not guessed.
+// Words about a marker are no call; a form that more than one marker could be is not drafted.
 TEST(TemplateCallsTest, AFormThatDoesNotComeBackIsNotClaimed) {
   for (const char* source :
        {"{% for m in messages %}{{ m.content }}{% endfor %}",

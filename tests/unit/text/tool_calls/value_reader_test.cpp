@@ -12,7 +12,7 @@
 #include <string>
 
 #include "support/conformance.h"
-#include "text/chat_template/chat_template.h"
+#include "text/chat_template.h"
 #include "text/tool_calls/form_of.h"
 #include "text/tool_calls/tool_call_parser.h"
 

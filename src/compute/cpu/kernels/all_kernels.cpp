@@ -1,0 +1,18 @@
+#include "compute/cpu/kernels/isa_tables.h"
+#include "compute/cpu/kernels/kernel_groups.h"
+
+namespace inferflux::compute::cpu::INFERFLUX_ISA {
+
+Kernels AllKernels(CpuIsa isa) {
+  Kernels out;
+  out.isa = isa;
+  AddAttention(out);
+  AddFloatScaleMatmuls(out);
+  AddIntegerScaleMatmuls(out);
+  AddDenseMatmuls(out);
+  AddBf16Matmuls(out);
+  AddRows(out);
+  return out;
+}
+
+}  // namespace inferflux::compute::cpu::INFERFLUX_ISA

@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <type_traits>
+
+#include "base/checked_math.h"
+#include "compute/cpu/ops/row_ops.h"
+#include "compute/host/kv_element.h"
+
+namespace inferflux::compute {
+
+template <class E>
+Result<Cpu::KvCache<E>> Cpu::CreateKvCache(Context&, const KvShape& shape) {
+  if (shape.layers <= 0 || shape.kv_heads <= 0 || shape.head_dim <= 0 || shape.blocks <= 0 || shape.block_size <= 0) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "a KV store of {} layers, {} heads of {}, {} blocks of {} positions: each must be above zero",
+                shape.layers, shape.kv_heads, shape.head_dim, shape.blocks, shape.block_size);
+  }
+  if (cpu::kSpan % shape.block_size != 0 && shape.block_size % cpu::kSpan != 0) {
+    return Fail(ErrorCode::kInvalidArgument, "KV blocks of {} positions: must divide {} or be a multiple of it",
+                shape.block_size, cpu::kSpan);
+  }
+  // The padding of both tensors together is below a factor of 16 * 16, so this bounds every product that follows.
+  std::optional<uint64_t> bytes = uint64_t{256} * sizeof(typename E::Storage) * 2;
+  for (const int32_t factor : {shape.layers, shape.kv_heads, shape.head_dim, shape.blocks, shape.block_size}) {
+    if (bytes) bytes = CheckedMul(*bytes, static_cast<uint64_t>(factor));
+  }
+  if (!bytes || *bytes > (uint64_t{1} << 62)) {
+    return Fail(ErrorCode::kResourceExhausted, "a KV store of {} blocks of {} positions overflows; ask for fewer",
+                shape.blocks, shape.block_size);
+  }
+  KvCache<E> cache{.shape = shape, .pages = {}};
+  auto pages = host::Pages::Allocate(
+      static_cast<size_t>(shape.layers * (cache.key_layer() + cache.value_layer())) * sizeof(typename E::Storage),
+      "the KV store");
+  if (!pages) return Forward(pages);
+  cache.pages = std::move(*pages);
+  return cache;
+}
+
+namespace {
+
+// A head of a position as the store holds it. The scale is 1 in types without.
+template <class T>
+void Round(const cpu::Kernels& kernels, const float* from, float scale, int32_t count, T* to) {
+  if constexpr (std::is_same_v<T, Fp16>) {
+    kernels.round_fp16(from, count, to);
+  } else {
+    for (int32_t i = 0; i < count; ++i) to[i] = host::KvElement<T>(from[i] / scale);
+  }
+}
+
+constexpr int32_t kPiece = 64;  // dimensions of a key that are rounded before they are spread out
+
+}  // namespace
+
+template <class E>
+void Cpu::Append(Context& context, KvCache<E>& cache, int32_t layer, View k, View v, const Batch& batch) {
+  using T = typename E::Storage;
+  const int32_t head_dim = cache.shape.head_dim;
+  const int64_t width = cpu::PaddedHead(head_dim);
+  for (int32_t s = 0; s < batch.sequences(); ++s) {
+    const int32_t first = batch.query_starts[s];
+    // Few, long runs of positions: neighbours' keys share cache lines.
+    cpu::ForRows(context, batch.query_starts[s + 1] - first, k.cols, [&](int64_t i) {
+      const int64_t r = first + i;
+      const int32_t position = batch.positions[r];
+      const int32_t block = batch.block_tables[batch.table_starts[s] + position / batch.block_size];
+      const int32_t inside = position % batch.block_size;
+      for (int32_t h = 0; h < cache.shape.kv_heads; ++h) {
+        T* keys = cache.keys(layer, block, h) + inside / cpu::kLanes * head_dim * cpu::kLanes + inside % cpu::kLanes;
+        T* values = cache.values(layer, block, h) + inside * width;
+        const float* key = k.row(r) + h * head_dim;
+        const float* value = v.row(r) + h * head_dim;
+        const float key_scale = host::KvScale<T>(key, head_dim);
+        const float value_scale = host::KvScale<T>(value, head_dim);
+        for (int32_t first_dim = 0; first_dim < head_dim; first_dim += kPiece) {
+          T piece[kPiece];
+          const int32_t count = std::min(kPiece, head_dim - first_dim);
+          Round(context.kernels, key + first_dim, key_scale, count, piece);
+          for (int32_t d = 0; d < count; ++d) keys[(first_dim + d) * cpu::kLanes] = piece[d];
+        }
+        Round(context.kernels, value, value_scale, head_dim, values);
+        if constexpr (E::kScaled) {
+          cache.key_scales(layer, block, h)[inside] = key_scale;
+          cache.value_scales(layer, block, h)[inside] = value_scale;
+        }
+      }
+    });
+  }
+}
+
+template <class E>
+void Cpu::CopyBlock(Context&, KvCache<E>& cache, int32_t from, int32_t to) {
+  const int64_t keys = cache.key_head() * cache.shape.kv_heads;
+  const int64_t values = cache.value_head() * cache.shape.kv_heads;
+  for (int32_t layer = 0; layer < cache.shape.layers; ++layer) {
+    std::copy_n(cache.keys(layer, from, 0), keys, cache.keys(layer, to, 0));
+    std::copy_n(cache.values(layer, from, 0), values, cache.values(layer, to, 0));
+  }
+}
+
+template Result<Cpu::KvCache<KvFp32>> Cpu::CreateKvCache<KvFp32>(Context&, const KvShape&);
+template Result<Cpu::KvCache<KvFp16>> Cpu::CreateKvCache<KvFp16>(Context&, const KvShape&);
+template Result<Cpu::KvCache<KvBf16>> Cpu::CreateKvCache<KvBf16>(Context&, const KvShape&);
+template void Cpu::Append<KvFp32>(Context&, KvCache<KvFp32>&, int32_t, View, View, const Batch&);
+template void Cpu::Append<KvFp16>(Context&, KvCache<KvFp16>&, int32_t, View, View, const Batch&);
+template void Cpu::Append<KvBf16>(Context&, KvCache<KvBf16>&, int32_t, View, View, const Batch&);
+template void Cpu::CopyBlock<KvFp32>(Context&, KvCache<KvFp32>&, int32_t, int32_t);
+template void Cpu::CopyBlock<KvFp16>(Context&, KvCache<KvFp16>&, int32_t, int32_t);
+template void Cpu::CopyBlock<KvBf16>(Context&, KvCache<KvBf16>&, int32_t, int32_t);
+template Result<Cpu::KvCache<KvInt8>> Cpu::CreateKvCache<KvInt8>(Context&, const KvShape&);
+template void Cpu::Append<KvInt8>(Context&, KvCache<KvInt8>&, int32_t, View, View, const Batch&);
+template void Cpu::CopyBlock<KvInt8>(Context&, KvCache<KvInt8>&, int32_t, int32_t);
+template Result<Cpu::KvCache<KvFp8>> Cpu::CreateKvCache<KvFp8>(Context&, const KvShape&);
+template void Cpu::Append<KvFp8>(Context&, KvCache<KvFp8>&, int32_t, View, View, const Batch&);
+template void Cpu::CopyBlock<KvFp8>(Context&, KvCache<KvFp8>&, int32_t, int32_t);
+
+}  // namespace inferflux::compute

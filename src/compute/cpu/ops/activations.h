@@ -1,0 +1,75 @@
+// The rows of a product as its kernels take them: cut into runs, one a task, and in the element types that the formats
+// of its weights want.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/thread_pool.h"
+#include "compute/cpu/kernels/kernel_table.h"
+#include "compute/cpu/packing/packed_panels.h"
+#include "compute/host/arena.h"
+#include "compute/host/host_buffer.h"
+
+namespace inferflux::compute::cpu {
+
+// Runs of at most kTaskRows rows; where even, of whole vectors of lanes, but for the last.
+struct RowRuns {
+  int64_t rows = 0;
+  int64_t count = 0;
+  bool even = false;
+
+  // Of run i, or past the last row.
+  int64_t First(int64_t i) const {
+    if (!even) return std::min(rows, i * kTaskRows);
+    const int64_t vectors = (rows + kLaneRows - 1) / kLaneRows;
+    return std::min(rows, vectors * i / count * kLaneRows);
+  }
+};
+RowRuns RunsOf(int64_t rows, bool in_lanes);
+
+// Made at most once for all weights that want the same.
+class Activations {
+ public:
+  Activations(host::Arena& arena, ThreadPool& pool, const Kernels& kernels, host::View x, const RowRuns& runs)
+      : arena_(arena), pool_(pool), kernels_(kernels), x_(x), runs_(runs) {}
+
+  // Gives `task` all rows as products with `format` take them.
+  void Give(PanelFormat format, MatmulTask& task);
+
+ private:
+  enum class Flavour {
+    kFloat,
+    kBf16,
+    kBlocksOffset8,
+    kBlocksOffset12,
+    kBlocksOffset16,
+    kHalvesOffset12,
+    kBlocksSigned,
+    kChunks
+  };
+  static constexpr int kFlavours = 8;
+  static Flavour FlavourOf(PanelFormat format);
+  int32_t OffsetOf(Flavour flavour) const;
+
+  template <class F>
+  void ForRows(const F& f);
+  void Round(host::Buffer& made);
+  void Quantize(Flavour flavour, host::Buffer& made);
+  void GatherInLanes(const ActivationChunk* x);
+
+  int64_t Chunks() const { return (x_.cols + kChunk - 1) / kChunk; }
+  // Bytes that a chunk of all rows takes in lanes.
+  int64_t LanesStride() const { return (x_.rows + kLaneRows - 1) / kLaneRows * kLaneVectorBytes; }
+
+  host::Arena& arena_;
+  ThreadPool& pool_;
+  const Kernels& kernels_;
+  const host::View x_;
+  const RowRuns runs_;
+  host::Buffer made_[kFlavours];
+  host::Buffer lanes_;
+};
+
+}  // namespace inferflux::compute::cpu

@@ -1,0 +1,83 @@
+#include "compute/host/moe_routing.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace inferflux::compute::host {
+namespace {
+
+// The index of the highest score that is not taken; of equal ones the lowest. In range whatever the scores are, NaN
+// too.
+int32_t Best(std::span<const double> scores, const std::vector<bool>& taken) {
+  int32_t best = -1;
+  for (size_t e = 0; e < scores.size(); ++e) {
+    if (!taken[e] && (best < 0 || scores[e] > scores[static_cast<size_t>(best)])) best = static_cast<int32_t>(e);
+  }
+  return best;
+}
+
+}  // namespace
+
+Routing Route(View logits, const RoutingParams& params) {
+  Routing out{.rows = static_cast<int32_t>(logits.rows), .used = params.used};
+  std::vector<double> scores(static_cast<size_t>(logits.cols));
+  std::vector<bool> taken;
+  for (int64_t r = 0; r < logits.rows; ++r) {
+    const float highest = *std::max_element(logits.row(r), logits.row(r) + logits.cols);
+    double total = 0.0;
+    for (size_t e = 0; e < scores.size(); ++e) total += scores[e] = std::exp(double{logits.row(r)[e]} - highest);
+    taken.assign(scores.size(), false);
+    double chosen = 0.0;
+    for (int32_t i = 0; i < params.used; ++i) {
+      const int32_t best = Best(scores, taken);
+      taken[static_cast<size_t>(best)] = true;
+      out.experts.push_back(best);
+      chosen += scores[static_cast<size_t>(best)];
+    }
+    const double whole = params.normalise ? chosen : total;
+    for (int64_t l = out.lines() - params.used; l < out.lines(); ++l) {
+      out.weights.push_back(static_cast<float>(scores[static_cast<size_t>(out.experts[l])] / whole));
+    }
+  }
+  return out;
+}
+
+Buffer AddExpertBias(Arena& arena, View x, View biases, const Routing& routing) {
+  Buffer out = arena.Allocate(x.rows, x.cols);
+  for (int64_t l = 0; l < x.rows; ++l) {
+    const float* bias = biases.data + routing.experts[l] * x.cols;
+    for (int64_t c = 0; c < x.cols; ++c) out.row(l)[c] = x.row(l)[c] + bias[c];
+  }
+  return out;
+}
+
+Buffer ScaleExpertColumns(Arena& arena, View x, View factors, const Routing& routing) {
+  Buffer out = arena.Allocate(x.rows, x.cols);
+  for (int64_t l = 0; l < x.rows; ++l) {
+    const float* of_expert = factors.data + routing.experts[l] * x.cols;
+    for (int64_t c = 0; c < x.cols; ++c) out.row(l)[c] = x.row(l)[c] * of_expert[c];
+  }
+  return out;
+}
+
+Buffer Combine(Arena& arena, View x, const Routing& routing) {
+  Buffer out = arena.Allocate(routing.rows, x.cols);
+  for (int64_t r = 0; r < routing.rows; ++r) {
+    std::fill_n(out.row(r), x.cols, 0.0f);
+    for (int64_t l = r * routing.used; l < (r + 1) * routing.used; ++l) {
+      for (int64_t c = 0; c < x.cols; ++c) out.row(r)[c] += routing.weights[l] * x.row(l)[c];
+    }
+  }
+  return out;
+}
+
+Buffer GateRows(Arena& arena, View x, View logits) {
+  Buffer out = arena.Allocate(x.rows, x.cols);
+  for (int64_t r = 0; r < x.rows; ++r) {
+    const float factor = 1.0f / (1.0f + std::exp(-logits.row(r)[0]));
+    for (int64_t c = 0; c < x.cols; ++c) out.row(r)[c] = x.row(r)[c] * factor;
+  }
+  return out;
+}
+
+}  // namespace inferflux::compute::host

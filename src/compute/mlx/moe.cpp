@@ -1,0 +1,72 @@
+#include <mlx/ops.h>
+
+#include "compute/mlx/arrays.h"
+#include "compute/mlx/mlx_backend.h"
+#include "compute/mlx/weights.h"
+
+namespace inferflux::compute {
+namespace {
+
+// The row of x that each line reads: its own, or that of the token whose choice it is.
+mx::array Sources(const Mlx::View& x, const Mlx::Routing& routing) {
+  const int lines = routing.rows * routing.used;
+  const mx::array own = mx::arange(0, lines, 1, mx::int32);
+  return x.rows() == lines ? own : mx::floor_divide(own, mx::array(routing.used));
+}
+
+mx::array Lines(const mx::array& choices) { return mx::reshape(choices, {-1}); }
+
+// Of [1, experts * cols] what belongs to each line's expert: [lines, cols].
+mx::array OfLines(const Mlx::View& of_experts, int64_t cols, const Mlx::Routing& routing) {
+  return mx::take(mx::reshape(of_experts.values, {-1, Int(cols)}), Lines(routing.experts), 0);
+}
+
+}  // namespace
+
+// A stable sort of what is negated: of equal logits the lower index comes first.
+Mlx::Routing Mlx::Route(Context&, View logits, const RoutingParams& params) {
+  const int rows = Int(logits.rows());
+  const mx::array order = mx::argsort(mx::negative(logits.values), -1);
+  const mx::array experts = mx::astype(mx::slice(order, {0, 0}, {rows, params.used}), mx::int32);
+  mx::array weights = mx::take_along_axis(mx::softmax(logits.values, -1, /*precise=*/true), experts, -1);
+  if (params.normalise) weights = weights / mx::sum(weights, -1, /*keepdims=*/true);
+  return {rows, params.used, experts, weights};
+}
+
+Mlx::Buffer Mlx::ExpertMatMul(Context& context, View x, const Experts& experts, const Routing& routing) {
+  const mx::array lines = mx::reshape(x.values, {Int(x.rows()), 1, Int(x.cols())});
+  const mx::array sources = Sources(x, routing);
+  const mx::array chosen = Lines(routing.experts);
+  std::vector<mx::array> products;
+  for (const Weights& part : experts.stacked.parts) {
+    const mx::Dtype type = MatmulType(part, context.narrow_products);
+    if (part.scales) {
+      const mx::array product =
+          mx::gather_qmm(mx::astype(lines, type), part.values, *part.scales, part.biases, sources, chosen,
+                         /*transpose=*/true, part.group, part.bits, part.mode);
+      products.push_back(mx::astype(product, mx::float32));
+      continue;
+    }
+    const mx::array transposed = mx::swapaxes(mx::astype(part.values, type), -1, -2);
+    products.push_back(mx::astype(mx::gather_mm(mx::astype(lines, type), transposed, sources, chosen), mx::float32));
+  }
+  const mx::array whole = products.size() == 1 ? products.front() : mx::concatenate(std::move(products), -1);
+  return {mx::reshape(whole, {routing.rows * routing.used, Int(experts.stacked.rows)})};
+}
+
+Mlx::Buffer Mlx::AddExpertBias(Context&, View x, View biases, const Routing& routing) {
+  return {x.values + OfLines(biases, x.cols(), routing)};
+}
+
+Mlx::Buffer Mlx::ScaleExpertColumns(Context&, View x, View factors, const Routing& routing) {
+  return {x.values * OfLines(factors, x.cols(), routing)};
+}
+
+Mlx::Buffer Mlx::Combine(Context&, View x, const Routing& routing) {
+  const mx::array lines = mx::reshape(x.values, {routing.rows, routing.used, Int(x.cols())});
+  return {mx::sum(lines * mx::expand_dims(routing.weights, -1), 1)};
+}
+
+Mlx::Buffer Mlx::GateRows(Context&, View x, View logits) { return {x.values * mx::sigmoid(logits.values)}; }
+
+}  // namespace inferflux::compute

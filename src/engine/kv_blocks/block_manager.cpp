@@ -1,0 +1,159 @@
+#include "engine/kv_blocks/block_manager.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace inferflux::engine {
+
+BlockManager::BlockManager(int32_t blocks, int32_t block_size, int32_t max_sequences)
+    : block_size_(block_size), pool_(blocks), index_(blocks, block_size), sequences_(max_sequences) {}
+
+Result<PrefixMatch> BlockManager::Open(std::span<const TokenId> tokens, uint64_t salt) {
+  auto id = sequences_.Open();
+  if (!id) return Forward(id);
+  Sequence& sequence = **sequences_.Find(*id);
+  sequence.salt = salt;
+  if (tokens.empty()) return PrefixMatch{.sequence = *id};
+
+  PrefixIndex::Match match = index_.Find(tokens.first(tokens.size() - 1), salt);
+  for (const int32_t block : match.blocks) pool_.Share(block);
+  sequence.tokens.assign(tokens.begin(), tokens.begin() + match.tokens);
+  sequence.blocks = std::move(match.blocks);
+  sequence.indexed_blocks = match.tokens / block_size_;
+  return PrefixMatch{.sequence = *id, .cached_tokens = match.tokens};
+}
+
+Result<SequenceId> BlockManager::Fork(SequenceId id) {
+  if (auto found = sequences_.Find(id); !found) return Forward(found);
+  auto copy = sequences_.Open();
+  if (!copy) return copy;
+  const Sequence& source = **sequences_.Find(id);
+  Sequence& sequence = **sequences_.Find(*copy);
+  sequence = source;
+  sequence.blocks.resize(static_cast<size_t>(BlocksFor(source.length())));  // reserved room stays the source's own
+  for (const int32_t block : sequence.blocks) pool_.Share(block);
+  return copy;
+}
+
+Result<std::optional<BlockCopy>> BlockManager::Reserve(SequenceId id, int32_t tokens) {
+  auto found = sequences_.Find(id);
+  if (!found) return Forward(found);
+  Sequence& sequence = **found;
+  const auto held = static_cast<int32_t>(sequence.blocks.size());
+  const int32_t tail = sequence.length() / block_size_;  // the block of the next position
+  const int32_t more = std::max(0, BlocksFor(tokens) - held);
+  const bool frozen = tokens > sequence.length() && tail < held && !Mutable(sequence.blocks[tail]);
+  // Where there is no block for a copy, a tail that is ours alone stops being one that others can match.
+  const bool thaw = frozen && more == pool_.available() && pool_.references(sequence.blocks[tail]) == 1;
+  const int32_t needed = more + (frozen && !thaw ? 1 : 0);
+  if (needed > pool_.available()) {
+    return Fail(ErrorCode::kResourceExhausted, "the KV store lacks {} of {} blocks of {} tokens",
+                needed - pool_.available(), pool_.total(), block_size_);
+  }
+  for (int32_t i = 0; i < more; ++i) sequence.blocks.push_back(TakeBlock());
+  if (thaw) index_.Remove(sequence.blocks[tail]);  // after what was cached behind it has been evicted above
+  if (!frozen || thaw) return std::optional<BlockCopy>();
+  const BlockCopy copy{.from = sequence.blocks[tail], .to = TakeBlock()};
+  pool_.Release(copy.from, index_.contains(copy.from));
+  sequence.blocks[tail] = copy.to;
+  return std::optional(copy);
+}
+
+Status BlockManager::CheckWritable(SequenceId id, int32_t count) const {
+  auto found = sequences_.Find(id);
+  if (!found) return Forward(found);
+  const Sequence& sequence = **found;
+  const auto room = static_cast<int64_t>(sequence.blocks.size()) * block_size_ - sequence.length();
+  if (count > room) {
+    return Fail(ErrorCode::kInvalidArgument, "{} tokens for a sequence with room for {}: reserve first", count, room);
+  }
+  const int32_t tail = sequence.length() / block_size_;
+  if (count > 0 && !Mutable(sequence.blocks[tail])) {
+    return Fail(ErrorCode::kInvalidArgument, "the sequence's last block is shared: reserve first");
+  }
+  return {};
+}
+
+Status BlockManager::Commit(SequenceId id, std::span<const TokenId> tokens) {
+  if (auto writable = CheckWritable(id, static_cast<int32_t>(tokens.size())); !writable) return writable;
+  Sequence& sequence = **sequences_.Find(id);
+  sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
+  IndexFullBlocks(sequence);
+  return {};
+}
+
+Status BlockManager::Truncate(SequenceId id, int32_t length) {
+  auto found = sequences_.Find(id);
+  if (!found) return Forward(found);
+  Sequence& sequence = **found;
+  if (length < 0 || length > sequence.length()) {
+    return Fail(ErrorCode::kInvalidArgument, "cannot cut a sequence of {} tokens to {}", sequence.length(), length);
+  }
+  sequence.tokens.resize(static_cast<size_t>(length));
+  Shrink(sequence, BlocksFor(length));
+  sequence.indexed_blocks = std::min(sequence.indexed_blocks, length / block_size_);
+  return {};
+}
+
+Status BlockManager::Close(SequenceId id) {
+  auto found = sequences_.Find(id);
+  if (!found) return Forward(found);
+  IndexTail(**found);
+  Shrink(**found, 0);
+  return sequences_.Close(id);
+}
+
+KvUsage BlockManager::usage() const {
+  return {.blocks_used = pool_.held(), .blocks_cached = pool_.cached(), .blocks_free = pool_.free()};
+}
+
+PrefixIndex::Place BlockManager::PlaceOf(const Sequence& sequence, int32_t block) const {
+  return {.parent = block == 0 ? PrefixIndex::kRoot : sequence.blocks[block - 1], .salt = sequence.salt};
+}
+
+std::span<const TokenId> BlockManager::TokensOf(const Sequence& sequence, int32_t block) const {
+  const int32_t first = block * block_size_;
+  return std::span(sequence.tokens)
+      .subspan(static_cast<size_t>(first), static_cast<size_t>(std::min(block_size_, sequence.length() - first)));
+}
+
+int32_t BlockManager::TakeBlock() {
+  const auto taken = pool_.Take();
+  assert(taken);
+  if (taken->evicted) index_.Remove(taken->block);
+  return taken->block;
+}
+
+void BlockManager::Shrink(Sequence& sequence, int32_t blocks) {
+  while (static_cast<int32_t>(sequence.blocks.size()) > blocks) {
+    pool_.Release(sequence.blocks.back(), index_.contains(sequence.blocks.back()));
+    sequence.blocks.pop_back();
+  }
+}
+
+// Two sequences that compute the same tokens at the same time both fill a block: the second takes the first's.
+void BlockManager::IndexFullBlocks(Sequence& sequence) {
+  for (int32_t i = sequence.indexed_blocks; i < sequence.length() / block_size_; ++i) {
+    const auto place = PlaceOf(sequence, i);
+    const auto tokens = TokensOf(sequence, i);
+    if (const auto twin = index_.FindBlock(place, tokens)) {
+      pool_.Share(*twin);
+      pool_.Release(sequence.blocks[i], false);
+      sequence.blocks[i] = *twin;
+    } else {
+      index_.Insert(place, sequence.blocks[i], tokens);
+    }
+    sequence.indexed_blocks = i + 1;
+  }
+}
+
+void BlockManager::IndexTail(const Sequence& sequence) {
+  const int32_t tail = sequence.indexed_blocks;
+  const auto tokens = TokensOf(sequence, tail);
+  if (tokens.empty() || !Mutable(sequence.blocks[tail])) return;
+  const auto place = PlaceOf(sequence, tail);
+  if (index_.FindPart(place, tokens).tokens == static_cast<int32_t>(tokens.size())) return;
+  index_.Insert(place, sequence.blocks[tail], tokens);
+}
+
+}  // namespace inferflux::engine

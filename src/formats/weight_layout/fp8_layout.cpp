@@ -1,0 +1,15 @@
+#include "formats/weight_layout/fp8_layout.h"
+
+#include "base/half.h"
+
+namespace inferflux::formats {
+
+void ReadRow(const Fp8Layout& form, int64_t row, int64_t inputs, float* out) {
+  const std::byte* values = form.values.data() + row * inputs;
+  const float* scales = form.scales.data() + row / form.block_outputs * ScaleColumns(form, inputs);
+  for (int64_t i = 0; i < inputs; ++i) {
+    out[i] = ToFloat(Fp8{static_cast<uint8_t>(values[i])}) * scales[i / form.block_inputs];
+  }
+}
+
+}  // namespace inferflux::formats

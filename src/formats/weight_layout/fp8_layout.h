@@ -1,0 +1,34 @@
+// Weights as 8-bit floats (E4M3, arXiv:2209.05433) with scales: w[o][i] = fp8[o][i] * scale, rounded to a float.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace inferflux::formats {
+
+// Consecutive inputs of an output that share a scale, at least: blocks begin at multiples of it.
+inline constexpr int64_t kFp8Run = 128;
+
+// So that a product with a scale may take a power of two out of the weights.
+inline constexpr float kMostFp8Scale = 0x1p100f;
+
+// A matrix of [outputs, inputs] that borrows its numbers from a checkpoint, or from `owner`.
+struct Fp8Layout {
+  int64_t block_outputs = 1;  // outputs and inputs that share a scale; of inputs a multiple of kFp8Run, or all
+  int64_t block_inputs = 1;
+  std::span<const std::byte> values;  // [outputs, inputs]
+  std::span<const float> scales;      // [blocks of outputs, blocks of inputs]; magnitudes below kMostFp8Scale
+  std::shared_ptr<const void> owner = nullptr;
+};
+
+// Scales that an output has.
+constexpr int64_t ScaleColumns(const Fp8Layout& form, int64_t inputs) {
+  return (inputs + form.block_inputs - 1) / form.block_inputs;
+}
+
+// One output's weights.
+void ReadRow(const Fp8Layout& form, int64_t row, int64_t inputs, float* out);
+
+}  // namespace inferflux::formats

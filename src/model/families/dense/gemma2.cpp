@@ -1,0 +1,19 @@
+// Gemma 2 (arXiv:2408.00118): norms on both sides of each sub-layer, bounded scores and logits, a window on every other
+// layer. GGUF holds the norms' weights with their 1 added.
+#include "model/families/common.h"
+#include "model/families/dense/gemma.h"
+#include "model/families/family.h"
+
+namespace inferflux::model {
+
+Result<ModelConfig> ReadGemma2(const ModelSource& source, int32_t context) {
+  ModelConfig family{.output_norms = true,
+                     .attention_softcap = 50.0f,
+                     .activation = compute::Activation::kGeluTanh,
+                     .logit_softcap = 30.0f};
+  auto config = ReadDecoderConfig(source, context, std::move(family), 2);
+  if (config) ApplyGemmaScales(source, 46, &*config);
+  return config;
+}
+
+}  // namespace inferflux::model

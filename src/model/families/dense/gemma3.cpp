@@ -1,0 +1,18 @@
+// Gemma 3 (arXiv:2503.19786): Gemma 2 without the bounds and with norms on the heads of q and k; five windowed layers,
+// which rotate by a small base, then one that sees all.
+#include "model/families/common.h"
+#include "model/families/dense/gemma.h"
+#include "model/families/family.h"
+
+namespace inferflux::model {
+
+Result<ModelConfig> ReadGemma3(const ModelSource& source, int32_t context) {
+  ModelConfig family{.output_norms = true, .qk_norm = QkNorm::kHead, .activation = compute::Activation::kGeluTanh};
+  auto config = ReadDecoderConfig(source, context, std::move(family), 6);
+  if (!config) return config;
+  ApplyGemmaScales(source, 62, &*config);
+  if (auto rope = ReadWindowRope(source, 10000.0f, &*config); !rope) return Forward(rope);
+  return config;
+}
+
+}  // namespace inferflux::model

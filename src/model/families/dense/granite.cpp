@@ -1,0 +1,18 @@
+// Granite 3 (IBM, 2024): Llama's layer with fixed multipliers on the embedding, the scores, the residuals and the
+// logits. Its logits are divided by what the file calls their scale.
+#include "model/families/common.h"
+#include "model/families/family.h"
+#include "model/families/metadata_numbers.h"
+
+namespace inferflux::model {
+
+Result<ModelConfig> ReadGranite(const ModelSource& source, int32_t context) {
+  auto config = ReadDecoderConfig(source, context, {.rope_style = compute::RopeStyle::kInterleaved});
+  if (!config) return config;
+  const auto divisor = ReadNumber(source, config->architecture + ".logit_scale", 1.0f, 1e-6f, 1e6f);
+  if (!divisor) return Forward(divisor);
+  config->logit_scale = 1.0f / *divisor;
+  return config;
+}
+
+}  // namespace inferflux::model

@@ -1,0 +1,19 @@
+// OLMo 2 (arXiv:2501.00656): norms after each sub-layer instead of before it, and on the whole width of q and of k.
+// OLMo 3 is written as the same architecture: three windowed layers, which rotate without YaRN, then one that sees all.
+#include "model/families/common.h"
+#include "model/families/family.h"
+#include "model/families/metadata_numbers.h"
+
+namespace inferflux::model {
+
+Result<ModelConfig> ReadOlmo2(const ModelSource& source, int32_t context) {
+  auto config =
+      ReadDecoderConfig(source, context, {.input_norms = false, .output_norms = true, .qk_norm = QkNorm::kWhole}, 4);
+  if (!config) return config;
+  const auto base = ReadNumber(source, config->architecture + ".rope.freq_base", 10000.0f, 1.001f, 1e9f);
+  if (!base) return Forward(base);
+  if (auto rope = ReadWindowRope(source, *base, &*config); !rope) return Forward(rope);
+  return config;
+}
+
+}  // namespace inferflux::model

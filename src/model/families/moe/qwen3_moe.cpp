@@ -1,0 +1,11 @@
+// Qwen3-MoE (arXiv:2505.09388): Qwen3's attention; the chosen experts' probabilities sum to 1, and none is shared.
+#include "model/families/common.h"
+#include "model/families/family.h"
+
+namespace inferflux::model {
+
+Result<ModelConfig> ReadQwen3Moe(const ModelSource& source, int32_t context) {
+  return ReadDecoderConfig(source, context, {.qk_norm = QkNorm::kHead, .moe = {.routing = {.normalise = true}}});
+}
+
+}  // namespace inferflux::model

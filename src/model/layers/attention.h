@@ -1,0 +1,122 @@
+// The attention of a layer: its weights, and what it computes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compute/optional_ops.h"
+#include "model/layers/activation.h"
+#include "model/layers/linear.h"
+#include "model/layers/norm.h"
+#include "model/loading/weight_loader.h"
+#include "model/model_config.h"
+
+namespace inferflux::model {
+
+// One step as the layers see it.
+template <compute::Backend B>
+struct StepInputs {
+  typename B::Batch batch;
+  std::vector<compute::Buffer<B>> rope_angles;  // one for each of ModelConfig::ropes
+};
+
+// Those rows of a step that go on from here.
+template <compute::Backend B>
+struct KeptInputs {
+  std::vector<int32_t> rows;
+  std::optional<StepInputs<B>> step;  // of them; none where there are no rows
+};
+
+template <compute::Backend B>
+struct AttentionWeights {
+  Linear<B> qkv;  // outputs: q [heads * head_dim], k and v [kv_heads * head_dim] each
+  std::optional<Norm<B>> q_norm;
+  std::optional<Norm<B>> k_norm;
+  std::optional<compute::Buffer<B>> sinks;  // [1, heads]
+  Linear<B> output;
+};
+
+// `prefix`: "blk.0.". q, k and v are three tensors or one.
+template <compute::Backend B>
+Result<AttentionWeights<B>> LoadAttention(const WeightLoader<B>& loader, const std::string& prefix) {
+  const ModelConfig& config = loader.config();
+  const int64_t q = int64_t{config.heads} * config.head_dim;
+  const int64_t kv = int64_t{config.kv_heads} * config.head_dim;
+
+  std::vector<WeightPart> parts{{prefix + "attn_q", q}, {prefix + "attn_k", kv}, {prefix + "attn_v", kv}};
+  if (loader.Contains(prefix + "attn_qkv.weight")) parts = {{prefix + "attn_qkv", q + 2 * kv}};
+  auto qkv = loader.LoadLinear(parts, config.hidden, config.qkv_bias ? BiasRule::kRequired : BiasRule::kWhereFound);
+  if (!qkv) return Forward(qkv);
+  auto output = loader.LoadLinear({{prefix + "attn_output", config.hidden}}, q);
+  if (!output) return Forward(output);
+  AttentionWeights<B> weights{.qkv = std::move(*qkv), .output = std::move(*output)};
+
+  if (config.qk_norm != QkNorm::kNone) {
+    const bool whole = config.qk_norm == QkNorm::kWhole;
+    auto q_norm = loader.LoadRmsNorm(prefix + "attn_q_norm", whole ? q : config.head_dim);
+    if (!q_norm) return Forward(q_norm);
+    auto k_norm = loader.LoadRmsNorm(prefix + "attn_k_norm", whole ? kv : config.head_dim);
+    if (!k_norm) return Forward(k_norm);
+    weights.q_norm = std::move(*q_norm);
+    weights.k_norm = std::move(*k_norm);
+  }
+  if (config.attention_sinks) {
+    auto sinks = loader.LoadVector(prefix + "attn_sinks.weight", config.heads);
+    if (!sinks) return Forward(sinks);
+    weights.sinks = std::move(*sinks);
+  }
+  return weights;
+}
+
+// q or k, [rows, heads * head_dim]: normalised and rotated, where the model and the layer do so.
+template <compute::Backend B>
+Value<B> WithPositions(typename B::Context& context, const ModelConfig& config, compute::View<B> x,
+                       const std::optional<Norm<B>>& norm, const StepInputs<B>& step, int32_t rope, int32_t heads) {
+  Value<B> y = x;
+  if (norm) y = (*norm)(context, y);
+  if (rope != kNoRope) y = B::Rope(context, y, step.rope_angles[rope], {heads, config.head_dim, config.rope_style});
+  return y;
+}
+
+// x: [rows, hidden] to [rows, hidden], or to [kept rows, hidden]. The rows' keys and values are appended to the cache
+// first and read from there.
+template <compute::Backend B, class Kv>
+requires compute::PagedKv<B, Kv> compute::Buffer<B> Attention(typename B::Context& context, const ModelConfig& config,
+                                                              const AttentionWeights<B>& weights, compute::View<B> x,
+                                                              const StepInputs<B>& step,
+                                                              typename B::template KvCache<Kv>& cache, int32_t layer,
+                                                              const KeptInputs<B>* kept) {
+  const int64_t q_width = int64_t{config.heads} * config.head_dim;
+  const int64_t kv_width = int64_t{config.kv_heads} * config.head_dim;
+  const LayerKind& kind = config.layer_kinds[layer];
+  const compute::AttentionParams params{.heads = config.heads,
+                                        .kv_heads = config.kv_heads,
+                                        .head_dim = config.head_dim,
+                                        .scale = config.attention_scale,
+                                        .window = kind.window,
+                                        .softcap = config.attention_softcap,
+                                        .causal = config.causal};
+  const int32_t slot = config.causal ? layer : 0;
+
+  const auto qkv = weights.qkv(context, x);
+  const auto k = WithPositions<B>(context, config, B::Columns(qkv, q_width, kv_width), weights.k_norm, step, kind.rope,
+                                  config.kv_heads);
+  B::template Append<Kv>(context, cache, slot, k, B::Columns(qkv, q_width + kv_width, kv_width), step.batch);
+  if (kept != nullptr && kept->rows.empty()) return B::GatherRows(context, x, {});
+
+  const StepInputs<B>& asking = kept == nullptr ? step : *kept->step;
+  const auto columns = B::Columns(qkv, 0, q_width);
+  const Value<B> q_rows = kept == nullptr ? Value<B>(columns) : Value<B>(B::GatherRows(context, columns, kept->rows));
+  const auto q = WithPositions<B>(context, config, q_rows, weights.q_norm, asking, kind.rope, config.heads);
+  if constexpr (compute::AttentionSinks<B, Kv>) {
+    if (weights.sinks) {
+      return weights.output(
+          context, B::template AttendWithSinks<Kv>(context, q, cache, slot, asking.batch, params, *weights.sinks));
+    }
+  }
+  return weights.output(context, B::template Attend<Kv>(context, q, cache, slot, asking.batch, params));
+}
+
+}  // namespace inferflux::model

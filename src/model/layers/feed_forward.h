@@ -1,0 +1,97 @@
+// The feed-forward network of a decoder layer: gated, plain, or a mixture of experts (moe.h).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compute/optional_ops.h"
+#include "model/layers/linear.h"
+#include "model/loading/missing_concept.h"
+#include "model/loading/weight_loader.h"
+#include "model/model_config.h"
+
+namespace inferflux::model {
+
+template <compute::Backend B>
+class FeedForward {
+ public:
+  virtual ~FeedForward() = default;
+
+  // x: [rows, hidden] to [rows, hidden].
+  virtual compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x) const = 0;
+
+  // One line a product: its name and which kernel runs it.
+  virtual std::vector<std::string> Describe() const = 0;
+};
+
+// down(act(gate(x)) * up(x)), as in GLU variants (arXiv:2002.05202).
+template <compute::Backend B>
+class GatedFeedForward final : public FeedForward<B> {
+ public:
+  // The tensors are `prefix`ffn_gate`suffix` and so on; one ffn_up of twice the width holds gate and up where there is
+  // no gate. `width`: of the layer between.
+  static Result<GatedFeedForward> Load(const WeightLoader<B>& loader, const std::string& prefix,
+                                       const std::string& suffix, int32_t width) {
+    const ModelConfig& config = loader.config();
+    const std::string gate = prefix + "ffn_gate" + suffix, up = prefix + "ffn_up" + suffix;
+    std::vector<WeightPart> parts{{gate, width}, {up, width}};
+    if (!loader.Contains(gate + ".weight") && loader.Contains(up + ".weight")) parts = {{up, 2 * int64_t{width}}};
+    auto gate_up = loader.LoadLinear(parts, config.hidden);
+    if (!gate_up) return Forward(gate_up);
+    auto down = loader.LoadLinear({{prefix + "ffn_down" + suffix, config.hidden}}, width);
+    if (!down) return Forward(down);
+    return GatedFeedForward(std::move(*gate_up), std::move(*down), width, config.activation);
+  }
+
+  compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x) const override {
+    const auto gate_up = gate_up_(context, x);
+    return down_(context,
+                 B::Gate(context, B::Columns(gate_up, 0, width_), B::Columns(gate_up, width_, width_), activation_));
+  }
+
+  std::vector<std::string> Describe() const override {
+    return {"gate_up: " + gate_up_.Describe(), "down: " + down_.Describe()};
+  }
+
+ private:
+  GatedFeedForward(Linear<B> gate_up, Linear<B> down, int32_t width, compute::Activation activation)
+      : gate_up_(std::move(gate_up)), down_(std::move(down)), width_(width), activation_(activation) {}
+
+  Linear<B> gate_up_;  // outputs: gate, up [width] each
+  Linear<B> down_;
+  int32_t width_;
+  compute::Activation activation_;
+};
+
+// down(act(up(x))), the transformer's own.
+template <compute::Backend B>
+requires compute::Activations<B>
+class PlainFeedForward final : public FeedForward<B> {
+ public:
+  static Result<PlainFeedForward> Load(const WeightLoader<B>& loader, const std::string& prefix) {
+    const ModelConfig& config = loader.config();
+    auto up = loader.LoadLinear({{prefix + "ffn_up", config.feed_forward}}, config.hidden);
+    if (!up) return Forward(up);
+    auto down = loader.LoadLinear({{prefix + "ffn_down", config.hidden}}, config.feed_forward);
+    if (!down) return Forward(down);
+    return PlainFeedForward(std::move(*up), std::move(*down), config.activation);
+  }
+
+  compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x) const override {
+    return down_(context, B::Activate(context, up_(context, x), activation_));
+  }
+
+  std::vector<std::string> Describe() const override { return {"up: " + up_.Describe(), "down: " + down_.Describe()}; }
+
+ private:
+  PlainFeedForward(Linear<B> up, Linear<B> down, compute::Activation activation)
+      : up_(std::move(up)), down_(std::move(down)), activation_(activation) {}
+
+  Linear<B> up_;
+  Linear<B> down_;
+  compute::Activation activation_;
+};
+
+}  // namespace inferflux::model

@@ -1,0 +1,100 @@
+// y = f * (x W^T) + b, x's columns in the order of W's. The seam for weight formats and for sharding: which kernel runs
+// is decided once, at load, inside.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/optional_ops.h"
+
+namespace inferflux::model {
+
+// What is done to the outputs of a product, one value an output (of each expert in turn) or none.
+struct OutputTerms {
+  std::vector<float> factors;  // only for a backend that has TensorScales
+  std::vector<float> biases;
+};
+
+template <compute::Backend B>
+class Linear {
+ public:
+  // `parts` are stacked along their outputs. `order`: which input each of their columns is of, or none where they are
+  // in order; only for a backend that has ActOrder.
+  static Result<Linear> Load(typename B::Context& context, std::span<const compute::HostMatrix> parts,
+                             const OutputTerms& terms, std::vector<int32_t> order = {}) {
+    auto matrix = B::LoadMatrix(context, parts);
+    if (!matrix) return Forward(matrix);
+    Linear out(std::move(*matrix));
+    out.order_ = std::move(order);
+    if (!terms.factors.empty()) out.factors_ = B::LoadVector(context, terms.factors);
+    if (!terms.biases.empty()) out.bias_ = B::LoadVector(context, terms.biases);
+    return out;
+  }
+
+  // x: [rows, inputs] to [rows, outputs].
+  compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x) const {
+    auto y = Product(context, x);
+    if constexpr (compute::TensorScales<B>) {
+      if (factors_) y = B::ScaleColumns(context, y, *factors_);
+    }
+    return bias_ ? B::AddBias(context, y, *bias_) : std::move(y);
+  }
+
+  std::string Describe() const {
+    return B::Describe(matrix_) + (order_.empty() ? "" : ", inputs in an order of their own");
+  }
+
+ private:
+  explicit Linear(typename B::Matrix matrix) : matrix_(std::move(matrix)) {}
+
+  compute::Buffer<B> Product(typename B::Context& context, compute::View<B> x) const {
+    if constexpr (compute::ActOrder<B>) {
+      if (!order_.empty()) return B::MatMul(context, B::GatherColumns(context, x, order_), matrix_);
+    }
+    return B::MatMul(context, x, matrix_);
+  }
+
+  typename B::Matrix matrix_;
+  std::vector<int32_t> order_;
+  std::optional<compute::Buffer<B>> factors_;
+  std::optional<compute::Buffer<B>> bias_;
+};
+
+// One such product for each expert of a mixture; lines go to the experts that the routing names.
+template <compute::Backend B>  // that has MoeRouting
+class ExpertLinear {
+ public:
+  // `parts[e]` are stacked along their outputs.
+  static Result<ExpertLinear> Load(typename B::Context& context,
+                                   std::span<const std::vector<compute::HostMatrix>> parts, const OutputTerms& terms) {
+    auto experts = B::LoadExperts(context, parts);
+    if (!experts) return Forward(experts);
+    ExpertLinear out(std::move(*experts));
+    if (!terms.factors.empty()) out.factors_ = B::LoadVector(context, terms.factors);
+    if (!terms.biases.empty()) out.biases_ = B::LoadVector(context, terms.biases);
+    return out;
+  }
+
+  // x: [rows, inputs] or [rows * used, inputs], to [rows * used, outputs].
+  compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x,
+                                const typename B::Routing& routing) const {
+    auto y = B::ExpertMatMul(context, x, experts_, routing);
+    if (factors_) y = B::ScaleExpertColumns(context, y, *factors_, routing);
+    return biases_ ? B::AddExpertBias(context, y, *biases_, routing) : std::move(y);
+  }
+
+  std::string Describe() const { return B::DescribeExperts(experts_); }
+
+ private:
+  explicit ExpertLinear(typename B::Experts experts) : experts_(std::move(experts)) {}
+
+  typename B::Experts experts_;
+  std::optional<compute::Buffer<B>> factors_;
+  std::optional<compute::Buffer<B>> biases_;
+};
+
+}  // namespace inferflux::model

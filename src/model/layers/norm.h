@@ -1,0 +1,40 @@
+// A normalisation and its weights: RMSNorm, or LayerNorm where there is a bias.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "compute/optional_ops.h"
+
+namespace inferflux::model {
+
+template <compute::Backend B>
+class Norm {
+ public:
+  Norm(compute::Buffer<B> weight, float epsilon) : weight_(std::move(weight)), epsilon_(epsilon) {}
+  Norm(compute::Buffer<B> weight, compute::Buffer<B> bias, float epsilon) requires compute::LayerNorms<B>
+      : weight_(std::move(weight)), bias_(std::move(bias)), epsilon_(epsilon) {}
+
+  // x: [rows, n] to [rows, n]. An RMSNorm with a weight of fewer columns normalises run by run: head by head.
+  compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x) const {
+    if constexpr (compute::LayerNorms<B>) {
+      if (bias_) return B::LayerNorm(context, x, weight_, *bias_, epsilon_);
+    }
+    return B::RmsNorm(context, x, weight_, epsilon_);
+  }
+
+ private:
+  compute::Buffer<B> weight_;
+  std::optional<compute::Buffer<B>> bias_;
+  float epsilon_;
+};
+
+// The norms around a sub-layer; most models have the first only.
+template <compute::Backend B>
+struct SubLayerNorms {
+  std::optional<Norm<B>> input;
+  std::optional<Norm<B>> output;
+  std::optional<Norm<B>> residual;  // of the sum of the sub-layer's input and output
+};
+
+}  // namespace inferflux::model

@@ -1,0 +1,14 @@
+// The vocabulary of a model on disk, without its weights.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "model/loading/vocab_from_gguf.h"
+
+namespace inferflux::model {
+
+// `path`: a GGUF file, one with the vocabulary alone will do, or a Hugging Face directory. Errors name it.
+Result<VocabSpecs> ReadVocab(const std::string& path);
+
+}  // namespace inferflux::model

@@ -1,0 +1,286 @@
+// Puts tensors of one source onto one device, checked against what the configuration makes them.
+#pragma once
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "compute/optional_ops.h"
+#include "model/layers/linear.h"
+#include "model/layers/norm.h"
+#include "model/loading/missing_concept.h"
+#include "model/loading/model_source.h"
+#include "model/model_config.h"
+
+namespace inferflux::model {
+
+// One tensor of a product: NAME.weight, and where the file has them NAME.bias and NAME.scale, a factor of all its
+// weights.
+struct WeightPart {
+  std::string name;
+  int64_t outputs = 0;
+};
+
+enum class BiasRule { kWhereFound, kRequired };
+
+// The tensors of the norms around a sub-layer.
+struct NormNames {
+  std::string input;
+  std::string output;
+  std::string residual;
+};
+
+// Values of each part's outputs, [experts, outputs], as those of the parts stacked.
+inline std::vector<float> StackOutputs(const std::vector<std::vector<float>>& of_parts, int32_t experts) {
+  std::vector<float> out;
+  for (int32_t e = 0; e < experts; ++e) {
+    for (const std::vector<float>& part : of_parts) {
+      const auto outputs = std::ssize(part) / experts;
+      out.insert(out.end(), part.begin() + e * outputs, part.begin() + (e + 1) * outputs);
+    }
+  }
+  return out;
+}
+
+// Makes a matrix in an order of its own a plain one, which it keeps alive. Returns the order.
+inline std::vector<int32_t> TakeOrder(compute::HostMatrix& matrix) {
+  const std::shared_ptr<const formats::WeightLayout> form = std::exchange(matrix.form, nullptr);
+  const auto& ordered = std::get<formats::ActOrderLayout>(*form);
+  matrix.type = ordered.type;
+  matrix.data = ordered.data;
+  matrix.owner = form;
+  return {ordered.order.begin(), ordered.order.end()};
+}
+
+template <compute::Backend B>
+class WeightLoader {
+ public:
+  WeightLoader(typename B::Context& context, const ModelConfig& config, const ModelSource& source)
+      : context_(context), config_(config), source_(source) {}
+
+  const ModelConfig& config() const { return config_; }
+  bool Contains(const std::string& name) const { return source_.Find(name) != nullptr; }
+
+  // Says which of the source's tensors nobody has loaded: once all weights are, these take no part in the model.
+  void WarnOfUnused() const {
+    const auto unused = source_.UnusedTensors(used_);
+    if (unused.empty()) return;
+    const size_t named = std::min<size_t>(unused.size(), 5);
+    log::Warning("{}: the model has {} tensors that architecture '{}' does not use: {}{}", source_.path(),
+                 unused.size(), config_.architecture, fmt::join(unused.begin(), unused.begin() + named, ", "),
+                 named < unused.size() ? ", ..." : "");
+  }
+
+  Result<compute::Buffer<B>> LoadVector(const std::string& name, int64_t size) const;
+  // Of a matrix with any number of rows: [1, cols].
+  Result<compute::Buffer<B>> LoadFirstRow(const std::string& name, int64_t cols) const;
+  Result<typename B::Table> LoadTable(const std::string& name, int64_t rows, int64_t cols) const;
+
+  // The model's kind of norm, of NAME.weight and, for LayerNorm, NAME.bias.
+  Result<Norm<B>> LoadNorm(const std::string& name, int64_t size) const;
+  // Always an RMSNorm.
+  Result<Norm<B>> LoadRmsNorm(const std::string& name, int64_t size) const;
+  // The norms of a sub-layer, where the model has them.
+  Result<SubLayerNorms<B>> LoadSubLayerNorms(const NormNames& names) const;
+
+  // The parts are stacked along their outputs. All of them have a bias or none has.
+  Result<Linear<B>> LoadLinear(const std::vector<WeightPart>& parts, int64_t inputs,
+                               BiasRule rule = BiasRule::kWhereFound) const;
+
+  // The same for each of `experts` networks, whose outputs are counted for one of them.
+  Result<ExpertLinear<B>> LoadExperts(const std::vector<WeightPart>& parts, int32_t experts,
+                                      int64_t inputs) const requires compute::MoeRouting<B>;
+
+ private:
+  // In the form that the backend likes best.
+  Result<compute::HostMatrix> Matrix(const std::string& name, int64_t rows, int64_t cols,
+                                     formats::WeightLayouts forms = compute::kWeightLayoutsOf<B>) const {
+    return source_.Matrix(Use(name), rows, cols, forms);
+  }
+  Result<compute::HostMatrix> Expert(const std::string& name, int32_t expert, int32_t experts, int64_t rows,
+                                     int64_t cols) const {
+    return source_.Expert(Use(name), expert, experts, rows, cols, compute::kWeightLayoutsOf<B>);
+  }
+  const std::string& Use(const std::string& name) const { return *used_.insert(name).first; }
+
+  // Whether all parts have their inputs in one order, which is not the activations'.
+  bool ShareAnOrder(const std::vector<WeightPart>& parts) const;
+  // Each [experts, sum of the parts' outputs]; empty where no part has one.
+  Result<OutputTerms> Terms(const std::vector<WeightPart>& parts, int32_t experts, BiasRule rule) const;
+  Result<std::vector<float>> Biases(const std::vector<WeightPart>& parts, int32_t experts, BiasRule rule) const;
+  Result<std::vector<float>> Factors(const std::vector<WeightPart>& parts, int32_t experts) const;
+
+  typename B::Context& context_;
+  const ModelConfig& config_;
+  const ModelSource& source_;
+  mutable std::set<std::string, std::less<>> used_;
+};
+
+template <compute::Backend B>
+Result<compute::Buffer<B>> WeightLoader<B>::LoadVector(const std::string& name, int64_t size) const {
+  auto values = source_.Vector(Use(name), size);
+  if (!values) return Forward(values);
+  return B::LoadVector(context_, *values);
+}
+
+template <compute::Backend B>
+Result<compute::Buffer<B>> WeightLoader<B>::LoadFirstRow(const std::string& name, int64_t cols) const {
+  const compute::HostMatrix* found = source_.Find(name);
+  auto values = source_.Values(Use(name), found == nullptr ? 1 : found->rows, cols);
+  if (!values) return Forward(values);
+  return B::LoadVector(context_, std::span(*values).first(static_cast<size_t>(cols)));
+}
+
+template <compute::Backend B>
+Result<typename B::Table> WeightLoader<B>::LoadTable(const std::string& name, int64_t rows, int64_t cols) const {
+  const std::string factor = name.substr(0, name.rfind('.')) + ".scale";
+  if (Contains(factor)) {
+    return Fail(ErrorCode::kUnsupported, "{}: tensor '{}' is a factor of '{}', and only products' weights can have one",
+                source_.path(), factor, name);
+  }
+  auto matrix = Matrix(name, rows, cols);
+  if (!matrix) return Forward(matrix);
+  return B::LoadTable(context_, *matrix);
+}
+
+template <compute::Backend B>
+Result<Norm<B>> WeightLoader<B>::LoadNorm(const std::string& name, int64_t size) const {
+  if (!config_.layer_norm) return LoadRmsNorm(name, size);
+  if constexpr (compute::LayerNorms<B>) {
+    auto weight = LoadVector(name + ".weight", size);
+    if (!weight) return Forward(weight);
+    auto bias = LoadVector(name + ".bias", size);
+    if (!bias) return Forward(bias);
+    return Norm<B>(std::move(*weight), std::move(*bias), config_.norm_epsilon);
+  } else {
+    return MissingConcept<B>(config_, "LayerNorms");
+  }
+}
+
+template <compute::Backend B>
+Result<Norm<B>> WeightLoader<B>::LoadRmsNorm(const std::string& name, int64_t size) const {
+  auto weight = LoadVector(name + ".weight", size);
+  if (!weight) return Forward(weight);
+  return Norm<B>(std::move(*weight), config_.norm_epsilon);
+}
+
+template <compute::Backend B>
+Result<SubLayerNorms<B>> WeightLoader<B>::LoadSubLayerNorms(const NormNames& names) const {
+  SubLayerNorms<B> norms;
+  const auto load = [&](bool wanted, const std::string& name, std::optional<Norm<B>>& into) -> Status {
+    if (!wanted) return {};
+    auto norm = LoadNorm(name, config_.hidden);
+    if (!norm) return Forward(norm);
+    into = std::move(*norm);
+    return {};
+  };
+  if (auto loaded = load(config_.input_norms, names.input, norms.input); !loaded) return Forward(loaded);
+  if (auto loaded = load(config_.output_norms, names.output, norms.output); !loaded) return Forward(loaded);
+  if (auto loaded = load(config_.residual_norms, names.residual, norms.residual); !loaded) return Forward(loaded);
+  return norms;
+}
+
+template <compute::Backend B>
+Result<OutputTerms> WeightLoader<B>::Terms(const std::vector<WeightPart>& parts, int32_t experts, BiasRule rule) const {
+  auto factors = Factors(parts, experts);
+  if (!factors) return Forward(factors);
+  auto biases = Biases(parts, experts, rule);
+  if (!biases) return Forward(biases);
+  return OutputTerms{std::move(*factors), std::move(*biases)};
+}
+
+// NVFP4's, as llama.cpp's converter writes them. A checkpoint's factor of the activations is not needed: they are not
+// made 4-bit floats here.
+template <compute::Backend B>
+Result<std::vector<float>> WeightLoader<B>::Factors(const std::vector<WeightPart>& parts, int32_t experts) const {
+  bool any = false;
+  for (const WeightPart& part : parts) {
+    Use(part.name + ".input_scale");
+    any = any || source_.HasWholeOrExperts(part.name + ".scale");
+  }
+  if (!any) return std::vector<float>();
+  if constexpr (!compute::TensorScales<B>) return MissingConcept<B>(config_, "TensorScales");
+  std::vector<std::vector<float>> of_parts;
+  for (const WeightPart& part : parts) {
+    const auto outputs = static_cast<size_t>(part.outputs);
+    std::vector<float>& factors = of_parts.emplace_back(static_cast<size_t>(experts) * outputs, 1.0f);
+    const std::string& name = Use(part.name + ".scale");
+    if (!source_.HasWholeOrExperts(name)) continue;
+    auto of_experts = source_.OnePerExpert(name, experts);
+    if (!of_experts) return Forward(of_experts);
+    for (size_t i = 0; i < factors.size(); ++i) factors[i] = (*of_experts)[i / outputs];
+  }
+  return StackOutputs(of_parts, experts);
+}
+
+template <compute::Backend B>
+Result<std::vector<float>> WeightLoader<B>::Biases(const std::vector<WeightPart>& parts, int32_t experts,
+                                                   BiasRule rule) const {
+  bool any = rule == BiasRule::kRequired;
+  for (const WeightPart& part : parts) any = any || Contains(part.name + ".bias");
+  if (!any) return std::vector<float>();
+  std::vector<std::vector<float>> of_parts;
+  for (const WeightPart& part : parts) {
+    auto values = source_.Values(Use(part.name + ".bias"), experts, part.outputs);
+    if (!values) return Forward(values);
+    of_parts.push_back(std::move(*values));
+  }
+  return StackOutputs(of_parts, experts);
+}
+
+template <compute::Backend B>
+Result<Linear<B>> WeightLoader<B>::LoadLinear(const std::vector<WeightPart>& parts, int64_t inputs,
+                                              BiasRule rule) const {
+  formats::WeightLayouts forms = compute::kMatmulLayoutsOf<B>;
+  forms.ordered = forms.ordered && ShareAnOrder(parts);
+  std::vector<compute::HostMatrix> matrices;
+  std::vector<int32_t> order;
+  for (const WeightPart& part : parts) {
+    auto matrix = Matrix(part.name + ".weight", part.outputs, inputs, forms);
+    if (!matrix) return Forward(matrix);
+    if (forms.ordered) order = TakeOrder(*matrix);
+    matrices.push_back(std::move(*matrix));
+  }
+  auto terms = Terms(parts, 1, rule);
+  if (!terms) return Forward(terms);
+  return Linear<B>::Load(context_, matrices, *terms, std::move(order));
+}
+
+template <compute::Backend B>
+bool WeightLoader<B>::ShareAnOrder(const std::vector<WeightPart>& parts) const {
+  const formats::ActOrderLayout* first = nullptr;
+  for (const WeightPart& part : parts) {
+    const formats::WeightLayout* form = source_.FormOf(part.name + ".weight");
+    const auto* ordered = form == nullptr ? nullptr : std::get_if<formats::ActOrderLayout>(form);
+    if (ordered == nullptr) return false;
+    if (first == nullptr) first = ordered;
+    if (!std::ranges::equal(first->order, ordered->order)) return false;
+  }
+  return first != nullptr;
+}
+
+template <compute::Backend B>
+Result<ExpertLinear<B>> WeightLoader<B>::LoadExperts(const std::vector<WeightPart>& parts, int32_t experts,
+                                                     int64_t inputs) const requires compute::MoeRouting<B> {
+  std::vector<std::vector<compute::HostMatrix>> of_expert(static_cast<size_t>(experts));
+  for (const WeightPart& part : parts) {
+    for (int32_t e = 0; e < experts; ++e) {
+      auto matrix = Expert(part.name + ".weight", e, experts, part.outputs, inputs);
+      if (!matrix) return Forward(matrix);
+      of_expert[static_cast<size_t>(e)].push_back(std::move(*matrix));
+    }
+  }
+  auto terms = Terms(parts, experts, BiasRule::kWhereFound);
+  if (!terms) return Forward(terms);
+  return ExpertLinear<B>::Load(context_, of_expert, *terms);
+}
+
+}  // namespace inferflux::model

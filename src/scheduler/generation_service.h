@@ -1,0 +1,77 @@
+// One step loop for one loaded model: admission, continuous batching, chunked prefill, cancellation.
+// It drives any engine::Engine and never asks which one it is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "scheduler/generation.h"
+#include "scheduler/output/token_stream.h"
+
+namespace inferflux::scheduler {
+
+struct SchedulerStats {
+  int32_t queued = 0;
+  int32_t running = 0;
+  int64_t kv_blocks_used = 0;
+  int64_t kv_blocks_free = 0;  // or kept only for their prefix
+  int64_t preemptions = 0;     // since the start: requests that lost their KV, to be computed again
+  int64_t drafted_tokens = 0;  // since the start: draft tokens, and the accepted ones of them
+  int64_t accepted_tokens = 0;
+  int32_t retry_after_seconds = 1;  // when a client that is turned away now should come back
+};
+
+// A session as its owner sees it.
+struct SessionInfo {
+  enum class Tier { kEngine, kMemory, kDisk };  // where its KV lies
+
+  std::string id;
+  Tier tier = Tier::kEngine;
+  int32_t tokens = 0;
+  int64_t bytes = 0;       // of its saved KV; 0 in the engine
+  bool on_disk = false;    // a file holds it too
+  int64_t expires_in = 0;  // seconds
+};
+
+struct SessionCommand {
+  enum class Action {
+    kList,     // all sessions of the salt
+    kSave,     // writes the KV to disk; it stays where it is
+    kRestore,  // brings the KV back into the engine
+    kDelete,
+  };
+
+  Action action = Action::kList;
+  std::string id;
+  uint64_t salt = 0;
+};
+
+// What a command was about, as it is now. Called on the step loop's thread, or at once where it has ended.
+using SessionReply = std::function<void(Result<std::vector<SessionInfo>>)>;
+
+class GenerationService {
+ public:
+  virtual ~GenerationService() = default;
+
+  // Any thread. Queues the request; its first event comes when it has been served. Errors: kInvalidArgument where it
+  // can never fit (the message says the limit), kResourceExhausted where the queue is full, kUnavailable while
+  // stopping.
+  virtual Result<std::shared_ptr<TokenStream>> Submit(GenerationRequest request) = 0;
+
+  // Any thread. Done between two steps.
+  virtual void Session(SessionCommand, SessionReply reply) {
+    reply(Fail(ErrorCode::kUnsupported, "this model keeps no sessions"));
+  }
+
+  // Ends every request with kCancelled, unloads the engine and ends the thread. Any thread, any number of times.
+  virtual void Stop() = 0;
+
+  // Any thread. A snapshot of the last step.
+  virtual SchedulerStats stats() const = 0;
+};
+
+}  // namespace inferflux::scheduler

@@ -1,0 +1,60 @@
+// From sampled tokens to what a client gets: complete UTF-8, cut before a stop string, with the tokens that it came
+// from.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/token_id.h"
+#include "engine/unified_batch.h"
+#include "scheduler/generation.h"
+#include "scheduler/output/stop_matcher.h"
+#include "text/detokenizer.h"
+
+namespace inferflux::scheduler {
+
+class OutputText {
+ public:
+  OutputText(std::shared_ptr<const text::Tokenizer> tokenizer, const std::vector<std::string>& stops,
+             text::DetokenizerOptions options);
+
+  // Takes a sampled token that is not an end token.
+  void Push(const engine::OutputResult& sampled);
+
+  // The generation ends: what is held back is let go, unless a stop string was found.
+  void Finish();
+
+  // A token with its log probabilities, and the bytes that it stands for.
+  GeneratedToken Describe(const engine::OutputResult& scored) const;
+
+  bool stopped() const { return stops_.matched(); }
+
+  // What has become certain since the last call: its text and tokens. A token is listed once all of its text is
+  // certain.
+  StreamEvent Take();
+  bool has_text() const { return !ready_.text.empty(); }
+  bool has_tokens() const { return !ready_.tokens.empty(); }
+
+ private:
+  struct Pending {
+    GeneratedToken token;
+    size_t begin = 0;  // of the output's bytes, those that this token brought
+    size_t end = 0;
+  };
+
+  void Release(std::string text);
+  TokenLogprob Describe(const engine::LogprobEntry& entry) const;
+
+  std::shared_ptr<const text::Tokenizer> tokenizer_;
+  text::Detokenizer detokenizer_;
+  StopMatcher stops_;
+  std::deque<Pending> pending_;
+  size_t produced_ = 0;  // bytes that the detokeniser has written
+  size_t released_ = 0;  // bytes of them that are certain
+  StreamEvent ready_;
+};
+
+}  // namespace inferflux::scheduler

@@ -1,0 +1,37 @@
+// Makes one vector of a text's hidden states as they come, step after step. The result does not depend on how the text
+// was cut into steps.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/pooling.h"
+
+namespace inferflux::scheduler {
+
+class Pooler {
+ public:
+  // `config.type` must be set; the text has `tokens` tokens.
+  Pooler(const model::PoolingConfig& config, int32_t tokens) : config_(config), tokens_(tokens) {}
+
+  // Whether the hidden state of the token at `position` counts.
+  bool Wants(int32_t position) const;
+  // Whether only the last token counts, so that what comes before it may be cached.
+  bool last_only() const { return config_.type == model::Pooling::kLast; }
+
+  // The hidden states of the tokens that count, in their order.
+  void Add(std::span<const float> hidden);
+  // The text is fed again from the beginning.
+  void Restart() { sums_.clear(); }
+
+  // Once all have been added. Not finite where the model's states were not.
+  std::vector<float> Take();
+
+ private:
+  model::PoolingConfig config_;
+  int32_t tokens_;
+  std::vector<double> sums_;
+};
+
+}  // namespace inferflux::scheduler

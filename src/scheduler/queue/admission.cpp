@@ -1,0 +1,88 @@
+#include "scheduler/queue/admission.h"
+
+#include <algorithm>
+
+#include "unicode/utf8.h"
+
+namespace inferflux::scheduler {
+namespace {
+
+constexpr int32_t kMaxTopLogprobs = 20;
+
+Status CheckId(TokenId id, const char* what, const engine::EngineInfo& engine) {
+  if (id >= 0 && id < engine.vocab_size) return {};
+  return Fail(ErrorCode::kInvalidArgument, "{} {}: this model's tokens are 0 to {}", what, id, engine.vocab_size - 1);
+}
+
+Result<int32_t> CheckEmbedding(const GenerationRequest& request, const engine::EngineInfo& engine) {
+  if (engine.hidden == 0 || !engine.pooling.type) {
+    return Fail(ErrorCode::kUnsupported, "this model makes no embeddings as it runs here");
+  }
+  const int64_t room = std::min<int64_t>(engine.context, engine.kv_tokens);
+  if (static_cast<int64_t>(request.prompt.size()) > room) {
+    return Fail(ErrorCode::kInvalidArgument, "the text has {} tokens, and this model takes at most {}; shorten it",
+                request.prompt.size(), room);
+  }
+  for (const TokenId id : request.prompt) {
+    if (auto valid = CheckId(id, "prompt token", engine); !valid) return Forward(valid);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<int32_t> CheckRequest(const GenerationRequest& request, const engine::EngineInfo& engine) {
+  if (request.prompt.empty()) return Fail(ErrorCode::kInvalidArgument, "the prompt has no tokens");
+  if (request.embed) return CheckEmbedding(request, engine);
+  if (!engine.causal) {
+    return Fail(ErrorCode::kUnsupported, "this model is an encoder: it embeds texts, and generates none");
+  }
+  if (request.grammar && !engine.token_masks) {
+    return Fail(ErrorCode::kUnsupported, "this model's engine cannot keep an output to a grammar");
+  }
+  // The last token that is sampled needs no KV.
+  const int64_t room = std::min<int64_t>(engine.context, engine.kv_tokens + 1);
+  const auto prompt = static_cast<int64_t>(request.prompt.size());
+  if (prompt >= room) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "the prompt has {} tokens, and at most {} tokens of prompt and output together fit; shorten it", prompt,
+                room);
+  }
+  if (request.max_tokens < 0) {
+    return Fail(ErrorCode::kInvalidArgument, "max_tokens is {}; it must not be negative", request.max_tokens);
+  }
+  if (request.max_tokens > room - prompt) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        "{} tokens of prompt and {} of output are {}, and at most {} fit; shorten the prompt or ask for at most "
+        "{} tokens",
+        prompt, request.max_tokens, prompt + request.max_tokens, room, room - prompt);
+  }
+  for (const TokenId id : request.prompt) {
+    if (auto valid = CheckId(id, "prompt token", engine); !valid) return Forward(valid);
+  }
+  for (const auto& [id, bias] : request.sampling.logit_bias) {
+    if (auto valid = CheckId(id, "logit_bias of token", engine); !valid) return Forward(valid);
+  }
+  for (const auto& stop : request.stop) {
+    if (stop.empty() || !unicode::IsValidUtf8(stop)) {
+      return Fail(ErrorCode::kInvalidArgument, "a stop string must be UTF-8 text and not empty");
+    }
+  }
+  if (request.top_logprobs && (*request.top_logprobs < 0 || *request.top_logprobs > kMaxTopLogprobs)) {
+    return Fail(ErrorCode::kInvalidArgument, "top_logprobs is {}; it must be 0 to {}", *request.top_logprobs,
+                kMaxTopLogprobs);
+  }
+  if (request.prompt_logprobs && (*request.prompt_logprobs < 0 || *request.prompt_logprobs > kMaxTopLogprobs)) {
+    return Fail(ErrorCode::kInvalidArgument, "prompt_logprobs is {}; it must be 0 to {}", *request.prompt_logprobs,
+                kMaxTopLogprobs);
+  }
+  if (request.speculation &&
+      (request.speculation->max_tokens < 0 || request.speculation->max_tokens > kMaxDraftTokens)) {
+    return Fail(ErrorCode::kInvalidArgument, "{} draft tokens; it must be 0 to {}", request.speculation->max_tokens,
+                kMaxDraftTokens);
+  }
+  return request.max_tokens > 0 ? request.max_tokens : static_cast<int32_t>(room - prompt);
+}
+
+}  // namespace inferflux::scheduler

@@ -1,0 +1,107 @@
+// The GenerationService: a thread that loads an engine, warms it up, and steps it for as long as there are requests.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+#include "metrics/model_metrics.h"
+#include "scheduler/generation_service.h"
+#include "scheduler/queue/workload.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/wakeup.h"
+#include "text/tokenizer/tokenizer.h"
+
+namespace inferflux::scheduler {
+
+// Called once, on the step loop's own thread, on which the engine then lives and dies. It gives up early, with
+// kCancelled, where the token asks for it.
+using EngineFactory = std::function<Result<std::unique_ptr<engine::Engine>>(std::stop_token)>;
+
+// Where the KV of sessions goes that the engine has no room for.
+struct SessionOptions {
+  int64_t memory_bytes = 0;
+  std::string directory;  // empty: nothing goes to disk
+  int64_t disk_bytes = 0;
+  uint64_t model = 0;  // a fingerprint of its weights: KV of others is never taken for its own
+};
+
+struct SchedulerOptions {
+  StepPolicy policy;
+  EngineFactory draft;  // of a smaller model with the same tokens, for speculative decoding; empty: there is none
+  SessionOptions sessions;
+  int32_t max_queued = 1024;  // requests that wait for admission; more are refused
+  // Of the warm-up's prefill; 0: none. Few, since a model is ready only after it: 512 took two thirds of the start.
+  int32_t warm_up_tokens = 32;
+};
+
+// The metrics of an engine, once it is known which one it is.
+using MetricsFactory = std::function<metrics::ModelMetrics(const engine::EngineInfo&)>;
+
+class SchedulerThread final : public GenerationService {
+ public:
+  // Starts the thread. `metrics` may be empty: nothing is counted.
+  SchedulerThread(EngineFactory factory, std::shared_ptr<const text::Tokenizer> tokenizer, SchedulerOptions options,
+                  MetricsFactory metrics = {});
+  ~SchedulerThread() override;
+
+  // Set once the engine has been loaded and has run a step, or has failed to.
+  std::shared_future<Status> ready() const { return ready_; }
+
+  // Only after ready() has said success.
+  const engine::EngineInfo& engine_info() const { return info_; }
+
+  Result<std::shared_ptr<TokenStream>> Submit(GenerationRequest request) override;
+  void Session(SessionCommand command, SessionReply reply) override;
+  SchedulerStats stats() const override;
+
+  // Calls off a load that is under way, ends every request with kCancelled, unloads the engine and ends the thread. Any
+  // thread, any number of times.
+  void Stop() override;
+
+ private:
+  enum class State { kLoading, kServing, kFailed, kStopping };
+
+  void Main(std::promise<Status> ready);
+  struct Engines {
+    std::unique_ptr<engine::Engine> target;
+    std::unique_ptr<engine::Engine> draft;  // may be null
+  };
+
+  Result<Engines> Load();
+  Result<std::unique_ptr<engine::Engine>> LoadOne(EngineFactory factory) const;
+  void Serve(Engines engines);
+  bool TakeSubmitted(Scheduler& core);
+  void RunCommands(Scheduler* core);
+
+  EngineFactory factory_;
+  std::shared_ptr<const text::Tokenizer> tokenizer_;
+  SchedulerOptions options_;
+  MetricsFactory make_metrics_;
+  engine::EngineInfo info_;
+  std::optional<SessionFiles> session_files_;
+  std::shared_future<Status> ready_;
+  std::shared_ptr<Wakeup> wakeup_ = std::make_shared<Wakeup>();
+
+  mutable std::mutex mutex_;  // all that follows
+  State state_ = State::kLoading;
+  std::vector<RequestPtr> submitted_;
+  std::vector<std::pair<SessionCommand, SessionReply>> commands_;
+  uint64_t next_number_ = 0;
+  SchedulerStats stats_;
+
+  std::stop_source stop_load_;
+  std::once_flag stopped_;
+  std::thread thread_;
+};
+
+}  // namespace inferflux::scheduler

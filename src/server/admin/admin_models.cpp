@@ -1,0 +1,182 @@
+#include "server/admin/admin_models.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <charconv>
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include "net/sse.h"
+#include "server/admin/load_request.h"
+#include "server/request/describe_model.h"
+#include "server/request/json_body.h"
+
+namespace inferflux::server {
+namespace asio = boost::asio;
+namespace json = boost::json;
+namespace {
+
+using Loaded = Result<std::shared_ptr<const serving::ServedModel>>;
+
+constexpr std::chrono::milliseconds kPoll{100};
+constexpr int64_t kUsualGrace = 30;  // seconds
+constexpr int64_t kMaxGrace = 3600;
+
+json::object DescribeLoading(const serving::LoadingModel& model) {
+  json::object out;
+  out["id"] = model.id;
+  out["path"] = model.path;
+  out["state"] = "loading";
+  out["requested_backend"] = model.requested_backend;
+  out["backend"] = model.progress.backend;
+  out["provider"] = model.progress.provider;
+  out["progress"] = model.progress.fraction;
+  out["seconds"] = model.seconds;
+  return out;
+}
+
+json::object DescribeLoaded(const Services& services, const serving::ServedModel& model) {
+  const scheduler::SchedulerStats stats = model.scheduler->stats();
+  json::object out = DescribeServed(model);
+  out["state"] = "ready";
+  out["default"] = model.id == services.models.default_id();
+  out["running"] = stats.running;
+  out["queued"] = stats.queued;
+  return out;
+}
+
+net::Response Json(int status, const json::object& body) {
+  return net::Response(status, "application/json", json::serialize(body));
+}
+
+net::Response NoSuchModel(const Error& error) {
+  return ErrorResponse({404, error.message, "invalid_request_error", "model", "model_not_found"});
+}
+
+net::Response AnswerLoad(const Services& services, const Loaded& loaded) {
+  if (!loaded) return ErrorResponse(FromError(loaded.error(), "path"));
+  return Json(200, DescribeLoaded(services, **loaded));
+}
+
+// One event; its last is the model or the error, in the form that the endpoint has without a stream.
+std::string Event(const json::object& body) {
+  std::string out;
+  net::AppendSseData(out, json::serialize(body));
+  return out;
+}
+
+asio::awaitable<void> Pause() {
+  asio::steady_timer timer(co_await asio::this_coro::executor, kPoll);
+  co_await timer.async_wait(asio::use_awaitable);
+}
+
+asio::awaitable<void> TellProgress(Services& services, const std::string& id, const std::shared_future<Loaded>& done,
+                                   net::ResponseWriter& writer) {
+  net::Response head(200, "text/event-stream");
+  if (!co_await writer.Begin(std::move(head))) co_return;
+  std::string last;
+  while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    for (const serving::LoadingModel& model : services.manager.Loading()) {
+      if (model.id != id) continue;
+      std::string event = Event(DescribeLoading(model));
+      if (event == last) continue;
+      last = event;
+      if (!co_await writer.Write(std::move(event))) co_return;
+    }
+    co_await Pause();
+  }
+  const net::Response answer = AnswerLoad(services, done.get());
+  std::string tail;
+  net::AppendSseData(tail, answer.body);
+  net::AppendSseData(tail, "[DONE]");
+  if (co_await writer.Write(std::move(tail))) co_await writer.End();
+}
+
+ApiResult<std::chrono::seconds> Grace(const net::Request& request) {
+  const auto given = request.query.find("grace_seconds");
+  if (given == request.query.end()) return std::chrono::seconds(kUsualGrace);
+  int64_t seconds = -1;
+  const char* end = given->second.data() + given->second.size();
+  const auto [rest, error] = std::from_chars(given->second.data(), end, seconds);
+  if (error != std::errc() || rest != end || seconds < 0 || seconds > kMaxGrace) {
+    return Refuse("grace_seconds", "must be a whole number from 0 to {}", kMaxGrace);
+  }
+  return std::chrono::seconds(seconds);
+}
+
+}  // namespace
+
+net::Response ListAdminModels(Services& services, const net::Request&) {
+  json::array data;
+  for (const auto& model : services.models.List()) data.push_back(DescribeLoaded(services, *model));
+  for (const auto& model : services.manager.Loading()) data.push_back(DescribeLoading(model));
+  return Json(200, {{"object", "list"}, {"data", std::move(data)}});
+}
+
+net::Response SetDefaultModel(Services& services, const net::Request& request) {
+  struct Body {
+    std::string id;
+  };
+  static constexpr Field<Body> kFields[] = {{"id", TextField<Body>{&Body::id, 256}}};
+  auto object = ParseJsonBody(request.body);
+  if (!object) return ErrorResponse(object.error());
+  Body body;
+  if (ApiStatus taken = ParseObject<Body>(kFields, "", *object, body); !taken) return ErrorResponse(taken.error());
+  if (Status set = services.models.SetDefault(body.id); !set) return NoSuchModel(set.error());
+  return Json(200, {{"default", body.id}});
+}
+
+asio::awaitable<void> LoadAdminModel(Services& services, const net::Request& request, net::ResponseWriter& writer) {
+  auto body = ParseJsonBody(request.body);
+  if (!body) {
+    co_await writer.Send(ErrorResponse(body.error()));
+    co_return;
+  }
+  auto load = ParseAdminLoad(*body, services.manager.defaults());
+  if (!load) {
+    co_await writer.Send(ErrorResponse(load.error()));
+    co_return;
+  }
+  const std::string id = load->request.id;
+  const bool stream = load->stream;
+  auto promise = std::make_shared<std::promise<Loaded>>();
+  const std::shared_future<Loaded> done = promise->get_future().share();
+  asio::post(services.administration, [&services, promise, asked = std::move(*load)]() mutable {
+    promise->set_value(services.manager.Load(std::move(asked.request), asked.is_default));
+  });
+  if (stream) {
+    co_await TellProgress(services, id, done, writer);
+    co_return;
+  }
+  while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready && !writer.Gone()) co_await Pause();
+  if (writer.Gone()) co_return;
+  net::Response answer = AnswerLoad(services, done.get());
+  co_await writer.Send(std::move(answer));
+}
+
+asio::awaitable<void> UnloadAdminModel(Services& services, const net::Request& request, net::ResponseWriter& writer) {
+  const auto grace = Grace(request);
+  if (!grace) {
+    co_await writer.Send(ErrorResponse(grace.error()));
+    co_return;
+  }
+  const std::string id = request.parameters.at("id");
+  auto promise = std::make_shared<std::promise<Status>>();
+  auto done = promise->get_future();
+  asio::post(services.administration,
+             [&services, promise, id, grace = *grace] { promise->set_value(services.manager.Unload(id, grace)); });
+  while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready) co_await Pause();
+  const Status unloaded = done.get();
+  net::Response answer = unloaded ? Json(200, {{"id", id}, {"deleted", true}}) : NoSuchModel(unloaded.error());
+  co_await writer.Send(std::move(answer));
+}
+
+}  // namespace inferflux::server

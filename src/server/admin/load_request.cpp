@@ -1,0 +1,65 @@
+#include "server/admin/load_request.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "config/model_setting.h"
+#include "config/schema.h"
+#include "serving/backends/target.h"
+
+namespace inferflux::server {
+namespace {
+
+constexpr size_t kMaxPathBytes = 4096;
+constexpr size_t kMaxWordBytes = 256;
+
+struct LoadBody {
+  std::string path;
+  std::string id;
+  std::string backend;
+  std::string kv_dtype;
+  std::string draft;
+  std::optional<int64_t> context, device, gpu_layers;
+  bool is_default = false;
+  bool stream = false;
+};
+
+constexpr Field<LoadBody> kLoadFields[] = {
+    {"path", TextField<LoadBody>{&LoadBody::path, kMaxPathBytes}},
+    {"id", TextField<LoadBody>{&LoadBody::id, kMaxWordBytes}},
+    {"backend", TextField<LoadBody>{&LoadBody::backend, kMaxWordBytes}},
+    {"kv_dtype", TextField<LoadBody>{&LoadBody::kv_dtype, kMaxWordBytes}},
+    {"draft", TextField<LoadBody>{&LoadBody::draft, kMaxPathBytes}},
+    {"device", IntegerField<LoadBody>{&LoadBody::device, 0, config::kMaxDevice}},
+    {"gpu_layers", IntegerField<LoadBody>{&LoadBody::gpu_layers, -1, config::kMaxGpuLayers}},
+    {"context", IntegerField<LoadBody>{&LoadBody::context, 1, config::kMaxContext}},
+    {"default", BooleanField<LoadBody>{&LoadBody::is_default}},
+    {"stream", BooleanField<LoadBody>{&LoadBody::stream}},
+};
+
+}  // namespace
+
+ApiResult<AdminLoad> ParseAdminLoad(const boost::json::object& body, const serving::LoadRequest& defaults) {
+  LoadBody fields;
+  if (ApiStatus taken = ParseObject<LoadBody>(kLoadFields, "", body, fields); !taken) return Forward(taken);
+  if (fields.path.empty()) return Refuse("path", "is needed: a GGUF file, or a Hugging Face directory");
+  AdminLoad out{.request = defaults, .is_default = fields.is_default, .stream = fields.stream};
+  out.request.id = fields.id.empty() ? config::ModelIdOf(fields.path) : std::move(fields.id);
+  out.request.path = std::move(fields.path);
+  if (!fields.backend.empty()) {
+    if (const auto known = serving::ParseTarget(fields.backend); !known) {
+      return Refuse("backend", "{}", known.error().message);
+    }
+    out.request.requested_backend = fields.backend;
+    out.request.backends = {std::move(fields.backend)};
+  }
+  out.request.draft = std::move(fields.draft);
+  if (!fields.kv_dtype.empty()) out.request.config.kv_dtype = std::move(fields.kv_dtype);
+  if (fields.device) out.request.config.device = static_cast<int32_t>(*fields.device);
+  if (fields.gpu_layers) out.request.config.gpu_layers = static_cast<int32_t>(*fields.gpu_layers);
+  if (fields.context) out.request.context = static_cast<int32_t>(*fields.context);
+  return out;
+}
+
+}  // namespace inferflux::server

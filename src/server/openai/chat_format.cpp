@@ -1,0 +1,99 @@
+#include "server/openai/chat_format.h"
+
+#include <utility>
+
+#include "server/openai/logprobs.h"
+#include "server/request/unique_id.h"
+
+namespace inferflux::server {
+namespace json = boost::json;
+using text::FoundToolCall;
+using text::ToolCallParser;
+namespace {
+
+json::object DescribeCall(const FoundToolCall& call) {
+  json::object function;
+  function["name"] = call.name;
+  function["arguments"] = call.arguments;
+  json::object out;
+  out["id"] = UniqueId("call_");
+  out["type"] = "function";
+  out["function"] = std::move(function);
+  return out;
+}
+
+json::object Choice(size_t index, std::string_view body_name, json::object body) {
+  json::object out;
+  out["index"] = index;
+  out[body_name] = std::move(body);
+  out["logprobs"] = nullptr;
+  out["finish_reason"] = nullptr;
+  return out;
+}
+
+}  // namespace
+
+ToolCallParser::Output ChatFormat::Parse(size_t index, const scheduler::StreamEvent& event) {
+  if (parsers_.empty()) return {event.text, {}};
+  ToolCallParser& parser = *parsers_[index];
+  ToolCallParser::Output out = parser.Feed(event.text);
+  if (event.finish) {
+    ToolCallParser::Output rest = parser.Finish();
+    out.content += rest.content;
+    for (FoundToolCall& call : rest.calls) out.calls.push_back(std::move(call));
+  }
+  return out;
+}
+
+// A reply that was cut short by its limit says so even where it holds calls.
+std::string_view ChatFormat::Finish(size_t index, const scheduler::Finish& finish) const {
+  const bool calls = found(index) > 0 && finish.reason == scheduler::FinishReason::kStop;
+  return calls ? "tool_calls" : FinishName(finish.reason);
+}
+
+json::object ChatFormat::Whole(size_t index, const scheduler::StreamEvent& all) {
+  const ToolCallParser::Output parsed = Parse(index, all);
+  json::object message;
+  message["role"] = "assistant";
+  message["content"] =
+      parsed.content.empty() && !parsed.calls.empty() ? json::value(nullptr) : json::value(parsed.content);
+  message["refusal"] = nullptr;
+  if (!parsed.calls.empty()) {
+    json::array calls;
+    for (const FoundToolCall& call : parsed.calls) calls.push_back(DescribeCall(call));
+    message["tool_calls"] = std::move(calls);
+  }
+  json::object out = Choice(index, "message", std::move(message));
+  if (logprobs_) out["logprobs"] = ChatLogprobs(all.tokens);
+  out["finish_reason"] = Finish(index, *all.finish);
+  return out;
+}
+
+json::value ChatFormat::Opening(size_t index) {
+  return Choice(index, "delta", {{"role", "assistant"}, {"content", ""}});
+}
+
+void ChatFormat::Append(size_t index, const scheduler::StreamEvent& event, json::array& choices) {
+  size_t number = found(index);
+  const ToolCallParser::Output parsed = Parse(index, event);
+  const bool logprobs = logprobs_ && !event.tokens.empty();
+  if (!parsed.content.empty() || logprobs) {
+    json::object choice = Choice(index, "delta", {{"content", parsed.content}});
+    if (logprobs) choice["logprobs"] = ChatLogprobs(event.tokens);
+    choices.push_back(std::move(choice));
+  }
+  for (const FoundToolCall& call : parsed.calls) {
+    json::object described = DescribeCall(call);
+    described["index"] = number++;
+    json::object delta;
+    delta["tool_calls"] = json::array({std::move(described)});
+    choices.push_back(Choice(index, "delta", std::move(delta)));
+  }
+  if (event.finish) {
+    json::object last = Choice(index, "delta", {});
+    last["finish_reason"] = Finish(index, *event.finish);
+    choices.push_back(std::move(last));
+  }
+}
+
+}  // namespace inferflux::server

@@ -1,0 +1,41 @@
+#include "server/openai/completion_request.h"
+
+#include <utility>
+
+namespace inferflux::server {
+namespace json = boost::json;
+namespace {
+
+constexpr int64_t kDefaultMaxTokens = 16;
+ApiStatus TakePrompt(const json::value& value, std::string_view param, CompletionRequest& out) {
+  auto prompts = ReadRawPrompts(value, param, static_cast<size_t>(kMaxChoices));
+  if (!prompts) return Forward(prompts);
+  out.prompts = std::move(*prompts);
+  return {};
+}
+
+constexpr Field<CompletionRequest> kCompletionFields[] = {
+    {"prompt", CustomField<CompletionRequest>{TakePrompt}},
+    {"logprobs", IntegerField<CompletionRequest>{&CompletionRequest::logprobs, 0, 5}},
+    {"echo", BooleanField<CompletionRequest>{&CompletionRequest::echo}},
+    {"prompt_logprobs", IntegerField<CompletionRequest>{&CompletionRequest::prompt_logprobs, 0, 20}},
+    {"best_of", NoOpField{"1"}},
+    {"suffix", NoOpField{"\"\""}},
+};
+
+}  // namespace
+
+ApiResult<CompletionRequest> ParseCompletionRequest(const json::object& body) {
+  CompletionRequest out;
+  if (ApiStatus taken = ParseRequest<CompletionRequest>(kCompletionFields, body, out); !taken) return Forward(taken);
+  if (ApiStatus checked = CheckTogether(out); !checked) return Forward(checked);
+  if (out.prompts.empty()) return RefuseAs("missing_required_parameter", "prompt", "'prompt' is missing");
+  if (static_cast<int64_t>(out.prompts.size()) * out.choices() > kMaxChoices) {
+    return Refuse("n", "times the number of prompts must be at most {}", kMaxChoices);
+  }
+  if (out.prompts.size() > 1 && !out.session_id.empty()) return Refuse("session_id", "goes with one prompt");
+  if (!out.max_tokens) out.max_tokens = kDefaultMaxTokens;
+  return out;
+}
+
+}  // namespace inferflux::server

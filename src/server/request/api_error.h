@@ -1,0 +1,52 @@
+// Errors as OpenAI's API words them: {"error": {"message", "type", "param", "code"}}.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+
+#include "base/result.h"
+#include "net/http_message.h"
+
+namespace inferflux::server {
+
+struct ApiError {
+  int status = 400;
+  std::string message;
+  std::string type = "invalid_request_error";
+  std::string param;    // the field; empty: null
+  std::string code;     // empty: null
+  int retry_after = 1;  // seconds; sent with 429 and 503
+};
+
+template <class T>
+using ApiResult = tl::expected<T, ApiError>;
+using ApiStatus = ApiResult<void>;
+
+// 400: the field `param` is not as it must be. `return Refuse("top_p", "must be a number");`
+template <class... Args>
+tl::unexpected<ApiError> Refuse(std::string_view param, fmt::format_string<Args...> format, Args&&... args) {
+  ApiError out;
+  out.message = fmt::format(format, std::forward<Args>(args)...);
+  if (!param.empty()) out.message = fmt::format("'{}' {}", param, out.message);
+  out.param = param;
+  out.code = "invalid_value";
+  return tl::make_unexpected(std::move(out));
+}
+
+// The same with another code, for clients that tell errors apart by it.
+tl::unexpected<ApiError> RefuseAs(std::string_view code, std::string_view param, std::string message);
+
+// What an error of the floors below means to a client. `param` is the field that an invalid argument is about.
+ApiError FromError(const Error& error, std::string_view param);
+
+// An error for what has only a status: the network floor's own refusals.
+ApiError FromStatus(int status, std::string_view message);
+
+std::string ErrorJson(const ApiError& error);
+net::Response ErrorResponse(const ApiError& error);
+
+}  // namespace inferflux::server

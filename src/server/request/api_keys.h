@@ -1,0 +1,54 @@
+// Who may use the API. Keys are kept as SHA-256 hashes, compared in constant time, and never logged.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/request/api_error.h"
+
+namespace inferflux::server {
+
+// What a key may do.
+enum class Scope : uint8_t {
+  kRead = 1,      // list and describe models
+  kGenerate = 2,  // everything that runs a model
+  kAdmin = 4,     // load, unload and route models
+};
+inline constexpr uint8_t kEveryScope = 7;
+
+// A caller, as the scheduler tells tenants apart.
+struct Caller {
+  std::string account;  // empty where no keys are asked for
+  uint8_t scopes = kEveryScope;
+  uint64_t cache_salt = 0;  // requests of different salts never share cached prompts
+};
+
+class ApiKeys {
+ public:
+  using Hash = std::array<uint8_t, 32>;
+
+  ApiKeys() = default;  // asks for no key
+  // One SHA-256 in 64 hexadecimal digits a line (`printf %s KEY | sha256sum`), then, where it is not to have the usual
+  // scopes, a space and its own: "read,generate,admin" or fewer; usual are read and generate. What follows '#', or the
+  // dash that sha256sum writes, is a comment. An empty file is an error: it would lock everyone out, or in.
+  static Result<ApiKeys> Load(const std::string& path);
+
+  // `authorization` is the header's value, "Bearer KEY".
+  // 401 where the key is not known, 403 where it has not the scope.
+  ApiResult<Caller> Check(std::string_view authorization, Scope scope) const;
+
+  static Hash HashOf(std::string_view key);
+
+ private:
+  struct Key {
+    Hash hash;
+    uint8_t scopes;
+  };
+  std::vector<Key> keys_;
+};
+
+}  // namespace inferflux::server

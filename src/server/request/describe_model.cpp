@@ -1,0 +1,79 @@
+#include "server/request/describe_model.h"
+
+#include <boost/json/array.hpp>
+#include <utility>
+
+namespace inferflux::server {
+namespace json = boost::json;
+namespace {
+
+json::object DescribeExposure(const serving::BackendExposure& exposure) {
+  json::array attempts;
+  for (const serving::BackendAttempt& attempt : exposure.attempts) {
+    attempts.push_back({{"backend", attempt.backend},
+                        {"provider", attempt.provider},
+                        {"outcome", attempt.outcome},
+                        {"reason", attempt.reason}});
+  }
+  json::object out;
+  out["requested_backend"] = exposure.requested_backend;
+  out["exposed_backend"] = exposure.exposed_backend;
+  out["provider"] = exposure.provider;
+  out["fallback"] = exposure.fallback;
+  out["fallback_reason"] = exposure.fallback_reason;
+  out["attempts"] = std::move(attempts);
+  return out;
+}
+
+json::object DescribeCapabilities(const serving::Capabilities& capabilities) {
+  return {{"completions", capabilities.completions},
+          {"chat", capabilities.chat},
+          {"embeddings", capabilities.embeddings},
+          {"logprobs", capabilities.logprobs},
+          {"streaming", capabilities.streaming},
+          {"supports_speculative_decoding", capabilities.speculative_decoding},
+          {"supports_kv_prefix_copy", capabilities.kv_prefix_copy},
+          {"supports_kv_save_restore", capabilities.kv_save_restore},
+          {"supports_structured_output", capabilities.structured_output},
+          {"supports_multimodal", false},
+          {"unified_batch", capabilities.unified_batch},
+          {"graph_capture", false},
+          {"batch_invariant", capabilities.batch_invariant}};
+}
+
+}  // namespace
+
+json::object DescribeServed(const serving::ServedModel& model) {
+  json::object details;
+  details["architecture"] = model.info.architecture;
+  details["quantization"] = model.info.quantization;
+  details["parameters"] = model.info.parameters;
+  details["context"] = model.info.context;
+  details["vocab_size"] = model.info.vocab_size;
+  details["draft"] = !model.info.draft.empty();
+  details["kv_dtype"] = model.info.kv_dtype;
+  details["kv_tokens"] = model.info.kv_tokens;
+  if (model.capabilities.embeddings) details["embedding_dimensions"] = model.info.embedding.dimensions;
+  json::object memory;
+  for (const auto& device : model.info.memory) {
+    json::object held{{"weight_bytes", device.weight_bytes}};
+    if (device.kv_bytes > 0) held["kv_bytes"] = device.kv_bytes;
+    memory[device.device] = std::move(held);
+  }
+  details["memory"] = std::move(memory);
+  details["notes"] = json::array(model.info.notes.begin(), model.info.notes.end());
+  json::object out;
+  out["id"] = model.id;
+  out["object"] = "model";
+  out["created"] = model.info.created;
+  out["owned_by"] = "inferflux";
+  out["ready"] = true;  // it is in the registry
+  out["path"] = model.info.path;
+  out["format"] = model.info.format;
+  out["capabilities"] = DescribeCapabilities(model.capabilities);
+  out["details"] = std::move(details);
+  out["backend_exposure"] = DescribeExposure(model.exposure);
+  return out;
+}
+
+}  // namespace inferflux::server

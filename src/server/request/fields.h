@@ -1,0 +1,130 @@
+// Reads a JSON object into a struct by a table of its fields: each with a type and a declared range, all others an
+// error that names them. null stands for an absent field, as in OpenAI's API.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "server/request/api_error.h"
+
+namespace inferflux::server {
+
+template <class T>
+struct NumberField {
+  float T::*member;
+  double min;
+  double max;
+};
+template <class T>
+struct IntegerField {
+  std::optional<int64_t> T::*member;
+  int64_t min;
+  int64_t max;
+};
+template <class T>
+struct BooleanField {
+  bool T::*member;
+};
+template <class T>
+struct TextField {
+  std::string T::*member;
+  size_t max_bytes;
+};
+// Anything with a shape of its own. `param` is the field's full name, for messages.
+template <class T>
+struct CustomField {
+  ApiStatus (*take)(const boost::json::value& value, std::string_view param, T& out);
+};
+// A field of the API that is accepted only with the value that asks for nothing.
+struct NoOpField {
+  std::string_view json;  // that value; empty: only null
+};
+
+template <class T>
+struct Field {
+  std::string_view name;
+  std::variant<NumberField<T>, IntegerField<T>, BooleanField<T>, TextField<T>, CustomField<T>, NoOpField> kind;
+};
+
+// --- one value each; `param` names it in the error ---
+
+ApiResult<double> ReadNumber(const boost::json::value& value, std::string_view param, double min, double max);
+ApiResult<int64_t> ReadInteger(const boost::json::value& value, std::string_view param, int64_t min, int64_t max);
+ApiResult<bool> ReadBoolean(const boost::json::value& value, std::string_view param);
+ApiResult<std::string> ReadText(const boost::json::value& value, std::string_view param, size_t max_bytes);
+ApiStatus ReadNoOp(const boost::json::value& value, std::string_view param, std::string_view neutral);
+ApiResult<const boost::json::object*> ReadObject(const boost::json::value& value, std::string_view param);
+ApiResult<const boost::json::array*> ReadArray(const boost::json::value& value, std::string_view param,
+                                               size_t max_items);
+
+tl::unexpected<ApiError> RefuseUnknown(std::string_view param);
+// "messages[0]" and "role" make "messages[0].role".
+std::string Join(std::string_view parent, std::string_view name);
+
+namespace internal {
+
+template <class T>
+struct FieldParser {
+  const boost::json::value& value;
+  std::string_view param;
+  T& out;
+
+  ApiStatus operator()(const NumberField<T>& field) const {
+    return ReadNumber(value, param, field.min, field.max).map([&](double number) {
+      out.*field.member = static_cast<float>(number);
+    });
+  }
+  ApiStatus operator()(const IntegerField<T>& field) const {
+    return ReadInteger(value, param, field.min, field.max).map([&](int64_t number) { out.*field.member = number; });
+  }
+  ApiStatus operator()(const BooleanField<T>& field) const {
+    return ReadBoolean(value, param).map([&](bool truth) { out.*field.member = truth; });
+  }
+  ApiStatus operator()(const TextField<T>& field) const {
+    return ReadText(value, param, field.max_bytes).map([&](std::string text) { out.*field.member = std::move(text); });
+  }
+  ApiStatus operator()(const CustomField<T>& field) const { return field.take(value, param, out); }
+  ApiStatus operator()(const NoOpField& field) const { return ReadNoOp(value, param, field.json); }
+};
+
+template <class T>
+const Field<T>* FindField(std::span<const Field<T>> fields, std::string_view name) {
+  for (const Field<T>& field : fields) {
+    if (field.name == name) return &field;
+  }
+  return nullptr;
+}
+
+}  // namespace internal
+
+// Takes `value` where `name` is one of `fields`; false where it is not.
+template <class T>
+ApiResult<bool> ParseField(std::span<const Field<T>> fields, std::string_view name, std::string_view param,
+                           const boost::json::value& value, T& out) {
+  const Field<T>* field = internal::FindField(fields, name);
+  if (field == nullptr) return false;
+  if (value.is_null()) return true;
+  return std::visit(internal::FieldParser<T>{value, param, out}, field->kind).map([] { return true; });
+}
+
+// Takes the whole object; `parent` is its own name, empty for the request itself.
+template <class T>
+ApiStatus ParseObject(std::span<const Field<T>> fields, std::string_view parent, const boost::json::object& object,
+                      T& out) {
+  for (const auto& [key, value] : object) {
+    const std::string param = Join(parent, key);
+    const ApiResult<bool> taken = ParseField(fields, key, param, value, out);
+    if (!taken) return Forward(taken);
+    if (!*taken) return RefuseUnknown(param);
+  }
+  return {};
+}
+
+}  // namespace inferflux::server

@@ -1,0 +1,26 @@
+// Text that reaches a model without a template: a string, or token ids as they are.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/token_id.h"
+#include "server/request/api_error.h"
+
+namespace inferflux::server {
+
+using RawPrompt = std::variant<std::string, std::vector<TokenId>>;
+
+// A string, a list of strings, a list of token ids, or a list of such lists: at least one prompt and at most
+// `max_prompts`.
+ApiResult<std::vector<RawPrompt>> ReadRawPrompts(const boost::json::value& value, std::string_view param,
+                                                 size_t max_prompts);
+
+// The name of entry `index` of a list of `count`; a single one has the list's own.
+std::string EntryName(std::string_view param, size_t index, size_t count);
+
+}  // namespace inferflux::server

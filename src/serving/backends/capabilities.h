@@ -1,0 +1,31 @@
+// What a loaded model can do for a request.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace inferflux::serving {
+
+enum class Feature : uint8_t { kCompletions, kChat, kEmbeddings, kLogprobs, kStructuredOutput, kStreaming };
+
+// "completions", "chat", ...: as messages, metrics and the API name it.
+std::string_view FeatureName(Feature feature);
+
+struct Capabilities {
+  bool completions = true;  // generates text
+  bool chat = true;         // has a chat template
+  bool embeddings = false;
+  bool logprobs = true;
+  bool structured_output = true;  // keeps its output to a grammar
+  bool streaming = true;
+  bool speculative_decoding = true;  // the engine checks drafted tokens in one step
+  bool kv_prefix_copy = true;        // requests share the KV of a common beginning
+  bool kv_save_restore = false;      // a session's KV can leave the engine and come back
+  bool unified_batch = true;         // one step mixes prompts and decodes
+  bool batch_invariant = false;      // the same logits, bit for bit, whatever else runs
+
+  bool Has(Feature feature) const;
+};
+
+}  // namespace inferflux::serving

@@ -1,0 +1,107 @@
+#include "serving/backends/target.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace inferflux::serving {
+namespace {
+
+constexpr std::array kTargets = {
+    // target, name, gpu, flash attention, phased, unified, rank
+    TargetTraits{Target::kCpu, "cpu", false, true, true, true, 10},
+    TargetTraits{Target::kCuda, "cuda", true, true, true, true, 90},
+    TargetTraits{Target::kVulkan, "vulkan", true, true, true, true, 50},
+    TargetTraits{Target::kRocm, "rocm", true, true, true, true, 80},
+    TargetTraits{Target::kMps, "mps", true, true, true, true, 70},
+    TargetTraits{Target::kMlx, "mlx", true, true, true, true, 75},
+    TargetTraits{Target::kOpencl, "opencl", true, false, true, true, 30},
+    TargetTraits{Target::kReference, "reference", false, false, true, true, 0},
+    TargetTraits{Target::kAuto, "auto", false, false, true, true, 0},
+};
+
+struct Alias {
+  std::string_view word;
+  std::string_view name;
+};
+constexpr std::array kAliases = {
+    Alias{"metal", "mps"}, Alias{"nvidia", "cuda"}, Alias{"hip", "rocm"}, Alias{"amd", "rocm"}, Alias{"any", "auto"},
+};
+
+constexpr std::string_view kNativePrefix = "native_";
+constexpr std::string_view kLlamaPrefix = "llama_cpp_";
+
+std::string Lower(std::string_view word) {
+  std::string out(word);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return c == '-' ? '_' : std::tolower(c); });
+  const auto blank = " \t\r\n";
+  const size_t first = out.find_first_not_of(blank);
+  return first == std::string::npos ? "" : out.substr(first, out.find_last_not_of(blank) - first + 1);
+}
+
+std::optional<Target> FindTarget(std::string_view name) {
+  for (const Alias& alias : kAliases) {
+    if (alias.word == name) name = alias.name;
+  }
+  for (const TargetTraits& traits : kTargets) {
+    if (traits.name == name) return traits.target;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const TargetTraits> AllTargets() { return kTargets; }
+
+const TargetTraits& Traits(Target target) { return *std::ranges::find(kTargets, target, &TargetTraits::target); }
+
+std::string_view ProviderName(Provider provider) { return provider == Provider::kNative ? "native" : "llama_cpp"; }
+
+Result<TargetHint> ParseTarget(std::string_view word) {
+  const std::string lower = Lower(word);
+  std::string_view name = lower;
+  TargetHint hint;
+  if (name == "llama_cpp" || name == "native") {  // a provider alone: any device
+    hint.provider = name == "native" ? Provider::kNative : Provider::kLlamaCpp;
+    return hint;
+  }
+  if (name.starts_with(kNativePrefix)) {
+    hint.provider = Provider::kNative;
+    name.remove_prefix(kNativePrefix.size());
+  } else if (name.starts_with(kLlamaPrefix)) {
+    hint.provider = Provider::kLlamaCpp;
+    name.remove_prefix(kLlamaPrefix.size());
+  }
+  const auto target = FindTarget(name);
+  if (!target) {
+    std::vector<std::string_view> known;
+    for (const TargetTraits& traits : kTargets) known.push_back(traits.name);
+    return Fail(ErrorCode::kInvalidArgument,
+                "unknown backend '{}'; known are {}, each also with native_ or llama_cpp_ in front", word,
+                fmt::join(known, ", "));
+  }
+  hint.target = *target;
+  return hint;
+}
+
+Result<std::string> NormalizeHint(std::string_view word) {
+  const auto hint = ParseTarget(word);
+  if (!hint) return Forward(hint);
+  const std::string_view name = Traits(hint->target).name;
+  return hint->provider ? fmt::format("{}_{}", ProviderName(*hint->provider), name) : std::string(name);
+}
+
+Result<std::vector<std::string>> NormalizeHintList(std::span<const std::string> words) {
+  std::vector<std::string> out;
+  for (const std::string& word : words) {
+    if (Lower(word).empty()) continue;
+    auto normal = NormalizeHint(word);
+    if (!normal) return Forward(normal);
+    if (std::ranges::find(out, *normal) == out.end()) out.push_back(std::move(*normal));
+  }
+  return out;
+}
+
+}  // namespace inferflux::serving

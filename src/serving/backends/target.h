@@ -1,0 +1,49 @@
+// What a user may ask for: a kind of device, and optionally who is to drive it.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace inferflux::serving {
+
+enum class Target { kCpu, kCuda, kVulkan, kRocm, kMps, kMlx, kOpencl, kReference, kAuto };
+enum class Provider { kNative, kLlamaCpp };
+
+// Facts about a kind of device that hold whoever drives it. Policy lives here; nothing else asks "is it CUDA?".
+struct TargetTraits {
+  Target target;
+  std::string_view name;
+  bool gpu_accelerated;
+  bool flash_attention;    // worth switching on where the provider has a switch
+  bool phased_execution;   // prefill and decode may run as separate steps
+  bool unified_execution;  // one step may mix them
+  int device_rank;         // higher is preferred when a request may go to either
+};
+
+std::span<const TargetTraits> AllTargets();
+const TargetTraits& Traits(Target target);
+std::string_view ProviderName(Provider provider);  // "native", "llama_cpp"
+
+// One word of the user's, understood.
+struct TargetHint {
+  Target target = Target::kAuto;
+  std::optional<Provider> provider;  // set by words like native_cuda and llama_cpp_vulkan
+
+  friend bool operator==(const TargetHint&, const TargetHint&) = default;
+};
+
+// Case and '-' for '_' do not matter. An unknown word is an error that lists the known ones.
+Result<TargetHint> ParseTarget(std::string_view word);
+
+// The canonical spelling of a word: lower case, aliases resolved ("Metal" is "mps", "CUDA" is "cuda").
+Result<std::string> NormalizeHint(std::string_view word);
+
+// Each word normalised, without duplicates, order kept; empty words are dropped.
+Result<std::vector<std::string>> NormalizeHintList(std::span<const std::string> words);
+
+}  // namespace inferflux::serving

@@ -1,0 +1,226 @@
+#include "serving/models/load_model.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/log.h"
+#include "engine/native/kv_budget.h"
+#include "metrics/model_metrics.h"
+#include "scheduler/scheduler_thread.h"
+#include "serving/models/load_text.h"
+#include "serving/models/model_fingerprint.h"
+#include "text/grammar/grammar_compiler.h"
+
+namespace inferflux::serving {
+namespace {
+
+// Whether a draft's tokens mean what the model's do: draft tokens are ids.
+Status CheckSameTokens(const text::Tokenizer& model, const text::Tokenizer& draft) {
+  if (draft.size() != model.size()) {
+    return Fail(ErrorCode::kInvalidArgument, "it has {} tokens and the model {}; a draft needs the model's own",
+                draft.size(), model.size());
+  }
+  for (TokenId id = 0; id < model.size(); ++id) {
+    if (model.Text(id) == draft.Text(id) && model.IsControl(id) == draft.IsControl(id)) continue;
+    return Fail(ErrorCode::kInvalidArgument, "its token {} is '{}' and the model's '{}'; a draft needs the model's own",
+                id, draft.Text(id), model.Text(id));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const model::ModelSource>> OpenDraft(const std::string& path, const text::Tokenizer& tokenizer) {
+  auto source = model::ModelSource::Open(path);
+  if (!source) return Forward(source, "the draft model");
+  auto text = LoadText(**source);
+  if (!text) return Forward(text, "the draft model");
+  if (Status same = CheckSameTokens(tokenizer, *text->tokenizer); !same)
+    return Forward(same, "the draft model " + path);
+  return std::shared_ptr<const model::ModelSource>(std::move(*source));
+}
+
+// A draft's KV is small, and sequences that find no room in it are not drafted for.
+BackendConfig DraftConfig(BackendConfig config) {
+  const int64_t budget = config.kv_budget.value_or(0);
+  config.kv_budget = (budget > 0 ? budget / 2 : engine::AvailableMemory() / 4) / 4;
+  return config;
+}
+
+scheduler::Speculation DefaultSpeculation(const LoadRequest& request) {
+  using Kind = scheduler::Speculation::Kind;
+  const std::string& word = request.speculation;
+  const bool by_model = word == "draft" || (word == "auto" && !request.draft.empty());
+  return {.kind = by_model                  ? Kind::kDraft
+                  : word == "prompt_lookup" ? Kind::kPromptLookup
+                                            : Kind::kNone,
+          .max_tokens = request.max_draft_tokens};
+}
+
+scheduler::EngineFactory FactoryOf(const EngineMaker& make, EngineRequest engine_request) {
+  return [make, engine_request = std::move(engine_request)](std::stop_token stop) {
+    EngineRequest stoppable = engine_request;
+    stoppable.stop = std::move(stop);
+    return make(stoppable);
+  };
+}
+
+std::shared_ptr<scheduler::SchedulerThread> StartLoop(const EngineMaker& make, EngineRequest engine_request,
+                                                      const std::shared_ptr<const model::ModelSource>& draft,
+                                                      const LoadRequest& request,
+                                                      std::shared_ptr<const text::Tokenizer> tokenizer) {
+  scheduler::SchedulerOptions options;
+  options.policy.goal = request.goal;
+  options.sessions = request.sessions;
+  options.sessions.model = ModelFingerprint(*engine_request.source);
+  options.policy.speculation = DefaultSpeculation(request);
+  if (draft) {
+    options.draft = FactoryOf(make, {.source = draft, .config = DraftConfig(engine_request.config)});
+  }
+  options.policy.max_batch_tokens = request.max_batch_tokens;
+  if (request.max_queued > 0) options.max_queued = request.max_queued;
+  scheduler::MetricsFactory metrics;
+  if (request.metrics != nullptr) {
+    metrics = [registry = request.metrics, id = request.id](const engine::EngineInfo& info) {
+      return metrics::ModelMetrics(*registry, id, info.backend);
+    };
+  }
+  return std::make_shared<scheduler::SchedulerThread>(FactoryOf(make, std::move(engine_request)), std::move(tokenizer),
+                                                      std::move(options), std::move(metrics));
+}
+
+ModelInfo Describe(const model::ModelSource& source, const engine::EngineInfo& engine) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return {.path = source.path(),
+          .format = source.format(),
+          .architecture = source.metadata().GetOr<std::string>("general.architecture", "").value_or(""),
+          .quantization = source.commonest_type(),
+          .parameters = source.parameters(),
+          .context = engine.context,
+          .vocab_size = engine.vocab_size,
+          .kv_dtype = engine.kv_dtype,
+          .kv_tokens = engine.kv_tokens,
+          .embedding = {.dimensions = engine.pooling.type ? engine.hidden : 0,
+                        .shorter = engine.pooling.lengths,
+                        .normalised = engine.pooling.normalise},
+          .memory = engine.memory,
+          .notes = engine.notes,
+          .created = std::chrono::duration_cast<std::chrono::seconds>(now).count()};
+}
+
+// A step loop that runs, with the engine that it steps; or why this engine does not serve the model.
+Result<std::shared_ptr<scheduler::SchedulerThread>> TryEngine(const EngineEntry& engine, EngineRequest engine_request,
+                                                              const std::shared_ptr<const model::ModelSource>& draft,
+                                                              const LoadRequest& request,
+                                                              std::shared_ptr<const text::Tokenizer> tokenizer) {
+  engine_request.config = ConfigFor(request.config, request.rules, request.shared, engine.target, engine.provider);
+  if (auto there = CheckDevice(engine, engine_request.config.device.value_or(-1)); !there) return Forward(there);
+  auto loop = StartLoop(engine.make, std::move(engine_request), draft, request, std::move(tokenizer));
+  const std::stop_callback call_off(request.stop, [&] { loop->Stop(); });
+  if (Status ready = loop->ready().get(); !ready) return Forward(ready);
+  return loop;
+}
+
+// What the engine makes of the model.
+void DescribeEngine(const engine::EngineInfo& engine, const model::ModelSource& source, const LoadRequest& request,
+                    ServedModel& served) {
+  served.info = Describe(source, engine);
+  served.info.draft = request.draft;
+  Capabilities& can = served.capabilities;
+  can.chat = engine.causal && served.chat_template != nullptr;
+  can.embeddings = served.info.embedding.dimensions > 0;
+  if (!engine.causal) can.completions = can.logprobs = can.streaming = can.kv_prefix_copy = false;
+  can.speculative_decoding &= engine.causal && engine.truncates;
+  can.kv_save_restore = engine.saves_kv;
+  can.structured_output = engine.causal && engine.token_masks;
+  can.batch_invariant = engine.batch_invariant;
+}
+
+void LogReady(const ServedModel& served, const engine::EngineInfo& engine, std::chrono::duration<double> took) {
+  for (const std::string& note : engine.notes) log::Info("{}: {}", served.id, note);
+  for (const std::string& line : engine.plan) log::Debug("{}: {}", served.id, line);
+  log::Info("{} is ready on {} ({}) after {:.2f} s: {}, {} weights, {} parameters, context {}, {} tokens of {} KV",
+            served.id, served.exposure.exposed_backend, served.exposure.provider, took.count(),
+            served.info.architecture, served.info.quantization, served.info.parameters, engine.context,
+            engine.kv_tokens, engine.kv_dtype);
+}
+
+// Whether what lies at the path is what the configuration says.
+Status CheckFormat(const model::ModelSource& source, const std::string& wanted) {
+  if (wanted.empty() || wanted == "auto" || wanted == source.format()) return {};
+  return Fail(ErrorCode::kInvalidArgument, "{} is of the format '{}', and its settings say '{}'", source.path(),
+              source.format(), wanted);
+}
+
+}  // namespace
+
+std::string JoinReasons(const std::vector<BackendAttempt>& attempts) {
+  std::string out;
+  for (const BackendAttempt& attempt : attempts) {
+    if (attempt.reason.empty()) continue;
+    out += (out.empty() ? "" : "; ") + attempt.backend + " (" + attempt.provider + "): " + attempt.reason;
+  }
+  return out;
+}
+
+Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& factory, const LoadRequest& request) {
+  const auto began = std::chrono::steady_clock::now();
+  auto source = model::ModelSource::Open(request.path);
+  if (!source) return Forward(source);
+  if (Status expected = CheckFormat(**source, request.format); !expected) return Forward(expected);
+  auto text = LoadText(**source);
+  if (!text) return Forward(text);
+
+  std::shared_ptr<const model::ModelSource> draft;
+  if (!request.draft.empty()) {
+    auto opened = OpenDraft(request.draft, *text->tokenizer);
+    if (!opened) return Forward(opened);
+    draft = std::move(*opened);
+  } else if (request.speculation == "draft") {
+    return Fail(ErrorCode::kInvalidArgument,
+                "runtime.speculation is 'draft', but the model '{}' has no draft; set models.draft", request.id);
+  }
+
+  const std::vector<std::string> words =
+      request.backends.empty() ? std::vector{request.requested_backend} : request.backends;
+  auto candidates = factory.Candidates(words);
+  if (!candidates) return Forward(candidates);
+
+  auto served = std::make_shared<ServedModel>();
+  served->id = request.id;
+  served->tokenizer = text->tokenizer;
+  served->grammars = std::make_shared<text::GrammarCompiler>(text->tokenizer);
+  served->chat_template = text->chat_template;
+  if (served->chat_template) served->tool_calls = text::ToolCallDialectOf(*served->chat_template, *served->tokenizer);
+  BackendExposure& exposure = served->exposure;
+  exposure.requested_backend = request.requested_backend;
+
+  for (const Candidate& candidate : *candidates) {
+    BackendAttempt attempt{.backend = std::string(Traits(candidate.target).name),
+                           .provider = std::string(ProviderName(candidate.provider)),
+                           .outcome = "skipped",
+                           .reason = candidate.reason};
+    if (candidate.engine != nullptr) {
+      if (request.progress) request.progress->Try(attempt.backend, attempt.provider, *source);
+      auto loop = TryEngine(*candidate.engine, {.source = *source, .context = request.context}, draft, request,
+                            text->tokenizer);
+      attempt.outcome = loop ? "loaded" : "failed";
+      if (loop) {
+        exposure.fallback = !exposure.attempts.empty();  // somebody who was preferred did not serve
+        exposure.fallback_reason = JoinReasons(exposure.attempts);
+        exposure.exposed_backend = attempt.backend;
+        exposure.provider = attempt.provider;
+        exposure.attempts.push_back(std::move(attempt));
+        DescribeEngine((*loop)->engine_info(), **source, request, *served);
+        LogReady(*served, (*loop)->engine_info(), std::chrono::steady_clock::now() - began);
+        served->scheduler = std::move(*loop);
+        return std::shared_ptr<const ServedModel>(std::move(served));
+      }
+      if (loop.error().code == ErrorCode::kCancelled) return Forward(loop);
+      attempt.reason = loop.error().message;
+    }
+    log::Warning("{}: not on {} ({}): {}", request.id, attempt.backend, attempt.provider, attempt.reason);
+    exposure.attempts.push_back(std::move(attempt));
+  }
+  return Fail(ErrorCode::kUnsupported, "no backend could load {}: {}", request.path, JoinReasons(exposure.attempts));
+}
+
+}  // namespace inferflux::serving

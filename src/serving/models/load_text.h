@@ -1,0 +1,21 @@
+// What a model's file says about text: its vocabulary and its chat template.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "model/loading/model_source.h"
+#include "text/chat_template.h"
+#include "text/tokenizer/tokenizer.h"
+
+namespace inferflux::serving {
+
+struct ModelText {
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+  std::shared_ptr<const text::ChatTemplate> chat_template;  // null: the file has none
+};
+
+// Errors name the file. kNotFound where it has no vocabulary, kDataLoss where that contradicts the weights.
+Result<ModelText> LoadText(const model::ModelSource& source);
+
+}  // namespace inferflux::serving

@@ -1,0 +1,29 @@
+// The `attribute` argument of filters: "a.b.0", or an index.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "text/jinja/value/runtime.h"
+
+namespace inferflux::text::jinja {
+
+class AttributeGetter {
+ public:
+  // `attribute` null or none: the item itself. Where `fallback` is not null, it stands in for what is undefined.
+  AttributeGetter(Runtime& rt, const Value* attribute, const Value* fallback = nullptr);
+
+  Value Get(Runtime& rt, Value item) const;
+
+ private:
+  std::vector<Value> parts_;
+  std::optional<Value> fallback_;
+};
+
+// "a,b.c": one getter each.
+std::vector<AttributeGetter> MakeGetters(Runtime& rt, const Value* attribute);
+
+// What sorting and comparing filters compare by: a str in lower case unless `case_sensitive`.
+Value FoldCase(Runtime& rt, const Value& value, bool case_sensitive);
+
+}  // namespace inferflux::text::jinja

@@ -1,0 +1,38 @@
+// Cuts SentencePiece text in front of U+2581 where no piece of the vocabulary could reach across: the tokens of the
+// parts are then exactly those of the whole, and each part can be cached as a word.
+#pragma once
+
+#include <string_view>
+
+#include "text/tokenizer/pre_tokenizer/char_set.h"
+#include "text/tokenizer/vocabulary.h"
+#include "unicode/utf8.h"
+
+namespace inferflux::text {
+
+class WordCutter {
+ public:
+  explicit WordCutter(const Vocabulary& vocabulary);
+
+  // Calls `word(part)` for each part of `text`, in order.
+  template <class Word>
+  void Cut(std::string_view text, const Word& word) const {
+    size_t begin = 0;
+    char32_t before = 0;
+    for (size_t at = 0; at < text.size();) {
+      const unicode::Utf8Char c = unicode::DecodeUtf8(text, at);
+      if (c.code == unicode::kSpaceMark && at > begin && !joined_before_mark_.Contains(before)) {
+        word(text.substr(begin, at - begin));
+        begin = at;
+      }
+      before = c.code;
+      at += c.size;
+    }
+    if (begin < text.size()) word(text.substr(begin));
+  }
+
+ private:
+  CharSet joined_before_mark_;  // characters that some piece has right before a U+2581
+};
+
+}  // namespace inferflux::text

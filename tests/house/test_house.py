@@ -1,0 +1,97 @@
+"""The house's own rules, checked on the sources: who may include whom, how large a folder may be, and how code is formatted."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SRC = ROOT / "src"
+INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.M)
+
+# Within a floor, rooms from the ground up; those of one level do not include each other. A file of the floor's own folder is
+# above all of its rooms, unless it is named.
+ROOMS = {
+    "serving": [["backends"], ["models"], ["generation"]],
+    "server": [["request"], ["openai", "admin", "health", "anthropic", "ollama", "page"]],
+}
+MOST_FILES = 26  # a folder's sources and its CMakeLists.txt
+
+
+def sources():
+    return sorted(p for p in SRC.rglob("*") if p.suffix in {".h", ".cpp", ".cu", ".inc"})
+
+
+def includes(path):
+    return INCLUDE.findall(path.read_text())
+
+
+def floors():
+    text = (ROOT / "cmake/InferfluxFloor.cmake").read_text()
+    return {name: int(level) for name, level in re.findall(r"INFERFLUX_FLOOR_LEVEL_(\w+) (\d+)\)", text)}
+
+
+def test_each_folder_of_src_is_a_floor():
+    assert {p.name for p in SRC.iterdir() if p.is_dir()} <= set(floors())
+
+
+def test_a_file_includes_only_its_own_floor_and_those_below():
+    levels = floors()
+    wrong = []
+    for path in sources():
+        floor = path.relative_to(SRC).parts[0]
+        for include in includes(path):
+            below = include.split("/")[0]
+            if below in levels and below not in (floor, "base") and levels[below] >= levels[floor]:
+                wrong.append(f"{path.relative_to(ROOT)} includes {include}")
+    assert not wrong
+
+
+def test_every_include_names_a_file():
+    missing = [f"{p.relative_to(ROOT)} includes {i}" for p in sources() for i in includes(p) if not (SRC / i).exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("floor", ["serving", "server"])
+def test_a_room_includes_only_rooms_below_it(floor):
+    level = {room: i for i, rooms in enumerate(ROOMS[floor]) for room in rooms}
+    wrong = []
+    for path in sources():
+        parts = path.relative_to(SRC).parts
+        if parts[0] != floor or len(parts) < 3:
+            continue
+        for include in includes(path):
+            names = include.split("/")
+            if names[0] != floor or len(names) < 3 or names[1] == parts[1]:
+                continue
+            if level[names[1]] >= level[parts[1]]:
+                wrong.append(f"{path.relative_to(ROOT)} includes {include}")
+    assert not wrong
+
+
+@pytest.mark.parametrize("room", ["serving", "scheduler", "engine", "model", "compute", "text", "formats", "dspy"])
+def test_what_is_below_the_server_knows_no_http(room):
+    wrong = [str(p.relative_to(ROOT)) for p in sources() if p.relative_to(SRC).parts[0] == room
+             for i in includes(p) if i.startswith("net/")]
+    assert not wrong
+
+
+def test_no_folder_is_crowded():
+    crowded = {str(d.relative_to(ROOT)): n for d in SRC.rglob("*") if d.is_dir()
+               for n in [sum(f.is_file() for f in d.iterdir())] if n > MOST_FILES}
+    assert not crowded
+
+
+def test_no_file_is_long():
+    lengths = {str(p.relative_to(ROOT)): len(p.read_text().splitlines()) for p in sources()}
+    assert not {name: n for name, n in lengths.items() if n > 600}
+
+
+@pytest.mark.skipif(not shutil.which("clang-format"), reason="clang-format is not installed")
+def test_code_is_formatted():
+    names = subprocess.run(["git", "ls-files", "src", "tests"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    files = [n for n in names if n.endswith((".h", ".cpp", ".cu")) and (ROOT / n).exists()]
+    run = subprocess.run(["clang-format", "--dry-run", "-Werror", *files], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr[:4000]

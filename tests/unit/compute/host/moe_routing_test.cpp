@@ -1,0 +1,106 @@
+// A mixture of experts as its papers write it: every expert computed for every row, and the chosen ones summed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "compute/compare.h"
+#include "compute/random_data.h"
+#include "compute/reference/reference_backend.h"
+
+namespace inferflux::compute {
+namespace {
+
+host::View Row(const std::vector<float>& values) {
+  const auto n = static_cast<int64_t>(values.size());
+  return {values.data(), 1, n, n};
+}
+
+TEST(MoeRouting, TakesTheHighestWithTheirProbabilities) {
+  // softmax of log(1..4) is 0.1, 0.2, 0.3, 0.4.
+  const std::vector<float> logits{std::log(2.0f), std::log(4.0f), std::log(1.0f), std::log(3.0f)};
+  const auto routing = host::Route(Row(logits), {.used = 2, .normalise = false});
+  EXPECT_EQ(routing.experts, (std::vector<int32_t>{1, 3}));
+  EXPECT_NEAR(routing.weights[0], 0.4, 1e-6);
+  EXPECT_NEAR(routing.weights[1], 0.3, 1e-6);
+}
+
+TEST(MoeRouting, NormalisedWeightsSumToOneInTheSameRatio) {
+  const std::vector<float> logits{std::log(2.0f), std::log(4.0f), std::log(1.0f), std::log(3.0f)};
+  const auto routing = host::Route(Row(logits), {.used = 2, .normalise = true});
+  EXPECT_NEAR(routing.weights[0], 4.0 / 7.0, 1e-6);
+  EXPECT_NEAR(routing.weights[1], 3.0 / 7.0, 1e-6);
+}
+
+TEST(MoeRouting, OfEqualLogitsTheLowerIndexIsTaken) {
+  const std::vector<float> logits{0.0f, 2.0f, 1.0f, 2.0f, 1.0f, 1.0f};
+  EXPECT_EQ(host::Route(Row(logits), {.used = 4}).experts, (std::vector<int32_t>{1, 3, 2, 4}));
+}
+
+TEST(MoeRouting, BrokenLogitsStillNameDistinctExpertsInRange) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  for (const std::vector<float>& logits : {std::vector<float>{nan, nan, nan}, {nan, 1.0f, inf}, {-inf, -inf, -inf}}) {
+    auto experts = host::Route(Row(logits), {.used = 3}).experts;
+    std::sort(experts.begin(), experts.end());
+    EXPECT_EQ(experts, (std::vector<int32_t>{0, 1, 2}));
+  }
+}
+
+TEST(MoeRouting, EqualsTheDenseMixture) {
+  constexpr int64_t kRows = 9, kInputs = 16, kOutputs = 12, kExperts = 5, kUsed = 3;
+  Reference::Context context;
+  std::mt19937 random(7);
+  std::vector<testing::OwnedMatrix> owned;
+  std::vector<std::vector<HostMatrix>> parts;
+  for (int64_t e = 0; e < kExperts; ++e) {
+    owned.push_back(testing::RandomMatrix(formats::TensorType::kF32, random, kOutputs, kInputs));
+  }
+  for (const auto& expert : owned) parts.push_back({expert.matrix});
+  const auto experts = Reference::LoadExperts(context, parts);
+  ASSERT_TRUE(experts) << experts.error().message;
+  const auto x = testing::RandomBuffer(context.arena, random, kRows, kInputs);
+  const auto logits = testing::RandomBuffer(context.arena, random, kRows, kExperts);
+  const auto biases = testing::RandomBuffer(context.arena, random, 1, kExperts * kOutputs);
+
+  const auto routing = Reference::Route(context, logits, {.used = kUsed, .normalise = true});
+  const auto lines =
+      Reference::AddExpertBias(context, Reference::ExpertMatMul(context, x, *experts, routing), biases, routing);
+  const auto mixed = Reference::Combine(context, lines, routing);
+
+  auto dense = context.arena.Allocate(kRows, kOutputs);
+  for (int64_t r = 0; r < kRows; ++r) {
+    const float* row = host::View(logits).row(r);
+    std::vector<float> sorted(row, row + kExperts);
+    std::sort(sorted.rbegin(), sorted.rend());
+    double total = 0.0;
+    for (int64_t e = 0; e < kExperts; ++e) total += row[e] >= sorted[kUsed - 1] ? std::exp(row[e]) : 0.0;
+    for (int64_t o = 0; o < kOutputs; ++o) {
+      double sum = 0.0;
+      for (int64_t e = 0; e < kExperts; ++e) {
+        if (row[e] < sorted[kUsed - 1]) continue;
+        const auto* weights = reinterpret_cast<const float*>(owned[e].bytes.data()) + o * kInputs;
+        const double product = std::inner_product(weights, weights + kInputs, host::View(x).row(r), 0.0);
+        sum += std::exp(row[e]) / total * (product + host::View(biases).data[e * kOutputs + o]);
+      }
+      dense.row(r)[o] = static_cast<float>(sum);
+    }
+  }
+  EXPECT_LT(testing::RelativeError(mixed, dense), 1e-5);
+}
+
+TEST(MoeRouting, ASharedExpertIsTakenByTheSigmoidOfItsGate) {
+  Reference::Context context;
+  const std::vector<float> values{1.0f, -2.0f, 4.0f, 8.0f}, gates{0.0f, std::log(3.0f)};
+  const auto out =
+      Reference::Read(context, Reference::GateRows(context, {values.data(), 2, 2, 2}, {gates.data(), 2, 1, 1}));
+  EXPECT_NEAR(out[0], 0.5, 1e-6);
+  EXPECT_NEAR(out[1], -1.0, 1e-6);
+  EXPECT_NEAR(out[2], 3.0, 1e-6);
+  EXPECT_NEAR(out[3], 6.0, 1e-6);
+}
+
+}  // namespace
+}  // namespace inferflux::compute

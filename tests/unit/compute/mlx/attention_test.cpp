@@ -1,0 +1,147 @@
+// Attention over MLX's KV arrays, against the reference: any mix of prefill and decode, blocks that lie anywhere.
+#include <numeric>
+
+#include "compute/mlx/mlx_test.h"
+
+namespace inferflux::compute::testing {
+namespace {
+
+struct AttentionShape {
+  int32_t heads, kv_heads, head_dim, block_size;
+  int32_t window = 0;
+  float softcap = 0.0f;
+  bool sinks = false;
+};
+
+class MlxAttentionTest : public MlxTest {
+ protected:
+  // Sequences of these lengths are fed in two steps, cut at `cuts`, through both backends; the second step's outputs
+  // are compared. Blocks are shuffled, or lie in a row.
+  template <class E>
+  void EqualsReference(const AttentionShape& shape, const std::vector<int32_t>& lengths,
+                       const std::vector<int32_t>& cuts, bool shuffled, double bound) {
+    std::vector<std::vector<int32_t>> tables;
+    int32_t blocks = 0;
+    for (const int32_t length : lengths) {
+      tables.emplace_back();
+      for (int32_t p = 0; p < length; p += shape.block_size) tables.back().push_back(blocks++);
+    }
+    if (shuffled) {
+      std::vector<int32_t> order(static_cast<size_t>(blocks));
+      std::iota(order.begin(), order.end(), 0);
+      std::shuffle(order.begin(), order.end(), random);
+      for (auto& table : tables) {
+        for (int32_t& block : table) block = order[static_cast<size_t>(block)];
+      }
+    }
+    const KvShape kv{2, shape.kv_heads, shape.head_dim, blocks, shape.block_size};
+    auto theirs = *Reference::CreateKvCache<E>(reference, kv);
+    auto ours = *Mlx::CreateKvCache<E>(context, kv);
+    const AttentionParams params{shape.heads, shape.kv_heads, shape.head_dim, 0.2f, shape.window, shape.softcap};
+    const auto sinks = Random(1, shape.heads);
+    std::vector<int32_t> done(lengths.size(), 0);
+    for (const bool last : {false, true}) {
+      StepGeometry step{.query_starts = {0}, .block_size = shape.block_size};
+      for (size_t s = 0; s < lengths.size(); ++s) {
+        const int32_t end = last ? lengths[s] : cuts[s];
+        if (end == done[s]) continue;
+        for (int32_t p = done[s]; p < end; ++p) {
+          step.positions.push_back(p);
+          step.tokens.push_back(0);
+        }
+        done[s] = end;
+        step.query_starts.push_back(step.rows());
+        step.table_starts.push_back(static_cast<int32_t>(step.block_tables.size()));
+        step.block_tables.insert(step.block_tables.end(), tables[s].begin(), tables[s].end());
+      }
+      step.table_starts.push_back(static_cast<int32_t>(step.block_tables.size()));
+      const auto q = Random(step.rows(), shape.heads * shape.head_dim);
+      const auto k = Random(step.rows(), shape.kv_heads * shape.head_dim);
+      const auto v = Random(step.rows(), shape.kv_heads * shape.head_dim);
+      const Mlx::Batch batch = Mlx::LoadBatch(context, step);
+      Reference::Append<E>(reference, theirs, 1, k, v, step);
+      Mlx::Append<E>(context, ours, 1, On(k), On(v), batch);
+      const auto want = shape.sinks ? Reference::AttendWithSinks<E>(reference, q, theirs, 1, step, params, sinks)
+                                    : Reference::Attend<E>(reference, q, theirs, 1, step, params);
+      const auto have = shape.sinks ? Mlx::AttendWithSinks<E>(context, On(q), ours, 1, batch, params, On(sinks))
+                                    : Mlx::Attend<E>(context, On(q), ours, 1, batch, params);
+      EXPECT_LT(Error(have, want), bound) << shape.heads << "/" << shape.kv_heads << " heads of " << shape.head_dim;
+    }
+  }
+};
+
+TEST_F(MlxAttentionTest, EqualsReferenceForEveryKvTypeAndOrderOfBlocks) {
+  const AttentionShape shape{.heads = 4, .kv_heads = 2, .head_dim = 32, .block_size = 16};
+  for (const bool shuffled : {false, true}) {
+    EqualsReference<KvFp32>(shape, {1, 40, 130, 9}, {0, 39, 70, 9}, shuffled, 2e-6);
+    EqualsReference<KvFp16>(shape, {1, 40, 130, 9}, {0, 39, 70, 9}, shuffled, 2e-6);
+    EqualsReference<KvBf16>(shape, {1, 40, 130, 9}, {0, 39, 70, 9}, shuffled, 2e-6);
+  }
+}
+
+TEST_F(MlxAttentionTest, WindowsSoftcapsAndSinks) {
+  for (const bool shuffled : {false, true}) {
+    for (const AttentionShape& shape :
+         {AttentionShape{4, 2, 32, 16, 1}, AttentionShape{4, 2, 32, 16, 20}, AttentionShape{4, 1, 32, 16, 0, 1.5f},
+          AttentionShape{4, 4, 16, 8, 7, 3.0f}, AttentionShape{4, 2, 32, 16, 0, 0.0f, true},
+          AttentionShape{4, 2, 32, 16, 12, 0.0f, true}, AttentionShape{4, 2, 32, 16, 12, 2.0f, true}}) {
+      EqualsReference<KvFp32>(shape, {60, 33, 5}, {59, 10, 0}, shuffled, 2e-6);
+    }
+  }
+}
+
+TEST_F(MlxAttentionTest, ACopiedBlockHoldsTheSameInEveryLayer) {
+  const KvShape shape{2, 2, 8, 3, 4};
+  auto cache = *Mlx::CreateKvCache<KvFp32>(context, shape);
+  StepGeometry step{.tokens = {0, 0, 0, 0},
+                    .positions = {0, 1, 2, 3},
+                    .query_starts = {0, 4},
+                    .table_starts = {0, 1},
+                    .block_tables = {0},
+                    .block_size = 4};
+  const auto q = Random(4, 32), k = Random(4, 16), v = Random(4, 16);
+  const AttentionParams params{4, 2, 8, 0.3f};
+  const Mlx::Batch batch = Mlx::LoadBatch(context, step);
+  for (const int32_t layer : {0, 1}) Mlx::Append<KvFp32>(context, cache, layer, On(k), On(v), batch);
+  const auto before = Mlx::Read(context, Mlx::Attend<KvFp32>(context, On(q), cache, 0, batch, params));
+  Mlx::CopyBlock<KvFp32>(context, cache, 0, 2);
+  step.block_tables = {2};
+  const Mlx::Batch moved = Mlx::LoadBatch(context, step);
+  for (const int32_t layer : {0, 1}) {
+    EXPECT_EQ(Mlx::Read(context, Mlx::Attend<KvFp32>(context, On(q), cache, layer, moved, params)), before);
+  }
+}
+
+// A step must cost what it writes, not what the whole store holds.
+TEST_F(MlxAttentionTest, StepsAndCopiesWriteTheStoreInPlace) {
+  const KvShape shape{1, 2, 8, 64, 4};
+  auto cache = *Mlx::CreateKvCache<KvFp32>(context, shape);
+  const auto* keys = (*cache.layers)[0].keys.data<float>();
+  StepGeometry step{.tokens = {0},
+                    .positions = {0},
+                    .query_starts = {0, 1},
+                    .table_starts = {0, 1},
+                    .block_tables = {0},
+                    .block_size = 4};
+  const AttentionParams params{4, 2, 8, 0.3f};
+  for (int32_t position = 0; position < 4; ++position) {
+    step.positions = {position};
+    const Mlx::Batch batch = Mlx::LoadBatch(context, step);
+    Mlx::Append<KvFp32>(context, cache, 0, On(Random(1, 16)), On(Random(1, 16)), batch);
+    Mlx::Read(context, Mlx::Attend<KvFp32>(context, On(Random(1, 32)), cache, 0, batch, params));
+    EXPECT_EQ((*cache.layers)[0].keys.data<float>(), keys) << position;
+  }
+  Mlx::CopyBlock<KvFp32>(context, cache, 0, 9);
+  Mlx::Read(context, On(Random(1, 1)));
+  EXPECT_EQ((*cache.layers)[0].keys.data<float>(), keys);
+}
+
+TEST_F(MlxAttentionTest, RefusesShapesItCannotHold) {
+  EXPECT_EQ(Mlx::CreateKvCache<KvFp16>(context, {1, 1, 64, 0, 16}).error().code, ErrorCode::kInvalidArgument);
+  constexpr int32_t kHuge = 1 << 30;
+  EXPECT_EQ(Mlx::CreateKvCache<KvFp16>(context, {1, kHuge, 64, kHuge, 256}).error().code,
+            ErrorCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace inferflux::compute::testing

@@ -1,0 +1,92 @@
+// MLX's operations on rows, against the reference.
+#include <limits>
+
+#include "compute/mlx/mlx_test.h"
+
+namespace inferflux::compute::testing {
+namespace {
+
+class MlxRowsTest : public MlxTest {};
+
+TEST_F(MlxRowsTest, AddScaleBiasColumnsAndGather) {
+  const auto a = Random(7, 48), b = Random(7, 48), bias = Random(1, 48);
+  EXPECT_EQ(Error(Mlx::Add(context, On(a), On(b)), Reference::Add(reference, a, b)), 0.0);
+  EXPECT_EQ(Error(Mlx::AddBias(context, On(a), On(bias)), Reference::AddBias(reference, a, bias)), 0.0);
+  EXPECT_EQ(Error(Mlx::Scale(context, On(a), 0.37f), Reference::Scale(reference, a, 0.37f)), 0.0);
+  EXPECT_EQ(Error(Mlx::Columns(On(a), 16, 20), Reference::Columns(a, 16, 20)), 0.0);
+  const std::vector<int32_t> rows{5, 0, 5};
+  EXPECT_EQ(Error(Mlx::GatherRows(context, On(a), rows), Reference::GatherRows(reference, a, rows)), 0.0);
+  EXPECT_TRUE(Mlx::Read(context, Mlx::GatherRows(context, On(a), {})).empty());
+}
+
+TEST_F(MlxRowsTest, Norms) {
+  const auto x = Random(9, 192), whole = Random(1, 192), head = Random(1, 48);
+  for (const auto* weight : {&whole, &head}) {
+    EXPECT_LT(Error(Mlx::RmsNorm(context, On(x), On(*weight), 1e-5f), Reference::RmsNorm(reference, x, *weight, 1e-5f)),
+              1e-6);
+  }
+  const auto bias = Random(1, 192);
+  EXPECT_LT(Error(Mlx::LayerNorm(context, On(x), On(whole), On(bias), 1e-3f),
+                  Reference::LayerNorm(reference, x, whole, bias, 1e-3f)),
+            2e-6);
+}
+
+TEST_F(MlxRowsTest, ActivationsGatesAndSoftCap) {
+  const auto x = Random(9, 64), up = Random(9, 64);
+  for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf}) {
+    EXPECT_LT(Error(Mlx::Activate(context, On(x), kind), Reference::Activate(reference, x, kind)), 2e-6);
+    EXPECT_LT(Error(Mlx::Gate(context, On(x), On(up), kind), Reference::Gate(reference, x, up, kind)), 2e-6);
+  }
+  const auto wide = Reference::Scale(reference, x, 9.0f), wide_up = Reference::Scale(reference, up, 9.0f);
+  EXPECT_LT(Error(Mlx::Gate(context, On(wide), On(wide_up), Activation::kClampedSwiglu),
+                  Reference::Gate(reference, wide, wide_up, Activation::kClampedSwiglu)),
+            2e-6);
+  EXPECT_LT(Error(Mlx::SoftCap(context, On(x), 1.7f), Reference::SoftCap(reference, x, 1.7f)), 1e-6);
+}
+
+TEST_F(MlxRowsTest, RopeInBothStylesAndOfPartOfAHead) {
+  StepGeometry step{.tokens = std::vector<TokenId>(11), .query_starts = {}};
+  for (int r = 0; r < 11; ++r) step.positions.push_back(r * 9973);  // far ones too
+  const Mlx::Batch batch = Mlx::LoadBatch(context, step);
+  for (const int32_t rotated : {32, 16}) {
+    RopeSpec spec{.inverse_frequencies = {}, .magnitude = 1.1f};
+    for (int i = 0; i < rotated / 2; ++i) spec.inverse_frequencies.push_back(std::pow(1e4f, -2.0f * i / rotated));
+    const auto angles = Reference::RopeAngles(reference, step, spec);
+    const auto ours = Mlx::RopeAngles(context, batch, spec);
+    EXPECT_EQ(Error(ours, angles), 0.0);
+    const auto x = Random(11, 3 * 32);
+    for (const RopeStyle style : {RopeStyle::kHalves, RopeStyle::kInterleaved}) {
+      const RopeParams params{3, 32, style};
+      EXPECT_LT(Error(Mlx::Rope(context, On(x), ours, params), Reference::Rope(reference, x, angles, params)), 1e-6)
+          << rotated;
+    }
+  }
+}
+
+TEST_F(MlxRowsTest, RoutesAsTheReferenceAlsoWhereLogitsAreEqual) {
+  auto logits = Random(17, 6);
+  for (int64_t r = 0; r < 6; ++r) std::fill_n(logits.row(r), 6, r % 2 == 0 ? 1.0f : -2.0f);
+  logits.row(0)[4] = 3.0f;
+  for (const bool normalise : {false, true}) {
+    const RoutingParams params{.used = 3, .normalise = normalise};
+    const auto expected = Reference::Route(reference, logits, params);
+    const Mlx::Routing actual = Mlx::Route(context, On(logits), params);
+    const Mlx::View experts{mlx::core::astype(actual.experts, mlx::core::float32)};
+    const std::vector<float> chosen = Mlx::Read(context, experts);
+    EXPECT_EQ(std::vector<int32_t>(chosen.begin(), chosen.end()), expected.experts);
+    EXPECT_LT(Error({actual.weights}, {expected.weights.data(), 17, 3, 3}), 1e-6);
+  }
+}
+
+TEST_F(MlxRowsTest, BrokenLogitsStillNameDistinctExpertsInRange) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  for (const std::vector<float>& logits : {std::vector<float>{nan, nan, nan}, {nan, 1.0f, inf}, {-inf, -inf, -inf}}) {
+    const Mlx::Routing routing = Mlx::Route(context, On({logits.data(), 1, 3, 3}), {.used = 3});
+    auto chosen = Mlx::Read(context, {mlx::core::astype(routing.experts, mlx::core::float32)});
+    std::sort(chosen.begin(), chosen.end());
+    EXPECT_EQ(chosen, (std::vector<float>{0, 1, 2}));
+  }
+}
+
+}  // namespace
+}  // namespace inferflux::compute::testing

@@ -1,0 +1,41 @@
+// Every encoder's hidden states against transformers', from GGUF and from the directory that transformers saved:
+// several texts in one step (tools/golden_encoders.py).
+#include "base/cpu_features.h"
+#include "base/thread_pool.h"
+#include "compute/cpu/cpu_backend.h"
+#include "compute/reference/reference_backend.h"
+#include "model/families/expect_hidden.h"
+
+namespace inferflux::model {
+
+extern template class ModelRunner<compute::Reference, compute::KvFp32>;
+
+namespace {
+
+constexpr double kBound = 1e-4;
+
+class GoldenEncoder : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenEncoder, ReferenceEqualsTransformers) {
+  compute::Reference::Context context;
+  testing::ExpectHidden<compute::Reference>(context, GetParam() + std::string(".gguf"), GetParam(), kBound);
+}
+
+TEST_P(GoldenEncoder, CpuEqualsTransformers) {
+  ThreadPool pool(2);
+  const auto isa = SelectCpuIsa();
+  ASSERT_TRUE(isa) << isa.error().message;
+  compute::Cpu::Context context(pool, *isa);
+  testing::ExpectHidden<compute::Cpu>(context, GetParam() + std::string(".gguf"), GetParam(), kBound);
+}
+
+TEST_P(GoldenEncoder, DirectoryEqualsTransformers) {
+  compute::Reference::Context context;
+  testing::ExpectHidden<compute::Reference>(context, GetParam() + std::string("-hf"), GetParam(), kBound);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GoldenEncoder, ::testing::Values("bert", "roberta", "nomic_bert"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace inferflux::model

@@ -1,0 +1,95 @@
+// Every family's logits against transformers', position by position: a prompt in one step, then one token a step.
+#include <string_view>
+
+#include "base/thread_pool.h"
+#include "compute/cpu/cpu_backend.h"
+#include "compute/reference/reference_backend.h"
+#include "model/families/expect_golden.h"
+#include "support/cpu_isas.h"
+
+namespace inferflux::model {
+
+extern template class ModelRunner<compute::Reference, compute::KvFp32>;
+
+namespace {
+
+constexpr double kBound = 1e-4;
+constexpr double kInt8Bound = 5e-2;  // where integers meet activations of eight bits
+constexpr int kTies = 2;             // of 56 positions, where such a model is a mixture
+
+class GoldenLogits : public ::testing::TestWithParam<const char*> {
+ protected:
+  std::string model() const { return testing::ModelPath(GetParam() + std::string(".gguf")); }
+  std::string golden() const { return testing::ModelPath(GetParam() + std::string(".golden.gguf")); }
+};
+
+TEST_P(GoldenLogits, ReferenceEqualsTransformers) {
+  compute::Reference::Context context;
+  testing::ExpectGolden<compute::Reference>(context, model(), golden(), kBound);
+}
+
+TEST_P(GoldenLogits, CpuEqualsTransformersOnEveryInstructionSet) {
+  const bool floats = std::string_view(GetParam()) != "gpt_oss";  // its experts are MXFP4
+  ThreadPool pool(2);
+  for (const CpuIsa isa : inferflux::testing::RunnableIsas()) {
+    SCOPED_TRACE(CpuIsaName(isa));
+    compute::Cpu::Context context(pool, isa);
+    testing::ExpectGolden<compute::Cpu>(context, model(), golden(), floats ? kBound : kInt8Bound, floats ? 0 : kTies);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GoldenLogits,
+                         ::testing::Values("llama", "llama3", "llama_linear", "llama_dynamic", "mistral", "mixtral",
+                                           "qwen2", "qwen2_yarn", "qwen2_moe", "qwen3", "qwen3_moe", "phi3",
+                                           "phi3_long", "gemma2", "gemma3", "granite", "olmo2", "olmo3", "smollm3",
+                                           "starcoder2", "gpt2", "gpt_oss"),
+                         [](const auto& info) { return std::string(info.param); });
+
+// The same weights as transformers saved them: a directory with config.json and safetensors.
+class GoldenDirectory : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenDirectory, ReferenceEqualsTransformers) {
+  compute::Reference::Context context;
+  testing::ExpectGolden<compute::Reference>(context, testing::ModelPath(GetParam() + std::string("-hf")),
+                                            testing::ModelPath(GetParam() + std::string(".golden.gguf")), kBound);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GoldenDirectory,
+                         ::testing::Values("llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2", "gpt_oss"),
+                         [](const auto& info) { return std::string(info.param); });
+
+// Quantised checkpoints, against transformers with the weights that their formulas make (tools/checkpoint_golden.py,
+// tools/compressed_golden.py, tools/mlx_golden.py).
+class GoldenCheckpoint : public ::testing::TestWithParam<std::pair<const char*, double>> {
+ protected:
+  std::string Path(const char* end) const { return testing::DataPath("checkpoints/") + GetParam().first + end; }
+};
+
+TEST_P(GoldenCheckpoint, ReferenceEqualsTransformers) {
+  compute::Reference::Context context;
+  testing::ExpectGolden<compute::Reference>(context, Path("-hf"), Path(".golden.gguf"), kBound);
+}
+
+TEST_P(GoldenCheckpoint, CpuIsAsCloseAsItsTypesAre) {
+  ThreadPool pool(2);
+  const auto isa = SelectCpuIsa();
+  ASSERT_TRUE(isa) << isa.error().message;
+  compute::Cpu::Context context(pool, *isa);
+  testing::ExpectGolden<compute::Cpu>(context, Path("-hf"), Path(".golden.gguf"), GetParam().second,
+                                      GetParam().second > kBound ? kTies : 0);
+}
+
+// Integers that a packed format holds meet activations of eight bits, and BF16 weights activations of their type.
+INSTANTIATE_TEST_SUITE_P(All, GoldenCheckpoint,
+                         ::testing::Values(std::pair{"gptq", kInt8Bound}, std::pair{"gptq_desc_act", kInt8Bound},
+                                           std::pair{"gptq_act_order", kInt8Bound}, std::pair{"awq", kInt8Bound},
+                                           std::pair{"fp8", kBound}, std::pair{"ct_ints", kInt8Bound},
+                                           std::pair{"ct_nvfp4", kInt8Bound}, std::pair{"ct_mxfp4", kInt8Bound},
+                                           std::pair{"modelopt_moe", kInt8Bound}, std::pair{"mlx_4", kInt8Bound},
+                                           std::pair{"mlx_8", kBound}, std::pair{"mlx_qwen3_moe", kInt8Bound},
+                                           std::pair{"mlx_qwen2_moe", kInt8Bound}, std::pair{"mlx_mixtral", kBound},
+                                           std::pair{"mlx_plain_moe", 1e-2}, std::pair{"mlx_gpt_oss", kInt8Bound}),
+                         [](const auto& info) { return std::string(info.param.first); });
+
+}  // namespace
+}  // namespace inferflux::model

@@ -1,0 +1,258 @@
+// Directories that cannot be served: the error says what, and what is known instead.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "model/families/golden.h"
+#include "model/loading/model_source.h"
+
+namespace inferflux::model {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string ReadText(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// What opening says of a copy of a directory in whose `file` `from` is replaced by `to`; empty where it opens.
+std::string RefusalOf(const std::filesystem::path& original, const char* file, const std::string& from,
+                      const std::string& to) {
+  const std::filesystem::path copy =
+      std::filesystem::path(::testing::TempDir()) / ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(original, copy);
+  std::string text = ReadText(copy / file);
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  std::ofstream(copy / file, std::ios::binary) << text.replace(at, from.size(), to);
+  const auto source = ModelSource::Open(copy.string());
+  return source ? "" : source.error().message;
+}
+
+// Of NAME-hf with another config.json.
+std::string Refusal(const std::string& name, const std::string& from, const std::string& to) {
+  return RefusalOf(testing::ModelPath(name + "-hf"), "config.json", from, to);
+}
+
+TEST(HfDirectory, ACopyOpens) { EXPECT_EQ(Refusal("gpt2", "gpt2", "gpt2"), ""); }
+
+TEST(HfDirectory, UnknownModelTypesAreNamedWithTheKnownOnes) {
+  EXPECT_THAT(Refusal("llama3", R"("model_type": "llama")", R"("model_type": "frobnicate")"),
+              AllOf(HasSubstr("'frobnicate'"), HasSubstr("qwen3_moe"), HasSubstr("config.json")));
+}
+
+TEST(HfDirectory, ActivationsThatGgufCannotSay) {
+  EXPECT_THAT(Refusal("llama3", R"("hidden_act": "silu")", R"("hidden_act": "relu")"),
+              AllOf(HasSubstr("'relu'"), HasSubstr("'silu'")));
+}
+
+TEST(HfDirectory, QuantisedCheckpointsAreNamed) {
+  EXPECT_THAT(
+      Refusal("llama3", R"("hidden_size")", R"("quantization_config": {"quant_method": "exl2"}, "hidden_size")"),
+      HasSubstr("'exl2'"));
+}
+
+TEST(HfDirectory, FormsOfQuantisationThatAreNotReadAreNamed) {
+  const auto refusal = [](const std::string& quantization) {
+    return Refusal("llama3", R"("hidden_size")", R"("quantization_config": )" + quantization + R"(, "hidden_size")");
+  };
+  EXPECT_THAT(refusal(R"({"quant_method": "awq", "version": "gemv"})"), AllOf(HasSubstr("'gemv'"), HasSubstr("gemm")));
+  EXPECT_THAT(refusal(R"({"quant_method": "gptq", "checkpoint_format": "marlin"})"),
+              AllOf(HasSubstr("'marlin'"), HasSubstr("gptq_v2")));
+  const auto compressed = [&](const std::string& rest) {
+    return refusal(R"({"quant_method": "compressed-tensors", "format": )" + rest + "}");
+  };
+  EXPECT_THAT(compressed(R"("marlin-24")"),
+              AllOf(HasSubstr("'marlin-24'"), HasSubstr("pack-quantized"), HasSubstr("GGUF")));
+  const auto group = [](const char* format, const char* weights) {
+    return fmt::format(R"("mixed-precision", "config_groups": {{"group_0": {{"format": "{}", "weights": {}}}}})",
+                       format, weights);
+  };
+  EXPECT_EQ(compressed(group("int-quantized", R"({"type": "int", "num_bits": 8})")), "");
+  EXPECT_THAT(compressed(group("mxfp8-quantized", R"({"type": "float", "num_bits": 8})")),
+              HasSubstr("'mxfp8-quantized'"));
+  EXPECT_EQ(compressed(group("mxfp8-quantized", "null")), "") << "weights are as they were";
+  EXPECT_THAT(compressed(group("pack-quantized", R"({"type": "int", "num_bits": 3})")),
+              AllOf(HasSubstr("num_bits '3'"), HasSubstr("2, 4 or 8")));
+  EXPECT_EQ(refusal(R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"})"), "");
+  EXPECT_THAT(refusal(R"({"quant_method": "modelopt", "quant_algo": "NVFP4_AWQ"})"),
+              AllOf(HasSubstr("'NVFP4_AWQ'"), HasSubstr("NVFP4, ")));
+  const auto transform = [](const char* location) {
+    return fmt::format(
+        R"("pack-quantized", "transform_config": {{"config_groups": {{"R": {{"apply": [{{"location": "{}"}}]}}}}}})",
+        location);
+  };
+  EXPECT_EQ(compressed(transform("weight_output")), "");
+  EXPECT_THAT(compressed(transform("input")), HasSubstr("transform_config"));
+  EXPECT_EQ(refusal(R"({"quant_method": "gptq", "bits": 4})"), "")
+      << "a checkpoint may have left all layers as they were";
+}
+
+// Of a quantised checkpoint with another header; `to` is of the same length.
+std::string CheckpointRefusal(const std::string& name, const std::string& from, const std::string& to) {
+  EXPECT_EQ(from.size(), to.size()) << to;
+  return RefusalOf(testing::DataPath("checkpoints/" + name + "-hf"), "model.safetensors", from, to);
+}
+
+TEST(HfDirectory, FormsOfMlxsQuantisationThatAreNotReadAreNamed) {
+  const auto refusal = [](const std::string& quantization) {
+    return Refusal("llama3", R"("hidden_size")", R"("quantization": )" + quantization + R"(, "hidden_size")");
+  };
+  EXPECT_EQ(refusal(R"({"group_size": 64, "bits": 4, "model.layers.0.mlp.down_proj": {"group_size": 32, "bits": 8}})"),
+            "");
+  EXPECT_THAT(refusal(R"({"group_size": 32, "bits": 8, "mode": "mxfp8"})"),
+              AllOf(HasSubstr("'mxfp8'"), HasSubstr("affine or mxfp4")));
+  EXPECT_THAT(refusal(R"({"group_size": 64, "bits": 4, "lm_head": {"mode": "nvfp4"}})"), HasSubstr("nvfp4"));
+}
+
+TEST(HfDirectory, QuantisedWeightsThatLackATensorAreNamed) {
+  EXPECT_THAT(CheckpointRefusal("mlx_4", "q_proj.biases", "q_proj.biasex"),
+              AllOf(HasSubstr("q_proj.weight"), HasSubstr("q_proj.biases")));
+  EXPECT_EQ(CheckpointRefusal("gptq", "q_proj.qzeros", "q_proj.qzeros"), "");
+  EXPECT_THAT(CheckpointRefusal("gptq", "q_proj.qzeros", "q_proj.qzerox"),
+              AllOf(HasSubstr("q_proj.qweight"), HasSubstr("q_proj.qzeros")));
+  EXPECT_THAT(CheckpointRefusal("awq", "q_proj.scales", "q_proj.scalex"), HasSubstr("q_proj.scales"));
+  for (const std::string part : {"weight_scale", "weight_shape"}) {
+    const std::string name = "up_proj." + part;
+    EXPECT_THAT(CheckpointRefusal("ct_ints", name, name.substr(0, name.size() - 1) + "x"),
+                AllOf(HasSubstr("up_proj.weight_packed' has no"), HasSubstr("up_proj." + part + "' beside it")));
+  }
+  EXPECT_THAT(CheckpointRefusal("ct_nvfp4", "q_proj.weight_global_scale", "q_proj.weight_global_scalx"),
+              AllOf(HasSubstr("q_proj.weight_packed' has no"), HasSubstr("q_proj.weight_global_scale' beside it")));
+  EXPECT_THAT(CheckpointRefusal("modelopt_moe", "experts.1.up_proj.weight_scale\"", "experts.1.up_proj.weight_scalx\""),
+              AllOf(HasSubstr("experts.1.up_proj.weight' has no"), HasSubstr("weight_scale' beside it")));
+  EXPECT_THAT(CheckpointRefusal("ct_ints", "q_proj.weight_scale", "q_proj.weight_scalx"),
+              AllOf(HasSubstr("q_proj.weight' has no"), HasSubstr("q_proj.weight_scale' beside it")));
+  EXPECT_THAT(CheckpointRefusal("fp8", "up_proj.weight_scale_inv", "up_proj.weight_scale_xxx"),
+              AllOf(HasSubstr("up_proj.weight'"), HasSubstr("up_proj.weight_scale")));
+}
+
+std::string AllReplaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+// The same weights as a checkpoint of blocks that another tool wrote.
+TEST(HfDirectory, BlocksOfCompressedTensorsAreThoseOfItsGroups) {
+  const std::filesystem::path original = testing::DataPath("checkpoints/fp8-hf");
+  const std::filesystem::path copy = std::filesystem::path(::testing::TempDir()) / "fp8_of_groups";
+  std::filesystem::create_directories(copy);
+  const std::string tensors = ReadText(original / "model.safetensors"), config = ReadText(original / "config.json");
+  std::ofstream(copy / "model.safetensors", std::ios::binary)
+      << AllReplaced(tensors, R"(.weight_scale_inv":)", R"(.weight_scale"    :)");
+  const auto ask = [&](const std::string& block) {
+    const std::string groups = R"("quant_method": "compressed-tensors", "format": "float-quantized", "config_groups": {
+      "a": {"weights": {"type": "float", "num_bits": 8}},
+      "b": {"weights": {"type": "float", "num_bits": 8, "block_structure": )" +
+                               block + "}}}";
+    std::ofstream(copy / "config.json", std::ios::binary)
+        << AllReplaced(AllReplaced(config, R"("quant_method": "fp8")", groups), "weight_block_size", "nothing");
+    return ModelSource::Open(copy.string());
+  };
+  const auto grouped = ask("[32, 32]"), plain = ModelSource::Open(original.string());
+  ASSERT_TRUE(grouped) << grouped.error().message;
+  const auto ours = (*grouped)->Matrix("blk.0.ffn_down.weight", 64, 128);
+  const auto wanted = (*plain)->Matrix("blk.0.ffn_down.weight", 64, 128);
+  ASSERT_TRUE(ours && wanted);
+  EXPECT_TRUE(std::ranges::equal(ours->data, wanted->data));
+  EXPECT_THAT(ask("[64, 32]").error().message, AllOf(HasSubstr("weight_scale' is ["), HasSubstr("_proj.weight'")));
+}
+
+// Embeddings that are tied have no factor, whatever else the checkpoint holds.
+TEST(HfDirectory, AHeadThatIsTiedIsLeftOutWithItsFactor) {
+  const std::filesystem::path original = testing::DataPath("checkpoints/ct_nvfp4-hf");
+  const std::filesystem::path copy = std::filesystem::path(::testing::TempDir()) / "tied_nvfp4";
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(original, copy);
+  std::string tensors = ReadText(original / "model.safetensors");
+  const std::string from = "\"model.layers.0.self_attn.q_proj.", to = "\"lm_head.";
+  for (const std::string part : {"weight_packed", "weight_scale", "weight_global_scale", "input_global_scale"})
+    tensors = AllReplaced(tensors, from + part + "\"", to + part + "\"" + std::string(from.size() - to.size(), ' '));
+  std::ofstream(copy / "model.safetensors", std::ios::binary) << tensors;
+  const auto source = ModelSource::Open(copy.string());
+  ASSERT_TRUE(source) << source.error().message;
+  EXPECT_EQ((*source)->Find("blk.0.attn_q.scale"), nullptr);
+  EXPECT_NE((*source)->Find("blk.0.attn_k.scale"), nullptr);
+  EXPECT_EQ((*source)->Find("output.weight"), nullptr);
+  EXPECT_EQ((*source)->Find("output.scale"), nullptr);
+}
+
+TEST(HfDirectory, FusedExpertsThatContradictTheConfigurationAreNamed) {
+  EXPECT_THAT(Refusal("gpt_oss", R"("num_local_experts": 4)", R"("num_local_experts": 8)"),
+              AllOf(HasSubstr("_proj_blocks"), HasSubstr("4 experts"), HasSubstr("has 8")));
+  EXPECT_THAT(Refusal("gpt_oss", R"("swiglu_limit": 7.0)", R"("swiglu_limit": 5.0)"), HasSubstr("swiglu_limit is 5"));
+}
+
+TEST(HfDirectory, StackedExpertsThatContradictTheConfigurationAreNamed) {
+  const auto refusal = [](const char* name, const char* from, const char* to) {
+    return RefusalOf(testing::DataPath("checkpoints/") + name + "-hf", "config.json", from, to);
+  };
+  for (const char* name : {"mlx_mixtral", "mlx_plain_moe"}) {
+    const char* known =
+        name == std::string_view("mlx_mixtral") ? R"("num_local_experts": 4)" : R"("num_local_experts": 3)";
+    EXPECT_THAT(refusal(name, known, R"("num_local_experts": 16)"),
+                AllOf(HasSubstr("switch_mlp."), HasSubstr("_proj.weight' has "), HasSubstr("config.json has 16"),
+                      HasSubstr("anew")));
+  }
+  EXPECT_THAT(refusal("mlx_qwen3_moe", R"("group_size": 64)", R"("group_size": 32)"), HasSubstr("mlp.gate.weight"))
+      << "the router's own groups count";
+  EXPECT_THAT(refusal("mlx_qwen3_moe", R"("mode": "affine")", R"("mode": "mxfp4")"),
+              AllOf(HasSubstr(".scales' is BF16"), HasSubstr("should be U8")));
+  EXPECT_THAT(refusal("mlx_gpt_oss", R"("mode": "mxfp4")", R"("mode": "affine")"),
+              AllOf(HasSubstr(".weight' has no '"), HasSubstr(".biases' beside it")));
+}
+
+TEST(HfDirectory, StackedExpertsThatContradictThemselvesAreNamed) {
+  const std::string mlp = "\"model.layers.0.mlp.";
+  const std::string scales = mlp + R"(switch_mlp.down_proj.scales":{"dtype":"BF16","shape":)";
+  EXPECT_EQ(CheckpointRefusal("mlx_qwen3_moe", scales + "[4,64,1]", scales + "[4,64,1]"), "");
+  EXPECT_THAT(CheckpointRefusal("mlx_qwen3_moe", scales + "[4,64,1]", scales + "[4,32,2]"),
+              AllOf(HasSubstr("down_proj.scales' is [4, 32, 2]"), HasSubstr("down_proj.weight' of [4, 64, 4]")));
+  EXPECT_THAT(CheckpointRefusal("mlx_qwen3_moe", scales + "[4,64,1]", scales + "[2,64,2]"), HasSubstr("is [2, 64, 2]"));
+  EXPECT_THAT(CheckpointRefusal("mlx_qwen3_moe", scales + "[4,64,1]", scales + "[256,1 ]"),
+              AllOf(HasSubstr("down_proj.scales' is BF16 [256, 1]"), HasSubstr("3 dimensions")));
+  EXPECT_THAT(CheckpointRefusal("mlx_mixtral", "switch_mlp.up_proj.scales", "switch_mlp.up_proj.scalex"),
+              AllOf(HasSubstr("up_proj.weight' has no"), HasSubstr("up_proj.scales' beside it"), HasSubstr("anew")));
+  EXPECT_THAT(CheckpointRefusal("mlx_plain_moe", R"("model.layers.0.post_attention_layernorm.weight":)",
+                                mlp + R"(experts.2.up_proj.weight"   :)"),
+              AllOf(HasSubstr("switch_mlp.up_proj.weight'"), HasSubstr("experts.2.up_proj.weight'"),
+                    HasSubstr("both hold expert 2")));
+}
+
+TEST(HfDirectory, MissingExpertsAreNamed) {
+  EXPECT_THAT(Refusal("qwen2_moe", R"("num_experts": 4)", R"("num_experts": 5)"),
+              AllOf(HasSubstr("expert 4 of 'blk."), HasSubstr("is missing")));
+}
+
+TEST(HfDirectory, TensorsThatNoFamilyHasAreNamed) {
+  EXPECT_THAT(Refusal("qwen2_moe", R"("num_experts": 4)", R"("num_experts": 3)"),
+              AllOf(HasSubstr("experts.3."), HasSubstr("qwen2_moe")));
+}
+
+TEST(HfDirectory, UnknownRopeScalingIsNamed) {
+  EXPECT_THAT(Refusal("llama3", R"("rope_type": "llama3")", R"("rope_type": "spiral")"), HasSubstr("'spiral'"));
+}
+
+TEST(HfDirectory, MetadataHasGgufsKeys) {
+  const auto source = ModelSource::Open(testing::ModelPath("olmo3-hf"));
+  ASSERT_TRUE(source) << source.error().message;
+  const auto& metadata = (*source)->metadata();
+  EXPECT_EQ(*metadata.Get<std::string>("general.architecture"), "olmo2");
+  EXPECT_EQ(*metadata.Get<int32_t>("olmo2.attention.sliding_window"), 16);
+  EXPECT_EQ(*metadata.Get<std::vector<bool>>("olmo2.attention.sliding_window_pattern"),
+            (std::vector<bool>{true, false}));
+  EXPECT_EQ(*metadata.Get<std::string>("olmo2.rope.scaling.type"), "yarn");
+}
+
+}  // namespace
+}  // namespace inferflux::model

@@ -1,0 +1,146 @@
+// Files whose metadata and tensors contradict each other: each is refused, by the names of what contradicts.
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "compute/reference/reference_backend.h"
+#include "model/families/load_runner.h"
+#include "model/loading/edited_gguf.h"
+
+namespace inferflux::model {
+
+extern template class ModelRunner<compute::Reference, compute::KvFp32>;
+
+namespace {
+
+using formats::GgufWriter;
+using ::testing::AllOf;
+using testing::EditedModel;
+using ::testing::HasSubstr;
+
+// Why the model at `path` cannot be run; empty where it can.
+template <class B = compute::Reference>
+std::string Refusal(const std::string& path) {
+  typename B::Context context;
+  const auto runner = testing::LoadRunner<B>(context, path);
+  return runner ? "" : runner.error().message;
+}
+
+TEST(BadModels, AnUneditedCopyRuns) {
+  EXPECT_EQ(Refusal(EditedModel("llama", [](GgufWriter&) {})), "");
+}
+
+TEST(BadModels, UnknownArchitecturesAreNamedWithTheKnownOnes) {
+  const auto path = EditedModel("llama", [](GgufWriter& w) { w.Set("general.architecture", "frobnicate"); });
+  EXPECT_THAT(Refusal(path), AllOf(HasSubstr("'frobnicate'"), HasSubstr("llama"), HasSubstr("gemma3"),
+                                   HasSubstr("gpt-oss"), HasSubstr(path)));
+}
+
+TEST(BadModels, HeadCountsThatContradictTensors) {
+  EXPECT_THAT(Refusal(EditedModel("llama", [](GgufWriter& w) { w.Set("llama.attention.head_count_kv", 4); })),
+              AllOf(HasSubstr("'blk.0.attn_k.weight'"), HasSubstr("[16, 32]"), HasSubstr("[32, 32]")));
+  EXPECT_THAT(Refusal(EditedModel("llama", [](GgufWriter& w) { w.Set("llama.attention.head_count_kv", 3); })),
+              HasSubstr("4 query heads cannot share 3 KV heads"));
+}
+
+TEST(BadModels, SizesThatAreMissingZeroOrAbsurd) {
+  EXPECT_THAT(Refusal(EditedModel("llama", [](GgufWriter& w) { w.Remove("llama.context_length"); })),
+              HasSubstr("llama.context_length"));
+  EXPECT_THAT(Refusal(EditedModel("llama", [](GgufWriter& w) { w.Set("llama.embedding_length", 0); })),
+              HasSubstr("llama.embedding_length is 0"));
+  EXPECT_THAT(Refusal(EditedModel("llama", [](GgufWriter& w) { w.Set("llama.block_count", uint32_t{1} << 31); })),
+              AllOf(HasSubstr("llama.block_count"), HasSubstr("4096")));
+  EXPECT_THAT(Refusal(EditedModel("llama", [](GgufWriter& w) { w.Set("llama.attention.head_count", 1 << 20); })),
+              AllOf(HasSubstr("'blk.0.attn_q.weight'"), HasSubstr("[8388608, 32]")));
+  EXPECT_THAT(Refusal(EditedModel("llama",
+                                  [](GgufWriter& w) {
+                                    w.Set("llama.attention.layer_norm_rms_epsilon",
+                                          std::numeric_limits<float>::quiet_NaN());
+                                  })),
+              HasSubstr("layer_norm_rms_epsilon is nan"));
+}
+
+TEST(BadModels, TensorsThatTheMetadataNeedsAreNamed) {
+  EXPECT_THAT(Refusal(EditedModel("llama", [](GgufWriter&) {}, {"blk.1.ffn_down.weight"})),
+              HasSubstr("tensor 'blk.1.ffn_down.weight' is missing"));
+  EXPECT_THAT(Refusal(EditedModel("llama", [](GgufWriter& w) { w.Set("llama.block_count", 3); })),
+              HasSubstr("tensor 'blk.2.attn_norm.weight' is missing"));
+  EXPECT_THAT(Refusal(EditedModel("llama", [](GgufWriter&) {}, {"token_embd.weight"})),
+              HasSubstr("tensor 'token_embd.weight' is missing"));
+  EXPECT_THAT(Refusal(EditedModel("llama", [](GgufWriter& w) { w.Set("llama.feed_forward_length", 48); })),
+              AllOf(HasSubstr("'blk.0.ffn_gate.weight'"), HasSubstr("[64, 32]"), HasSubstr("[48, 32]")));
+}
+
+TEST(BadModels, TensorsThatNothingUsesAreListed) {
+  const auto source = ModelSource::Open(testing::ModelPath("llama.gguf"));
+  ASSERT_TRUE(source);
+  EXPECT_THAT(
+      (*source)->UnusedTensors({"token_embd.weight"}),
+      AllOf(::testing::Contains("blk.0.attn_q.weight"), ::testing::Not(::testing::Contains("token_embd.weight"))));
+  const auto rotated = ModelSource::Open(testing::ModelPath("llama3.gguf"));
+  EXPECT_THAT((*rotated)->UnusedTensors({}), ::testing::Not(::testing::Contains("rope_freqs.weight")));
+}
+
+TEST(BadModels, WhatNoFamilyUsesIsWarnedOf) {
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(Refusal(EditedModel("llama", [](GgufWriter& w) { w.Set("llama.block_count", 1); })), "");
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(
+      said, AllOf(HasSubstr("9 tensors"), HasSubstr("'llama'"), HasSubstr("blk.1.attn_k.weight"), HasSubstr(", ...")));
+}
+
+TEST(BadModels, ABiasOfOneOfThreeProducts) {
+  EXPECT_THAT(Refusal(EditedModel("qwen2", [](GgufWriter&) {}, {"blk.0.attn_k.bias"})),
+              HasSubstr("tensor 'blk.0.attn_k.bias' is missing"));
+}
+
+TEST(BadModels, RopeThatMakesNoSense) {
+  EXPECT_THAT(Refusal(EditedModel("llama", [](GgufWriter& w) { w.Set("llama.rope.scaling.type", "spiral"); })),
+              AllOf(HasSubstr("'spiral'"), HasSubstr("yarn")));
+  EXPECT_THAT(Refusal(EditedModel("llama", [](GgufWriter& w) { w.Set("llama.rope.freq_base", 0.0f); })),
+              HasSubstr("llama.rope.freq_base is 0"));
+  EXPECT_THAT(Refusal(EditedModel("llama", [](GgufWriter& w) { w.Set("llama.rope.dimension_count", 7); })),
+              HasSubstr("llama.rope.dimension_count is 7"));
+  EXPECT_THAT(Refusal(EditedModel("llama3", [](GgufWriter& w) { w.Set("llama.rope.dimension_count", 8); })),
+              AllOf(HasSubstr("'rope_freqs.weight'"), HasSubstr("[1, 8]"), HasSubstr("[1, 4]")));
+  EXPECT_THAT(Refusal(EditedModel("phi3_long", [](GgufWriter& w) { w.Set("phi3.rope.scaling.type", "longrope"); },
+                                  {"rope_factors_long.weight"})),
+              HasSubstr("tensor 'rope_factors_long.weight' is missing"));
+}
+
+TEST(BadModels, ExpertsThatContradictEachOther) {
+  EXPECT_THAT(Refusal(EditedModel("mixtral", [](GgufWriter& w) { w.Set("llama.expert_used_count", 9); })),
+              AllOf(HasSubstr("llama.expert_used_count is 9"), HasSubstr("llama.expert_count is 4")));
+  EXPECT_THAT(Refusal(EditedModel("mixtral", [](GgufWriter& w) { w.Set("llama.expert_count", 8); })),
+              AllOf(HasSubstr("'blk.0.ffn_gate_inp.weight'"), HasSubstr("[4, 32]"), HasSubstr("[8, 32]")));
+}
+
+TEST(BadModels, AWindowPatternShorterThanTheModel) {
+  const bool one[] = {true};
+  EXPECT_THAT(Refusal(EditedModel("olmo3",
+                                  [&](GgufWriter& w) {
+                                    w.SetArray("olmo2.attention.sliding_window_pattern", std::span<const bool>(one));
+                                  })),
+              AllOf(HasSubstr("sliding_window_pattern"), HasSubstr("1 entries for 2 layers")));
+}
+
+// A backend as young ones are: without what only some models need.
+struct Bare : compute::Reference {
+  static void LayerNorm() = delete;
+  static void SoftCap() = delete;
+  static void Route() = delete;
+  template <class E>
+  static void AttendWithSinks() = delete;
+};
+
+TEST(BadModels, WhatTheBackendLacksIsNamed) {
+  const auto refusal = [](const char* name) { return Refusal<Bare>(testing::ModelPath(name)); };
+  EXPECT_EQ(refusal("llama.gguf"), "");
+  EXPECT_EQ(refusal("gpt2.gguf"), "architecture 'gpt2' needs LayerNorms, which the reference backend does not have");
+  EXPECT_THAT(refusal("gemma2.gguf"), HasSubstr("needs SoftCaps"));
+  EXPECT_THAT(refusal("mixtral.gguf"), HasSubstr("needs MoeRouting"));
+  EXPECT_THAT(refusal("gpt_oss.gguf"), HasSubstr("needs AttentionSinks"));
+}
+
+}  // namespace
+}  // namespace inferflux::model

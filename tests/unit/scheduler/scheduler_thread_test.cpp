@@ -1,0 +1,201 @@
+// The step loop with its thread: what clients on other threads see.
+#include "scheduler/scheduler_thread.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <semaphore>
+#include <thread>
+
+#include "scheduler/scheduler_driver.h"
+
+namespace inferflux::scheduler {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Gate {  // an engine that waits for permission before each step
+  std::atomic<bool> closed{false};
+};
+
+std::unique_ptr<SchedulerThread> MakeLoop(FakeEngine::Model model, SchedulerOptions options = {},
+                                          Gate* gate = nullptr) {
+  const auto factory = [=](std::stop_token) -> Result<std::unique_ptr<engine::Engine>> {
+    auto engine = std::make_unique<FakeEngine>(FakeEngineOptions{.blocks = 512, .context = 1000}, model);
+    engine->on_step = [gate](const engine::UnifiedBatch&) {
+      while (gate != nullptr && gate->closed) std::this_thread::sleep_for(1ms);
+    };
+    return engine;
+  };
+  auto loop = std::make_unique<SchedulerThread>(factory, FakeTokenizer(), options);
+  EXPECT_TRUE(loop->ready().get());
+  return loop;
+}
+
+// Reads to the end, woken by the stream alone.
+Received ReadAll(TokenStream& stream) {
+  std::counting_semaphore<> wake(0);
+  stream.SetNotify([&] { wake.release(); });
+  Received received;
+  while (!received.done()) {
+    Read(stream, received);
+    if (!received.done()) {
+      EXPECT_TRUE(wake.try_acquire_for(20s)) << "no event in 20 s";
+    }
+    if (::testing::Test::HasFailure()) break;
+  }
+  stream.SetNotify({});
+  return received;
+}
+
+TEST(SchedulerThread, ServesManyClientsAtOnce) {
+  const auto loop = MakeLoop(Babble);
+  std::vector<std::thread> clients;
+  std::atomic<int> right{0};
+  for (int i = 0; i < 12; ++i) {
+    clients.emplace_back([&, i] {
+      GenerationRequest request{.prompt = Bytes("client " + std::to_string(i)), .max_tokens = 60};
+      request.sampling.seed = static_cast<uint64_t>(i);
+      const std::string expected = SchedulerDriver::Alone(Babble, request);
+      const auto stream = loop->Submit(request);
+      if (stream && ReadAll(**stream).text == expected) ++right;
+    });
+  }
+  for (auto& client : clients) client.join();
+  EXPECT_EQ(right, 12);
+  EXPECT_EQ(loop->stats().queued, 0);
+}
+
+TEST(SchedulerThread, IsReadyOnlyAfterAWarmUpThatLeavesNothing) {
+  std::binary_semaphore load(0);
+  std::atomic<int64_t> used{-1};
+  std::atomic<FakeEngine*> made{nullptr};
+  SchedulerThread loop(
+      [&](std::stop_token) -> Result<std::unique_ptr<engine::Engine>> {
+        load.acquire();
+        auto engine = std::make_unique<FakeEngine>(FakeEngineOptions{}, Babble);
+        made = engine.get();
+        return engine;
+      },
+      FakeTokenizer(), {});
+  const auto early = loop.Submit({.prompt = {1}});
+  ASSERT_FALSE(early);
+  EXPECT_EQ(early.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(loop.ready().wait_for(0s), std::future_status::timeout);
+  load.release();
+  ASSERT_TRUE(loop.ready().get());
+  EXPECT_EQ(made.load()->steps, 2) << "a prefill and a decode";
+  EXPECT_EQ(loop.engine_info().backend, "fake");
+  const auto stream = loop.Submit({.prompt = std::vector<TokenId>(20, 0), .max_tokens = 1});
+  ASSERT_TRUE(stream);
+  EXPECT_EQ(ReadAll(**stream).finish->usage.cached_tokens, 0) << "the warm-up's tokens must not be found";
+}
+
+TEST(SchedulerThread, AModelThatCannotBeLoadedSaysWhy) {
+  SchedulerThread loop(
+      [](std::stop_token) -> Result<std::unique_ptr<engine::Engine>> {
+        return Fail(ErrorCode::kDataLoss, "tensor 7 is torn");
+      },
+      FakeTokenizer(), {});
+  const Status ready = loop.ready().get();
+  ASSERT_FALSE(ready);
+  EXPECT_EQ(ready.error().message, "tensor 7 is torn");
+  EXPECT_EQ(loop.Submit({.prompt = {1}}).error().code, ErrorCode::kUnavailable);
+}
+
+TEST(SchedulerThread, AFullQueueIsRefusedAtOnce) {
+  Gate gate;
+  const auto loop = MakeLoop(Babble, {.policy = {.max_running = 1}, .max_queued = 3}, &gate);
+  gate.closed = true;
+  std::vector<std::shared_ptr<TokenStream>> streams;
+  streams.push_back(*loop->Submit({.prompt = {1}, .max_tokens = 5}));
+  int accepted = 0;
+  Result<std::shared_ptr<TokenStream>> refused;
+  for (int i = 0; i < 5; ++i) {
+    auto stream = loop->Submit({.prompt = {1}, .max_tokens = 5});
+    if (!stream) {
+      refused = std::move(stream);
+      break;
+    }
+    streams.push_back(*stream);
+    ++accepted;
+  }
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_LE(accepted, 3);
+  gate.closed = false;
+  for (const auto& stream : streams) EXPECT_EQ(ReadAll(*stream).finish->reason, FinishReason::kLength);
+}
+
+TEST(SchedulerThread, WhatCannotFitIsRefusedBeforeItIsQueued) {
+  const auto loop = MakeLoop(Babble);
+  const auto refused = loop->Submit({.prompt = std::vector<TokenId>(2000, 1)});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(SchedulerThread, ASleepingLoopWakesForACancellation) {
+  const auto loop = MakeLoop(Babble);
+  const auto stream = *loop->Submit({.prompt = Bytes("x"), .max_tokens = 900});
+  while (!stream->full()) std::this_thread::sleep_for(1ms);  // nobody reads: the loop falls asleep
+  stream->Cancel();
+  Received received = ReadAll(*stream);
+  EXPECT_EQ(received.finish->reason, FinishReason::kCancelled);
+  EXPECT_EQ(received.finishes, 1);
+}
+
+TEST(SchedulerThread, ASleepingLoopWakesForADeadline) {
+  const auto loop = MakeLoop(Babble);
+  const auto stream =
+      *loop->Submit({.prompt = Bytes("x"), .max_tokens = 900, .deadline = std::chrono::steady_clock::now() + 100ms});
+  while (!stream->full()) std::this_thread::sleep_for(1ms);
+  std::this_thread::sleep_for(150ms);
+  EXPECT_EQ(ReadAll(*stream).finish->reason, FinishReason::kError);
+}
+
+TEST(SchedulerThread, StoppingCallsOffALoad) {
+  std::atomic<bool> loading{false};
+  SchedulerThread loop(
+      [&](const std::stop_token& stop) -> Result<std::unique_ptr<engine::Engine>> {
+        loading = true;
+        while (!stop.stop_requested()) std::this_thread::sleep_for(1ms);  // as a load of many gigabytes would
+        return Fail(ErrorCode::kCancelled, "called off");
+      },
+      FakeTokenizer(), {});
+  while (!loading) std::this_thread::sleep_for(1ms);
+  loop.Stop();
+  EXPECT_EQ(loop.ready().get().error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(loop.Submit({.prompt = {1}}).error().code, ErrorCode::kUnavailable);
+}
+
+TEST(SchedulerThread, ADraftThatCannotBeLoadedFailsTheLoadByName) {
+  SchedulerOptions options;
+  options.draft = [](std::stop_token) -> Result<std::unique_ptr<engine::Engine>> {
+    return Fail(ErrorCode::kDataLoss, "half a file");
+  };
+  const auto make = [](std::stop_token) -> Result<std::unique_ptr<engine::Engine>> {
+    return std::make_unique<FakeEngine>(FakeEngineOptions{}, Babble);
+  };
+  const SchedulerThread loop(make, FakeTokenizer(), options);
+  EXPECT_EQ(loop.ready().get().error().message, "the draft model: half a file");
+}
+
+TEST(SchedulerThread, StoppingEndsEveryRequestOnce) {
+  auto loop = MakeLoop(Babble, {.policy = {.max_running = 2}});
+  std::vector<std::shared_ptr<TokenStream>> streams;
+  for (int i = 0; i < 6; ++i) streams.push_back(*loop->Submit({.prompt = Bytes("x"), .max_tokens = 900}));
+  loop->Stop();
+  EXPECT_EQ(loop->Submit({.prompt = {1}}).error().code, ErrorCode::kUnavailable);
+  loop.reset();
+  for (const auto& stream : streams) {  // streams outlive the loop
+    Received received;
+    Read(*stream, received);
+    ASSERT_TRUE(received.done());
+    EXPECT_EQ(received.finish->reason, FinishReason::kCancelled);
+    EXPECT_EQ(received.finishes, 1);
+    stream->Cancel();
+  }
+}
+
+}  // namespace
+}  // namespace inferflux::scheduler

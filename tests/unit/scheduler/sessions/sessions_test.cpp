@@ -1,0 +1,226 @@
+// Conversations whose KV outlives their requests.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "scheduler/scheduler_driver.h"
+
+namespace inferflux::scheduler {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using Action = SessionCommand::Action;
+using Tier = SessionInfo::Tier;
+
+constexpr FakeEngineOptions kRoomy{.blocks = 200, .block_size = 4, .max_sequences = 16, .context = 400};
+
+struct Server {
+  explicit Server(int64_t memory = 0, const FakeEngineOptions& options = kRoomy, const std::string& directory = {})
+      : engine(options, Babble), driver(engine, {}, FakeTokenizer(), Extras(memory, directory)) {}
+
+  static SchedulerExtras Extras(int64_t memory, const std::string& directory) {
+    SchedulerExtras extras{.session_memory = memory};
+    if (!directory.empty()) {
+      const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
+      extras.session_files = std::move(*SessionFiles::Open(directory, 1 << 20, 1, now));
+    }
+    return extras;
+  }
+
+  Received Say(const std::string& id, const std::string& text, uint64_t salt = 0) {
+    GenerationRequest request{.prompt = Bytes(text), .max_tokens = 10};
+    request.cache_salt = salt;
+    if (!id.empty()) request.session = SessionUse{.id = id, .ttl = 100s};
+    return driver.Generate(std::move(request));
+  }
+  // Fills the store with other people's text.
+  void Crowd() {
+    for (int i = 0; i < 4; ++i) Say("", std::string(190, static_cast<char>('A' + crowds++ % 26)));
+  }
+  std::vector<SessionInfo> Do(Action action, const std::string& id = {}, uint64_t salt = 0) {
+    const auto done = driver.core.Session({.action = action, .id = id, .salt = salt});
+    return done ? *done : std::vector<SessionInfo>();
+  }
+
+  FakeEngine engine;
+  BackendDriver driver;
+  int crowds = 0;
+};
+
+constexpr FakeEngineOptions kTight{.blocks = 60, .block_size = 4, .max_sequences = 16, .context = 240};
+const std::string kOpening = "Once upon a time there was a conversation";
+
+TEST(Sessions, KeepTheirKvThroughACrowd) {
+  Server kept(0, kRoomy), forgotten(0, kRoomy);
+  for (Server* server : {&kept, &forgotten}) {
+    const bool session = server == &kept;
+    const std::string first = server->Say(session ? "a" : "", kOpening).text;
+    for (int i = 0; i < 2; ++i) server->Crowd();
+    const std::string second = kOpening + first + " and then";
+    const Received received = server->Say(session ? "a" : "", second);
+    // All but the last sampled token and what is new.
+    EXPECT_EQ(received.finish->usage.cached_tokens, session ? static_cast<int32_t>(kOpening.size()) + 9 : 0);
+    EXPECT_EQ(received.text, SchedulerDriver::Alone(Babble, {.prompt = Bytes(second), .max_tokens = 10}));
+  }
+}
+
+TEST(Sessions, GiveWayToRequestsAndComeBackFromMemory) {
+  Server server(1 << 20, kTight);
+  const std::string first = server.Say("a", kOpening).text;
+  EXPECT_EQ(server.Do(Action::kList)[0].tier, Tier::kEngine);
+  server.Crowd();  // needs nearly all blocks
+  ASSERT_EQ(server.Do(Action::kList).size(), 1u);
+  EXPECT_EQ(server.Do(Action::kList)[0].tier, Tier::kMemory);
+  const std::string second = kOpening + first + " and then";
+  const Received received = server.Say("a", second);
+  EXPECT_EQ(received.finish->usage.cached_tokens, static_cast<int32_t>(kOpening.size()) + 9);
+  EXPECT_EQ(server.engine.restores, 1);
+  EXPECT_EQ(received.text, SchedulerDriver::Alone(Babble, {.prompt = Bytes(second), .max_tokens = 10}));
+}
+
+TEST(Sessions, WithoutMemoryNorDiskTheyAreForgotten) {
+  Server server(0, kTight);
+  server.Say("a", kOpening);
+  server.Crowd();
+  EXPECT_TRUE(server.Do(Action::kList).empty());
+  EXPECT_EQ(server.engine.usage().blocks_used, 0);
+}
+
+TEST(Sessions, ABranchTakesWhatItShares) {
+  Server server;
+  server.Say("a", kOpening);
+  const Received received = server.Say("a", kOpening.substr(0, 30) + "something else");
+  EXPECT_EQ(received.finish->usage.cached_tokens, 30);
+  EXPECT_EQ(received.text, SchedulerDriver::Alone(
+                               Babble, {.prompt = Bytes(kOpening.substr(0, 30) + "something else"), .max_tokens = 10}));
+}
+
+TEST(Sessions, AreForgottenWhenTheirTimeIsUp) {
+  Server server;
+  server.Say("a", kOpening);
+  EXPECT_GT(server.engine.usage().blocks_used, 0);
+  ASSERT_TRUE(server.driver.core.next_deadline());
+  EXPECT_EQ(*server.driver.core.next_deadline(), server.driver.now + 100s);
+  server.driver.now += 100s;
+  server.driver.core.Step();
+  EXPECT_TRUE(server.Do(Action::kList).empty());
+  EXPECT_EQ(server.engine.usage().blocks_used, 0);
+}
+
+TEST(Sessions, OfOtherSaltsAreOtherSessions) {
+  Server server;
+  server.Say("a", kOpening, 1);
+  EXPECT_TRUE(server.Do(Action::kList, {}, 2).empty());
+  EXPECT_FALSE(server.driver.core.Session({.action = Action::kDelete, .id = "a", .salt = 2}));
+  EXPECT_EQ(server.Say("a", kOpening, 2).finish->usage.cached_tokens, 0);
+  EXPECT_EQ(server.Do(Action::kList, {}, 1).size(), 1u);
+}
+
+TEST(Sessions, CanBeDeleted) {
+  Server server;
+  server.Say("a", kOpening);
+  EXPECT_EQ(server.Do(Action::kDelete, "a")[0].id, "a");
+  EXPECT_EQ(server.engine.usage().blocks_used, 0);
+  EXPECT_EQ(server.driver.core.Session({.action = Action::kDelete, .id = "a"}).error().code, ErrorCode::kNotFound);
+}
+
+TEST(Sessions, SavingWithoutADirectorySaysWhatToSet) {
+  Server server;
+  server.Say("a", kOpening);
+  const auto saved = server.driver.core.Session({.action = Action::kSave, .id = "a"});
+  ASSERT_FALSE(saved);
+  EXPECT_NE(saved.error().message.find("runtime.session_dir"), std::string::npos);
+  EXPECT_EQ(server.Do(Action::kList)[0].tier, Tier::kEngine) << "it stays where it is";
+}
+
+class SessionsOnDisk : public ::testing::Test {
+ protected:
+  SessionsOnDisk() { fs::remove_all(directory_); }
+  ~SessionsOnDisk() override { fs::remove_all(directory_); }
+
+  const std::string directory_ = ::testing::TempDir() + "chats-" + std::to_string(::getpid());
+};
+
+TEST_F(SessionsOnDisk, SurviveTheServer) {
+  std::string text = kOpening;
+  {
+    Server server(0, kRoomy, directory_);
+    text += server.Say("a", text).text + " and then";
+    const auto saved = server.Do(Action::kSave, "a");
+    ASSERT_EQ(saved.size(), 1u);
+    EXPECT_TRUE(saved[0].on_disk);
+    EXPECT_EQ(saved[0].tier, Tier::kEngine);
+  }
+  for (const bool explicitly : {false, true}) {
+    Server server(0, kRoomy, directory_);
+    EXPECT_EQ(server.Do(Action::kList)[0].tier, Tier::kDisk);
+    if (explicitly) {
+      EXPECT_EQ(server.Do(Action::kRestore, "a")[0].tier, Tier::kEngine);
+    }
+    const Received received = server.Say("a", text);
+    EXPECT_EQ(received.finish->usage.cached_tokens, static_cast<int32_t>(kOpening.size()) + 9);
+    EXPECT_EQ(received.text, SchedulerDriver::Alone(Babble, {.prompt = Bytes(text), .max_tokens = 10}));
+    EXPECT_EQ(server.engine.restores, 1);
+  }
+}
+
+TEST_F(SessionsOnDisk, WhatIsDamagedIsComputedAgain) {
+  std::string text = kOpening;
+  {
+    Server server(0, kRoomy, directory_);
+    text += server.Say("a", text).text + " and then";
+    server.Do(Action::kSave, "a");
+  }
+  Server server(0, kRoomy, directory_);
+  for (const auto& entry : fs::recursive_directory_iterator(directory_)) {
+    if (entry.is_regular_file()) fs::resize_file(entry.path(), entry.file_size() - 1);
+  }
+  const Received received = server.Say("a", text);
+  EXPECT_EQ(received.finish->usage.cached_tokens, 0);
+  EXPECT_EQ(received.text, SchedulerDriver::Alone(Babble, {.prompt = Bytes(text), .max_tokens = 10}));
+}
+
+TEST_F(SessionsOnDisk, TakeWhatMemoryHasNoRoomFor) {
+  Server server(0, kTight, directory_);
+  const std::string first = server.Say("a", kOpening).text;
+  server.Crowd();
+  ASSERT_EQ(server.Do(Action::kList).size(), 1u);
+  EXPECT_EQ(server.Do(Action::kList)[0].tier, Tier::kDisk);
+  EXPECT_GT(server.Say("a", kOpening + first + " and").finish->usage.cached_tokens, 40);
+}
+
+TEST_F(SessionsOnDisk, DeletingASessionDeletesItsFile) {
+  Server server(0, kRoomy, directory_);
+  server.Say("a", kOpening);
+  server.Do(Action::kSave, "a");
+  server.Do(Action::kDelete, "a");
+  EXPECT_TRUE(Server(0, kRoomy, directory_).Do(Action::kList).empty());
+}
+
+// Many conversations at once, too few blocks: whatever moves where, each goes on as if it had been alone.
+TEST_F(SessionsOnDisk, ManyConversationsMoveAboutAndSayTheSame) {
+  Server server(2000, kTight, directory_);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 8; ++i) texts.push_back("conversation number " + std::to_string(i));
+  for (int turn = 0; turn < 5; ++turn) {
+    std::vector<std::shared_ptr<TokenStream>> streams;
+    for (int i = 0; i < 8; ++i) {
+      GenerationRequest request{.prompt = Bytes(texts[static_cast<size_t>(i)]), .max_tokens = 10};
+      request.session = SessionUse{.id = std::to_string(i)};
+      streams.push_back(server.driver.Submit(std::move(request)));
+    }
+    server.driver.Drain();
+    for (size_t i = 0; i < 8; ++i) {
+      Received received;
+      Read(*streams[i], received);
+      EXPECT_EQ(received.text, SchedulerDriver::Alone(Babble, {.prompt = Bytes(texts[i]), .max_tokens = 10}));
+      texts[i] += received.text + "?";
+    }
+  }
+  EXPECT_GT(server.engine.restores, 5) << "the test must exercise the tiers";
+  for (int i = 0; i < 8; ++i) server.Do(Action::kDelete, std::to_string(i));
+  EXPECT_EQ(server.engine.usage().blocks_used, 0);
+}
+
+}  // namespace
+}  // namespace inferflux::scheduler

@@ -1,0 +1,65 @@
+#include "serving/backends/backend_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace inferflux::serving {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::vector<BackendRule> Rules(std::vector<config::BackendSetting> settings) {
+  auto rules = MakeBackendRules(settings);
+  EXPECT_TRUE(rules) << rules.error().message;
+  return rules.value_or(std::vector<BackendRule>());
+}
+
+TEST(BackendRules, TheMostSpecificWordHolds) {
+  const auto rules = Rules({{.backend = "cuda", .config = {.device = 1, .kv_dtype = "bf16", .batch = 64}},
+                            {.backend = "llama_cpp_cuda", .config = {.kv_dtype = "fp32"}},
+                            {.backend = "cpu", .config = {.repack = false}}});
+  const BackendConfig shared = {.device = -1, .kv_dtype = "fp16", .kv_budget = 0, .repack = true, .batch = 0};
+
+  const auto llama = ConfigFor({.batch = 32}, rules, shared, Target::kCuda, Provider::kLlamaCpp);
+  EXPECT_EQ(llama.batch, 32) << "the model's own";
+  EXPECT_EQ(llama.kv_dtype, "fp32") << "of this provider on the target";
+  EXPECT_EQ(llama.device, 1) << "of the target";
+  EXPECT_EQ(llama.kv_budget, 0) << "of all";
+  EXPECT_EQ(llama.repack, true) << "another backend's word is not its";
+
+  const auto native = ConfigFor({}, rules, shared, Target::kCuda, Provider::kNative);
+  EXPECT_EQ(native.kv_dtype, "bf16");
+  EXPECT_EQ(ConfigFor({}, rules, shared, Target::kCpu, Provider::kNative).repack, false);
+  EXPECT_EQ(ConfigFor({}, rules, shared, Target::kVulkan, Provider::kLlamaCpp).kv_dtype, "fp16");
+}
+
+TEST(BackendRules, EntriesThatMeanNothingAreRefusedByName) {
+  const auto error = [](std::vector<config::BackendSetting> settings) {
+    const auto rules = MakeBackendRules(settings);
+    return rules ? "(no error)" : rules.error().message;
+  };
+  EXPECT_THAT(error({{.backend = "abacus", .origin = "s.yaml:3"}}), AllOf(HasSubstr("s.yaml:3"), HasSubstr("abacus")));
+  EXPECT_THAT(error({{.backend = "auto", .origin = "s.yaml:3"}}),
+              AllOf(HasSubstr("s.yaml:3"), HasSubstr("one backend")));
+  EXPECT_THAT(error({{.backend = "mps"}, {.backend = "Metal", .origin = "s.yaml:5"}}),
+              AllOf(HasSubstr("s.yaml:5"), HasSubstr("twice")))
+      << "two words for the same backend";
+}
+
+TEST(BackendRules, ADeviceThatIsNotThereIsAnErrorThatListsThoseThatAre) {
+  EngineEntry two{.devices = [] {
+    return std::vector<engine::Device>{{"first card", int64_t{8} << 30}, {"second card", int64_t{24} << 30}};
+  }};
+  for (const int32_t there : {-1, 0, 1}) EXPECT_TRUE(CheckDevice(two, there)) << there;
+  const Status missing = CheckDevice(two, 2);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(missing.error().message, AllOf(HasSubstr("no device 2"), HasSubstr("0 (first card, 8.0 GiB free)"),
+                                             HasSubstr("1 (second card, 24.0 GiB free)")));
+  EXPECT_TRUE(CheckDevice({}, 0)) << "an engine without a list has one";
+  EXPECT_FALSE(CheckDevice({}, 1));
+}
+
+}  // namespace
+}  // namespace inferflux::serving
