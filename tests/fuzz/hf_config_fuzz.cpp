@@ -1,5 +1,4 @@
 // Any text as each of a Hugging Face directory's JSON files. The first byte chooses which.
-#include <sstream>
 #include <string_view>
 
 #include "formats/huggingface/hf_config.h"
@@ -13,10 +12,9 @@ namespace {
 void WriteVocab(const inferflux::formats::HfTokenizer& tokenizer) {
   using namespace inferflux::formats;
   (void)ReadHfSplitPatterns(tokenizer);
-  std::ostringstream out;
-  GgufWriter writer(out);
+  GgufMetadataBuilder metadata;
   const auto rows = static_cast<uint32_t>(tokenizer.tokens.size());
-  if (WriteHfVocab({.tokenizer = tokenizer, .pre = "gpt-2", .rows = rows}, writer)) (void)writer.WriteHeader();
+  (void)WriteHfVocab({.tokenizer = tokenizer, .pre = "gpt-2", .rows = rows}, metadata);
 }
 
 }  // namespace

@@ -82,9 +82,14 @@ std::string FoundName(const GgufEntry& entry) {
   return fmt::format("array of {}", GgufValueTypeName(entry.element_type));
 }
 
+// "'llama.block_count' (byte 240)"; what was made in memory has no place in a file.
+std::string KeyAndPlace(const GgufEntry& entry) {
+  return entry.offset == 0 ? fmt::format("'{}'", entry.key) : fmt::format("'{}' (byte {})", entry.key, entry.offset);
+}
+
 tl::unexpected<Error> WrongType(const std::string& source, const GgufEntry& entry, std::string_view wanted) {
-  return Fail(ErrorCode::kDataLoss, "{}: metadata key '{}' (byte {}) should be {}, but is {}", source, entry.key,
-              entry.offset, wanted, FoundName(entry));
+  return Fail(ErrorCode::kDataLoss, "{}: metadata key {} should be {}, but is {}", source, KeyAndPlace(entry), wanted,
+              FoundName(entry));
 }
 
 template <class T>
@@ -98,8 +103,8 @@ Result<T> GetScalar(const std::string& source, const GgufEntry& entry) {
     const auto done = VisitScalar(entry.type, entry.payload.data(), [&](auto value) { return Convert<T>(value, out); });
     if (done == Conversion::kWrongType) return WrongType(source, entry, WantedName<T>());
     if (done == Conversion::kOutOfRange) {
-      return Fail(ErrorCode::kDataLoss, "{}: the value of metadata key '{}' (byte {}) does not fit in {}", source,
-                  entry.key, entry.offset, WantedName<T>());
+      return Fail(ErrorCode::kDataLoss, "{}: the value of metadata key {} does not fit in {}", source,
+                  KeyAndPlace(entry), WantedName<T>());
     }
     return out;
   }
@@ -134,8 +139,8 @@ Result<std::vector<E>> GetArray(const std::string& source, const GgufEntry& entr
                                     [&](auto element) { return Convert<E>(element, value); });
       if (done == Conversion::kWrongType) return WrongType(source, entry, wanted);
       if (done == Conversion::kOutOfRange) {
-        return Fail(ErrorCode::kDataLoss, "{}: element {} of metadata key '{}' (byte {}) does not fit in {}", source, i,
-                    entry.key, entry.offset, WantedName<E>());
+        return Fail(ErrorCode::kDataLoss, "{}: element {} of metadata key {} does not fit in {}", source, i,
+                    KeyAndPlace(entry), WantedName<E>());
       }
       values[i] = value;
     }
@@ -145,8 +150,8 @@ Result<std::vector<E>> GetArray(const std::string& source, const GgufEntry& entr
 
 }  // namespace
 
-GgufMetadata::GgufMetadata(std::string source, std::vector<GgufEntry> entries)
-    : source_(std::move(source)), entries_(std::move(entries)) {
+GgufMetadata::GgufMetadata(std::string source, std::vector<GgufEntry> entries, std::shared_ptr<const void> owner)
+    : source_(std::move(source)), owner_(std::move(owner)), entries_(std::move(entries)) {
   index_.reserve(entries_.size());
   for (size_t i = 0; i < entries_.size(); ++i) index_.emplace(entries_[i].key, i);
 }

@@ -4,6 +4,7 @@
 // disagree on widths. Nothing else converts. Errors name the file, the key, and the type wanted and found.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,8 +20,9 @@ namespace inferflux::formats {
 class GgufMetadata {
  public:
   GgufMetadata() = default;
-  // `entries` have distinct keys. `source` names the file in errors.
-  GgufMetadata(std::string source, std::vector<GgufEntry> entries);
+  // `entries` have distinct keys. `source` names the file in errors. `owner` keeps alive what they look into; null
+  // where the caller does.
+  GgufMetadata(std::string source, std::vector<GgufEntry> entries, std::shared_ptr<const void> owner = nullptr);
 
   const std::vector<GgufEntry>& entries() const { return entries_; }
   const std::string& source() const { return source_; }
@@ -41,6 +43,7 @@ class GgufMetadata {
 
  private:
   std::string source_ = "GGUF";
+  std::shared_ptr<const void> owner_;
   std::vector<GgufEntry> entries_;
   std::unordered_map<std::string_view, size_t> index_;
 };

@@ -14,36 +14,20 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
-#include "formats/gguf/gguf_value.h"
+#include "formats/gguf/gguf_metadata_builder.h"
 #include "formats/tensor_type.h"
 
 namespace inferflux::formats {
 
-class GgufWriter {
+// Its metadata are set as a GgufMetadataBuilder's are.
+class GgufWriter : public GgufMetadataBuilder {
  public:
   // `out` must be binary, and outlive the writer.
   explicit GgufWriter(std::ostream& out, uint32_t alignment = 32);
-
-  // A key that is set again takes the new value in its old place. T: bool, a fixed-width integer, float or double.
-  template <class T>
-  requires std::is_arithmetic_v<T>
-  void Set(std::string_view key, T value);
-  void Set(std::string_view key, std::string_view text);
-  void Set(std::string_view key, const char* text) { Set(key, std::string_view(text)); }
-  template <class T>
-  requires std::is_arithmetic_v<T>
-  void SetArray(std::string_view key, std::span<const T> values);
-  void SetArray(std::string_view key, std::span<const std::string> texts);
-  void SetArray(std::string_view key, std::span<const std::string_view> texts);
-  // A key and value as another file holds them.
-  void Copy(const GgufEntry& entry) { Put(entry.key, std::string(AsChars(entry.encoded))); }
-  void Remove(std::string_view key);
 
   // `dims`: 1 to 4, the fastest first. A name that was added before, or a shape that no file can hold, is an error.
   Status AddTensor(std::string_view name, TensorType type, std::span<const uint64_t> dims);
@@ -56,10 +40,6 @@ class GgufWriter {
   Status Finish();
 
  private:
-  struct Pair {
-    std::string key;
-    std::string encoded;
-  };
   struct Tensor {
     std::string name;
     TensorType type;
@@ -68,15 +48,10 @@ class GgufWriter {
     uint64_t offset;
   };
 
-  static std::string_view AsChars(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-  void Put(std::string_view key, std::string encoded);
   void Pad(uint64_t written);
 
   std::ostream& out_;
   uint32_t alignment_;
-  std::vector<Pair> pairs_;
   std::vector<Tensor> tensors_;
   std::unordered_set<std::string> names_;
   uint64_t data_bytes_ = 0;     // of the whole data section, once all is written

@@ -152,16 +152,16 @@ std::vector<float> ScoresOf(const HfTokenizer& tokenizer, const Vocabulary& voca
 }
 
 // How text is prepared before pieces are looked for.
-Status WriteRules(const HfTokenizer& tokenizer, GgufWriter& writer) {
+Status WriteRules(const HfTokenizer& tokenizer, GgufMetadataBuilder& metadata) {
   const auto rules = ReadSentencePieceRules(tokenizer);
   if (!rules) return Forward(rules);
-  writer.Set("tokenizer.ggml.add_space_prefix", rules->space_prefix != "never");
+  metadata.Set("tokenizer.ggml.add_space_prefix", rules->space_prefix != "never");
   if (rules->space_prefix == "first" || rules->space_prefix == "unspaced")
-    writer.Set(kSpacePrefixKey, rules->space_prefix);
-  writer.Set("tokenizer.ggml.remove_extra_whitespaces", rules->remove_extra_whitespaces);
+    metadata.Set(kSpacePrefixKey, rules->space_prefix);
+  metadata.Set("tokenizer.ggml.remove_extra_whitespaces", rules->remove_extra_whitespaces);
   if (!rules->charsmap.empty()) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(rules->charsmap.data());
-    writer.SetArray("tokenizer.ggml.precompiled_charsmap", std::span<const uint8_t>(bytes, rules->charsmap.size()));
+    metadata.SetArray("tokenizer.ggml.precompiled_charsmap", std::span<const uint8_t>(bytes, rules->charsmap.size()));
   }
   return {};
 }
@@ -193,16 +193,17 @@ Result<Surrounding> FindInTemplate(const HfTokenizer& tokenizer, const std::opti
   return surrounding;
 }
 
-void WriteId(std::string_view name, std::optional<TokenId> id, GgufWriter& writer) {
-  if (id && *id >= 0) writer.Set<uint32_t>(fmt::format("tokenizer.ggml.{}_token_id", name), static_cast<uint32_t>(*id));
+void WriteId(std::string_view name, std::optional<TokenId> id, GgufMetadataBuilder& metadata) {
+  if (id && *id >= 0)
+    metadata.Set<uint32_t>(fmt::format("tokenizer.ggml.{}_token_id", name), static_cast<uint32_t>(*id));
 }
 
 // The tokenizer's own words come first, then what the model's configuration says.
-Status WriteRoles(const HfVocabParts& parts, const TokenIds& ids, GgufWriter& writer) {
+Status WriteRoles(const HfVocabParts& parts, const TokenIds& ids, GgufMetadataBuilder& metadata) {
   static const HfTokenizerConfig kNothing{.raw = *JsonObject::Parse("{}", "")};
   const HfTokenizerConfig& config = parts.config != nullptr ? *parts.config : kNothing;
   const auto bos = ids.Find(config.bos);
-  WriteId("bos", bos ? bos : parts.bos, writer);
+  WriteId("bos", bos ? bos : parts.bos, metadata);
   std::vector<TokenId> ends;  // distinct, the tokenizer's first
   const auto add_end = [&](TokenId id) {
     if (std::find(ends.begin(), ends.end(), id) == ends.end()) ends.push_back(id);
@@ -211,38 +212,38 @@ Status WriteRoles(const HfVocabParts& parts, const TokenIds& ids, GgufWriter& wr
   if (parts.generation != nullptr) std::for_each(parts.generation->eos.begin(), parts.generation->eos.end(), add_end);
   std::for_each(parts.eos.begin(), parts.eos.end(), add_end);
   constexpr std::string_view kEndRoles[] = {"eos", "eot", "eom"};  // all that GGUF has keys for
-  for (size_t i = 0; i < std::min(ends.size(), std::size(kEndRoles)); ++i) WriteId(kEndRoles[i], ends[i], writer);
-  if (ends.size() > std::size(kEndRoles)) writer.SetArray(kEndsKey, std::span<const TokenId>(ends));
-  WriteId("unknown", ids.Find(parts.tokenizer.unk_token ? parts.tokenizer.unk_token : config.unk), writer);
-  WriteId("seperator", ids.Find(config.sep), writer);  // the key's spelling
-  WriteId("padding", ids.Find(config.pad), writer);
-  WriteId("cls", ids.Find(config.cls), writer);
-  WriteId("mask", ids.Find(config.mask), writer);
+  for (size_t i = 0; i < std::min(ends.size(), std::size(kEndRoles)); ++i) WriteId(kEndRoles[i], ends[i], metadata);
+  if (ends.size() > std::size(kEndRoles)) metadata.SetArray(kEndsKey, std::span<const TokenId>(ends));
+  WriteId("unknown", ids.Find(parts.tokenizer.unk_token ? parts.tokenizer.unk_token : config.unk), metadata);
+  WriteId("seperator", ids.Find(config.sep), metadata);  // the key's spelling
+  WriteId("padding", ids.Find(config.pad), metadata);
+  WriteId("cls", ids.Find(config.cls), metadata);
+  WriteId("mask", ids.Find(config.mask), metadata);
   const auto surrounding = FindInTemplate(parts.tokenizer, config.bos, config.eos);
   if (!surrounding) return Forward(surrounding);
   // A ".model" file has no post-processor; what its kind is known to do holds where the configuration says nothing.
   const bool guessed = parts.tokenizer.rules.has_value();
   if (parts.tokenizer.model == "WordPiece") return {};
   if (config.add_bos || !guessed)
-    writer.Set("tokenizer.ggml.add_bos_token", config.add_bos.value_or(surrounding->front));
+    metadata.Set("tokenizer.ggml.add_bos_token", config.add_bos.value_or(surrounding->front));
   if (config.add_eos || !guessed)
-    writer.Set("tokenizer.ggml.add_eos_token", config.add_eos.value_or(surrounding->back));
+    metadata.Set("tokenizer.ggml.add_eos_token", config.add_eos.value_or(surrounding->back));
   return {};
 }
 
 // Added tokens that swallow the white space beside them, for which GGUF has no key.
-void WriteStripping(const HfTokenizer& tokenizer, GgufWriter& writer) {
+void WriteStripping(const HfTokenizer& tokenizer, GgufMetadataBuilder& metadata) {
   std::vector<TokenId> left, right;
   for (const HfAddedToken& token : tokenizer.added_tokens) {
     if (token.strips_left) left.push_back(token.id);
     if (token.strips_right) right.push_back(token.id);
   }
-  if (!left.empty()) writer.SetArray(kStripsLeftKey, std::span<const TokenId>(left));
-  if (!right.empty()) writer.SetArray(kStripsRightKey, std::span<const TokenId>(right));
+  if (!left.empty()) metadata.SetArray(kStripsLeftKey, std::span<const TokenId>(left));
+  if (!right.empty()) metadata.SetArray(kStripsRightKey, std::span<const TokenId>(right));
 }
 
 // WordPiece's switches. Without a normalizer, text keeps its case and its accents.
-Status WriteBertNormalizer(const HfTokenizer& tokenizer, GgufWriter& writer) {
+Status WriteBertNormalizer(const HfTokenizer& tokenizer, GgufMetadataBuilder& metadata) {
   const auto steps = ReadHfSteps(tokenizer.root, "normalizer", "normalizers");
   if (!steps) return Forward(steps);
   bool lowercase = false, strips = false;
@@ -261,19 +262,19 @@ Status WriteBertNormalizer(const HfTokenizer& tokenizer, GgufWriter& writer) {
     lowercase = flag("lowercase", true);
     strips = flag("strip_accents", lowercase);
   }
-  writer.Set("tokenizer.ggml.normalizer.lowercase", lowercase);
-  writer.Set("tokenizer.ggml.normalizer.strip_accents", strips);
+  metadata.Set("tokenizer.ggml.normalizer.lowercase", lowercase);
+  metadata.Set("tokenizer.ggml.normalizer.strip_accents", strips);
   return {};
 }
 
-void WriteTemplates(const HfTokenizerConfig& config, GgufWriter& writer) {
-  if (config.chat_template) writer.Set("tokenizer.chat_template", *config.chat_template);
+void WriteTemplates(const HfTokenizerConfig& config, GgufMetadataBuilder& metadata) {
+  if (config.chat_template) metadata.Set("tokenizer.chat_template", *config.chat_template);
   std::vector<std::string> names;
   for (const auto& [name, text] : config.named_templates) {
     names.push_back(name);
-    writer.Set(fmt::format("tokenizer.chat_template.{}", name), text);
+    metadata.Set(fmt::format("tokenizer.chat_template.{}", name), text);
   }
-  if (!names.empty()) writer.SetArray("tokenizer.chat_templates", std::span<const std::string>(names));
+  if (!names.empty()) metadata.SetArray("tokenizer.chat_templates", std::span<const std::string>(names));
 }
 
 }  // namespace
@@ -314,7 +315,7 @@ Result<bool> NormalizesToNfc(const HfTokenizer& tokenizer) {
   return HasHfStep(*normalizers, "NFC");
 }
 
-Status WriteHfVocab(const HfVocabParts& parts, GgufWriter& writer) {
+Status WriteHfVocab(const HfVocabParts& parts, GgufMetadataBuilder& metadata) {
   const HfTokenizer& tokenizer = parts.tokenizer;
   if (tokenizer.tokens.size() > parts.rows) {
     return Fail(ErrorCode::kDataLoss, "{}: it has {} tokens, but config.json's vocab_size is {}",
@@ -324,29 +325,29 @@ Status WriteHfVocab(const HfVocabParts& parts, GgufWriter& writer) {
   if (!kind) return Forward(kind);
   Vocabulary vocabulary = MakeVocabulary(tokenizer, *kind, parts.rows);
   if (*kind == HfVocabKind::kByteLevelBpe) {
-    writer.Set("tokenizer.ggml.model", "gpt2");
-    writer.Set("tokenizer.ggml.pre", parts.pre);
-    writer.SetArray("tokenizer.ggml.merges", std::span<const std::string>(tokenizer.merges));
+    metadata.Set("tokenizer.ggml.model", "gpt2");
+    metadata.Set("tokenizer.ggml.pre", parts.pre);
+    metadata.SetArray("tokenizer.ggml.merges", std::span<const std::string>(tokenizer.merges));
   } else if (*kind == HfVocabKind::kSentencePieceBpe || *kind == HfVocabKind::kUnigram) {
-    writer.Set("tokenizer.ggml.model", *kind == HfVocabKind::kUnigram ? "t5" : "llama");
-    writer.Set("tokenizer.ggml.pre", "default");
+    metadata.Set("tokenizer.ggml.model", *kind == HfVocabKind::kUnigram ? "t5" : "llama");
+    metadata.Set("tokenizer.ggml.pre", "default");
     const std::vector<float> scores = ScoresOf(tokenizer, vocabulary);
-    writer.SetArray("tokenizer.ggml.scores", std::span<const float>(scores));
+    metadata.SetArray("tokenizer.ggml.scores", std::span<const float>(scores));
     // Readers that know scores alone ignore merges; with them the result is exact.
     if (!tokenizer.merges.empty()) {
-      writer.SetArray("tokenizer.ggml.merges", std::span<const std::string>(tokenizer.merges));
+      metadata.SetArray("tokenizer.ggml.merges", std::span<const std::string>(tokenizer.merges));
     }
-    if (auto written = WriteRules(tokenizer, writer); !written) return written;
+    if (auto written = WriteRules(tokenizer, metadata); !written) return written;
   } else {
-    writer.Set("tokenizer.ggml.model", "bert");
+    metadata.Set("tokenizer.ggml.model", "bert");
     MarkWordStarts(tokenizer, vocabulary);
-    if (auto written = WriteBertNormalizer(tokenizer, writer); !written) return written;
+    if (auto written = WriteBertNormalizer(tokenizer, metadata); !written) return written;
   }
-  writer.SetArray("tokenizer.ggml.tokens", std::span<const std::string>(vocabulary.tokens));
-  writer.SetArray("tokenizer.ggml.token_type", std::span<const int32_t>(vocabulary.kinds));
-  if (auto written = WriteRoles(parts, TokenIds(tokenizer), writer); !written) return written;
-  WriteStripping(tokenizer, writer);
-  if (parts.config != nullptr) WriteTemplates(*parts.config, writer);
+  metadata.SetArray("tokenizer.ggml.tokens", std::span<const std::string>(vocabulary.tokens));
+  metadata.SetArray("tokenizer.ggml.token_type", std::span<const int32_t>(vocabulary.kinds));
+  if (auto written = WriteRoles(parts, TokenIds(tokenizer), metadata); !written) return written;
+  WriteStripping(tokenizer, metadata);
+  if (parts.config != nullptr) WriteTemplates(*parts.config, metadata);
   return {};
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "formats/gguf/gguf_writer.h"
+#include "formats/gguf/gguf_metadata_builder.h"
 #include "formats/huggingface/hf_generation_config.h"
 #include "formats/huggingface/hf_tokenizer.h"
 #include "formats/huggingface/hf_tokenizer_config.h"
@@ -27,7 +27,7 @@ enum class HfVocabKind {
   kWordPiece,         // GGUF's "bert"
 };
 
-// kUnsupported where the kind has no writer here, or cannot be told.
+// kUnsupported where the kind has no metadata here, or cannot be told.
 Result<HfVocabKind> ClassifyHfVocab(const HfTokenizer& tokenizer);
 
 // How a byte-level tokenizer cuts text before it merges: its passes in order. ByteLevel's own rule counts as a pass of
@@ -48,6 +48,6 @@ struct HfVocabParts {
 };
 
 // kDataLoss where the tokenizer has more tokens than the model has rows; both numbers are named.
-Status WriteHfVocab(const HfVocabParts& parts, GgufWriter& writer);
+Status WriteHfVocab(const HfVocabParts& parts, GgufMetadataBuilder& metadata);
 
 }  // namespace inferflux::formats

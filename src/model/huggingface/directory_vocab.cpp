@@ -23,7 +23,7 @@ bool HasVocab(const std::string& directory) {
 }
 
 Status WriteDirectoryVocab(const std::string& directory, const formats::HfConfig& config, std::string pre,
-                           formats::GgufWriter& writer) {
+                           formats::GgufMetadataBuilder& metadata) {
   const auto tokenizer_config = formats::ReadHfTokenizerConfig(directory);
   if (!tokenizer_config) return Forward(tokenizer_config);
   const auto tokenizer = HasFile(directory, "tokenizer.json")
@@ -46,7 +46,7 @@ Status WriteDirectoryVocab(const std::string& directory, const formats::HfConfig
                                 .rows = config.vocab_size,
                                 .bos = config.bos,
                                 .eos = config.eos},
-                               writer);
+                               metadata);
 }
 
 }  // namespace inferflux::model

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "formats/gguf/gguf_writer.h"
+#include "formats/gguf/gguf_metadata_builder.h"
 #include "formats/huggingface/hf_config.h"
 
 namespace inferflux::model {
@@ -16,6 +16,6 @@ bool HasVocab(const std::string& directory);
 // added_tokens.json); and tokenizer_config.json, chat_template.jinja and generation_config.json where they are.
 // kNotFound without the first. `pre`: the pre-tokenizer's name; empty: found by the tokenizer's rule.
 Status WriteDirectoryVocab(const std::string& directory, const formats::HfConfig& config, std::string pre,
-                           formats::GgufWriter& writer);
+                           formats::GgufMetadataBuilder& metadata);
 
 }  // namespace inferflux::model

@@ -6,17 +6,15 @@
 
 #include "model/huggingface/directory_vocab.h"
 #include "model/huggingface/metadata.h"
-#include "model/huggingface/metadata_file.h"
 #include "model/huggingface/sentence_modules.h"
 #include "model/huggingface/tensor_plan.h"
 
 namespace inferflux::model {
 namespace {
 
-// All that a source of a directory looks into.
+// All that the tensors of a directory look into.
 struct Directory {
   formats::SafetensorsModel checkpoint;
-  std::shared_ptr<const formats::GgufFile> metadata;
   std::vector<TensorRecipe> plan;
 };
 
@@ -61,25 +59,22 @@ Result<std::shared_ptr<const ModelSource>> OpenHuggingFace(const std::string& pa
   if (!family) return Forward(family);
   auto checkpoint = formats::SafetensorsModel::Open(path);
   if (!checkpoint) return Forward(checkpoint);
+  formats::GgufMetadataBuilder metadata;
+  if (auto written = WriteHfMetadata(*config, **family, metadata); !written) return Forward(written);
+  const std::string prefix = std::string((*family)->architecture) + ".";
+  if (auto written = WriteSentenceModules(path, prefix, metadata); !written) return Forward(written);
   // A directory without a tokenizer is a model all the same, though none that can be served.
-  const bool has_vocab = HasVocab(path);
-  const auto write_metadata = [&](formats::GgufWriter& writer) -> Status {
-    if (auto written = WriteHfMetadata(*config, **family, writer); !written) return written;
-    const std::string prefix = std::string((*family)->architecture) + ".";
-    if (auto written = WriteSentenceModules(path, prefix, writer); !written) return written;
-    return has_vocab ? WriteDirectoryVocab(path, *config, "", writer) : Status();
-  };
-  auto metadata = MakeMetadataFile(write_metadata, path);
-  if (!metadata) return Forward(metadata);
+  if (HasVocab(path)) {
+    if (auto written = WriteDirectoryVocab(path, *config, "", metadata); !written) return Forward(written);
+  }
   auto plan = PlanTensors(*config, **family, *checkpoint);
   if (!plan) return Forward(plan);
 
-  auto directory = std::make_shared<const Directory>(
-      Directory{.checkpoint = std::move(*checkpoint), .metadata = std::move(*metadata), .plan = std::move(*plan)});
+  auto directory =
+      std::make_shared<const Directory>(Directory{.checkpoint = std::move(*checkpoint), .plan = std::move(*plan)});
   auto tensors = Tensors(directory);
   if (!tensors) return Forward(tensors, path);
-  return std::make_shared<const ModelSource>(path, "huggingface", directory->metadata->metadata(), std::move(*tensors),
-                                             directory);
+  return std::make_shared<const ModelSource>(path, "huggingface", metadata.Build(path), std::move(*tensors), directory);
 }
 
 }  // namespace inferflux::model

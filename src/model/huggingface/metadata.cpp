@@ -12,16 +12,16 @@ namespace {
 using formats::HfConfig;
 using formats::HfRopeScaling;
 
-// A writer that puts the architecture in front of each key, and leaves out what config.json leaves out.
+// A metadata that puts the architecture in front of each key, and leaves out what config.json leaves out.
 struct Keys {
-  formats::GgufWriter& writer;
+  formats::GgufMetadataBuilder& metadata;
   std::string prefix;
 
   void Size(const char* key, std::optional<uint32_t> value) {
-    if (value) writer.Set(prefix + key, *value);
+    if (value) metadata.Set(prefix + key, *value);
   }
   void Number(const char* key, std::optional<double> value) {
-    if (value) writer.Set(prefix + key, static_cast<float>(*value));
+    if (value) metadata.Set(prefix + key, static_cast<float>(*value));
   }
 };
 
@@ -82,8 +82,8 @@ Status WriteWindows(const HfConfig& config, Keys& keys) {
   keys.Size("attention.sliding_window", config.sliding_window);
   const auto flags = std::make_unique<bool[]>(windowed.size());
   std::copy(windowed.begin(), windowed.end(), flags.get());
-  keys.writer.SetArray(keys.prefix + "attention.sliding_window_pattern",
-                       std::span<const bool>(flags.get(), windowed.size()));
+  keys.metadata.SetArray(keys.prefix + "attention.sliding_window_pattern",
+                         std::span<const bool>(flags.get(), windowed.size()));
   return {};
 }
 
@@ -94,7 +94,7 @@ void WriteExperts(const HfConfig& config, Keys& keys) {
   keys.Size("expert_feed_forward_length",
             config.expert_intermediate_size ? config.expert_intermediate_size : config.intermediate_size);
   keys.Size("expert_shared_feed_forward_length", config.shared_expert_intermediate_size);
-  if (config.norm_topk_prob) keys.writer.Set(keys.prefix + "expert_weights_norm", *config.norm_topk_prob);
+  if (config.norm_topk_prob) keys.metadata.Set(keys.prefix + "expert_weights_norm", *config.norm_topk_prob);
 }
 
 // How much YaRN scales the rotations: the paper's formula, or DeepSeek's two of it (arXiv:2309.00071).
@@ -111,19 +111,19 @@ Status WriteRopeScaling(const HfConfig& config, const HfRopeScaling& rope, Keys&
   const uint32_t original = rope.original_context.value_or(own_original->value_or(config.max_position.value_or(0)));
   const double factor = rope.factor.value_or(original > 0 ? context / original : 1.0);
   if (rope.type == "linear") {
-    keys.writer.Set(keys.prefix + "rope.scaling.type", "linear");
+    keys.metadata.Set(keys.prefix + "rope.scaling.type", "linear");
     keys.Number("rope.scaling.factor", factor);
   } else if (rope.type == "dynamic") {
     keys.Number("rope.scaling.dynamic_factor", factor);
   } else if (rope.type == "yarn") {
-    keys.writer.Set(keys.prefix + "rope.scaling.type", "yarn");
+    keys.metadata.Set(keys.prefix + "rope.scaling.type", "yarn");
     keys.Number("rope.scaling.factor", factor);
     keys.Size("rope.scaling.original_context_length", original);
     keys.Number("rope.scaling.yarn_attn_factor", YarnMagnitude(rope, factor));
     keys.Number("rope.scaling.yarn_beta_fast", rope.beta_fast);
     keys.Number("rope.scaling.yarn_beta_slow", rope.beta_slow);
   } else if (rope.type == "longrope" || rope.type == "su") {
-    keys.writer.Set(keys.prefix + "rope.scaling.type", "longrope");
+    keys.metadata.Set(keys.prefix + "rope.scaling.type", "longrope");
     keys.Size("rope.scaling.original_context_length", original);
     // The directory's own context counts, not its factor, where it says both (as Phi-3's makers do).
     const double stretch = original > 0 ? context / original : factor;
@@ -167,11 +167,11 @@ Status CheckClamp(const HfConfig& config) {
 
 }  // namespace
 
-Status WriteHfMetadata(const HfConfig& config, const HfFamily& family, formats::GgufWriter& writer) {
-  Keys keys{writer, std::string(family.architecture) + "."};
-  writer.Set("general.architecture", family.architecture);
+Status WriteHfMetadata(const HfConfig& config, const HfFamily& family, formats::GgufMetadataBuilder& metadata) {
+  Keys keys{metadata, std::string(family.architecture) + "."};
+  metadata.Set("general.architecture", family.architecture);
   WriteShape(config, family, keys);
-  if (family.encoder) keys.writer.Set(keys.prefix + "attention.causal", false);
+  if (family.encoder) keys.metadata.Set(keys.prefix + "attention.causal", false);
   if (auto done = WriteScales(config, keys); !done) return done;
   if (auto done = WriteWindows(config, keys); !done) return done;
   WriteExperts(config, keys);
@@ -189,7 +189,7 @@ Status WriteHfMetadata(const HfConfig& config, const HfFamily& family, formats::
   if (auto done = CheckClamp(config); !done) return done;
   const auto lengths = config.raw.Find<std::vector<int32_t>>("matryoshka_dimensions");
   if (!lengths) return Forward(lengths);
-  if (*lengths) writer.SetArray(keys.prefix + "matryoshka_dimensions", std::span<const int32_t>(**lengths));
+  if (*lengths) metadata.SetArray(keys.prefix + "matryoshka_dimensions", std::span<const int32_t>(**lengths));
   return CheckUnrotatedLayers(config);
 }
 

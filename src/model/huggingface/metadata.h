@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "formats/gguf/gguf_writer.h"
+#include "formats/gguf/gguf_metadata_builder.h"
 #include "formats/huggingface/hf_config.h"
 #include "model/huggingface/hf_family.h"
 
@@ -10,6 +10,6 @@ namespace inferflux::model {
 
 // Sets general.architecture and the model's own keys, as its family's GGUF files have them; nothing of the tokeniser.
 // What GGUF cannot say and would be computed otherwise is an error.
-Status WriteHfMetadata(const formats::HfConfig& config, const HfFamily& family, formats::GgufWriter& writer);
+Status WriteHfMetadata(const formats::HfConfig& config, const HfFamily& family, formats::GgufMetadataBuilder& metadata);
 
 }  // namespace inferflux::model

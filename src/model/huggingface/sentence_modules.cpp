@@ -56,7 +56,8 @@ Result<std::filesystem::path> FolderOf(const JsonObject& module, const std::stri
 
 }  // namespace
 
-Status WriteSentenceModules(const std::string& directory, const std::string& prefix, formats::GgufWriter& writer) {
+Status WriteSentenceModules(const std::string& directory, const std::string& prefix,
+                            formats::GgufMetadataBuilder& metadata) {
   const std::filesystem::path path = std::filesystem::path(directory) / "modules.json";
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return {};
@@ -79,13 +80,13 @@ Status WriteSentenceModules(const std::string& directory, const std::string& pre
       if (!folder) return Forward(folder);
       const auto kind = ReadPoolingKind(*folder / "config.json");
       if (!kind) return Forward(kind);
-      writer.Set<uint32_t>(prefix + "pooling_type", *kind);
+      metadata.Set<uint32_t>(prefix + "pooling_type", *kind);
     } else if (name != "Transformer") {
       return Fail(ErrorCode::kUnsupported,
                   "{}: the module '{}' is not supported; Transformer, Pooling and Normalize are", path.string(), *type);
     }
   }
-  if (!normalises) writer.Set(prefix + "pooling_normalize", false);
+  if (!normalises) metadata.Set(prefix + "pooling_normalize", false);
   return {};
 }
 

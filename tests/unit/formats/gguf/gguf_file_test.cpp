@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -22,9 +23,7 @@ using Dims = std::vector<uint64_t>;
 
 std::span<const std::byte> Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-std::string WriteSample() {
-  std::ostringstream out;
-  GgufWriter writer(out);
+void SetSample(GgufMetadataBuilder& writer) {
   writer.Set("general.architecture", "llama");
   writer.Set<uint32_t>("llama.block_count", 22);
   writer.Set<float>("llama.rope.freq_base", 10000.0f);
@@ -34,6 +33,12 @@ std::string WriteSample() {
   writer.SetArray("tokenizer.ggml.tokens", std::span<const std::string>(tokens));
   const std::vector<int32_t> kinds{3, 1, 1};
   writer.SetArray("tokenizer.ggml.token_type", std::span<const int32_t>(kinds));
+}
+
+std::string WriteSample() {
+  std::ostringstream out;
+  GgufWriter writer(out);
+  SetSample(writer);
   std::vector<float> a(6);
   std::iota(a.begin(), a.end(), 1.0f);
   const std::vector<std::byte> b(34 * 2, std::byte{7});
@@ -95,6 +100,32 @@ TEST(GgufMetadata, ConvertsIntegersThatFitAndNothingElse) {
   EXPECT_EQ(metadata.Get<uint32_t>("absent").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(metadata.GetOr<uint32_t>("absent", 7), 7u);
   EXPECT_FALSE(metadata.GetOr<uint32_t>("general.architecture", 7)) << "a wrong type must not become the default";
+}
+
+// What is made in memory reads as the same keys do in a file.
+TEST(GgufMetadataBuilder, BuildsWhatAFileWouldHold) {
+  const std::string text = WriteSample();
+  const auto file = GgufFile::Parse(Bytes(text));
+  ASSERT_TRUE(file);
+  GgufMetadata made;
+  {
+    GgufMetadataBuilder builder;
+    builder.Set("sample.negative", true);  // set again below
+    SetSample(builder);
+    made = builder.Build("memory");
+  }
+  ASSERT_EQ(made.entries().size(), (*file)->metadata().entries().size());
+  for (const GgufEntry& read : (*file)->metadata().entries()) {
+    const GgufEntry* entry = made.Find(read.key);
+    ASSERT_NE(entry, nullptr) << read.key;
+    EXPECT_EQ(entry->type, read.type) << read.key;
+    EXPECT_EQ(entry->element_type, read.element_type) << read.key;
+    EXPECT_EQ(entry->count, read.count) << read.key;
+    EXPECT_TRUE(std::ranges::equal(entry->payload, read.payload)) << read.key;
+    EXPECT_TRUE(std::ranges::equal(entry->encoded, read.encoded)) << read.key;
+  }
+  EXPECT_EQ(made.Get<uint32_t>("sample.negative").error().message,
+            "memory: the value of metadata key 'sample.negative' does not fit in uint32");
 }
 
 TEST(GgufWriter, RefusesWhatNoFileCanHold) {

@@ -4,9 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
-#include "formats/gguf/gguf_file.h"
+#include "formats/gguf/gguf_metadata_builder.h"
 
 namespace inferflux::formats {
 namespace {
@@ -21,21 +19,11 @@ HfTokenizerConfig Config(const std::string& text) {
   return *ParseHfTokenizerConfig(*JsonObject::Parse(text, "tokenizer_config.json"));
 }
 
-struct Written {
-  std::string bytes;
-  std::shared_ptr<const GgufFile> file;
-  const GgufMetadata& metadata() const { return file->metadata(); }
-};
-
-Written Write(const HfVocabParts& parts) {
-  std::ostringstream out;
-  GgufWriter writer(out);
-  const auto written = WriteHfVocab(parts, writer);
+GgufMetadata Write(const HfVocabParts& parts) {
+  GgufMetadataBuilder builder;
+  const auto written = WriteHfVocab(parts, builder);
   EXPECT_TRUE(written) << written.error().message;
-  EXPECT_TRUE(writer.WriteHeader());
-  Written result{out.str(), nullptr};
-  result.file = *GgufFile::Parse(std::as_bytes(std::span(result.bytes)));
-  return result;
+  return builder.Build("tokenizer.json");
 }
 
 constexpr const char* kByteLevel = R"({
@@ -52,9 +40,8 @@ TEST(HfVocab, WritesByteLevelBpe) {
   const HfTokenizer tokenizer = Tokenizer(kByteLevel);
   const HfTokenizerConfig config = Config(R"({"bos_token":"a","eos_token":"<|end|>","chat_template":"T"})");
   const HfGenerationConfig generation{.eos = {3, 1}};
-  const Written written = Write(
+  const GgufMetadata metadata = Write(
       {.tokenizer = tokenizer, .config = &config, .generation = &generation, .pre = "qwen2", .rows = 6, .eos = {4}});
-  const GgufMetadata& metadata = written.metadata();
   EXPECT_EQ(metadata.Get<std::string>("tokenizer.ggml.model"), "gpt2");
   EXPECT_EQ(metadata.Get<std::string>("tokenizer.ggml.pre"), "qwen2");
   EXPECT_THAT(*metadata.Get<Strings>("tokenizer.ggml.tokens"),
@@ -76,8 +63,7 @@ TEST(HfVocab, KeepsWhatGgufHasNoKeysForUnderItsOwn) {
     "pre_tokenizer":{"type":"Metaspace","prepend_scheme":"first"},
     "model":{"type":"BPE","byte_fallback":true,"vocab":{"a":0,"b":3,"ab":4},"merges":["a b"]}})");
   const HfGenerationConfig generation{.eos = {4, 3, 2}};
-  const Written written = Write({.tokenizer = tokenizer, .generation = &generation, .rows = 5, .eos = {1}});
-  const GgufMetadata& metadata = written.metadata();
+  const GgufMetadata metadata = Write({.tokenizer = tokenizer, .generation = &generation, .rows = 5, .eos = {1}});
   EXPECT_THAT(*metadata.Get<std::vector<int32_t>>(kEndsKey), ElementsAre(4, 3, 2, 1)) << "GGUF has keys for three";
   EXPECT_THAT(*metadata.Get<std::vector<int32_t>>(kStripsLeftKey), ElementsAre(1));
   EXPECT_THAT(*metadata.Get<std::vector<int32_t>>(kStripsRightKey), ElementsAre(2));
@@ -100,8 +86,7 @@ TEST(HfVocab, TurnsMergesIntoScoresForSentencePiece) {
     "normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend","prepend":"\u2581"}]},
     "model":{"type":"BPE","unk_token":"<unk>","byte_fallback":true,
              "vocab":{"<unk>":0,"<s>":1,"<0x0A>":2,"a":3,"b":4,"ab":5,"aab":6},"merges":["a b","a ab"]}})");
-  const Written written = Write({.tokenizer = tokenizer, .rows = 7, .bos = 1, .eos = {2}});
-  const GgufMetadata& metadata = written.metadata();
+  const GgufMetadata metadata = Write({.tokenizer = tokenizer, .rows = 7, .bos = 1, .eos = {2}});
   EXPECT_EQ(metadata.Get<std::string>("tokenizer.ggml.model"), "llama");
   EXPECT_THAT(*metadata.Get<std::vector<int32_t>>("tokenizer.ggml.token_type"), ElementsAre(2, 3, 6, 1, 1, 1, 1));
   const auto scores = *metadata.Get<std::vector<float>>("tokenizer.ggml.scores");
@@ -117,10 +102,9 @@ TEST(HfVocab, MarksWordStartsForWordPiece) {
   const HfTokenizer tokenizer = Tokenizer(R"({"added_tokens":[{"id":0,"content":"[UNK]","special":true}],
     "model":{"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":"##",
              "vocab":{"[UNK]":0,"play":1,"##ing":2}}})");
-  const Written written = Write({.tokenizer = tokenizer, .rows = 3});
-  EXPECT_EQ(written.metadata().Get<std::string>("tokenizer.ggml.model"), "bert");
-  EXPECT_THAT(*written.metadata().Get<Strings>("tokenizer.ggml.tokens"),
-              ElementsAre("[UNK]", "\xE2\x96\x81play", "ing"));
+  const GgufMetadata metadata = Write({.tokenizer = tokenizer, .rows = 3});
+  EXPECT_EQ(metadata.Get<std::string>("tokenizer.ggml.model"), "bert");
+  EXPECT_THAT(*metadata.Get<Strings>("tokenizer.ggml.tokens"), ElementsAre("[UNK]", "\xE2\x96\x81play", "ing"));
 }
 
 TEST(HfVocab, SaysWhatBertsNormalizerDoes) {
@@ -130,9 +114,9 @@ TEST(HfVocab, SaysWhatBertsNormalizerDoes) {
     return Write({.tokenizer = tokenizer, .rows = 2});
   };
   const auto flags = [&](const std::string& normalizer) {
-    const Written file = written(normalizer);
-    return std::pair(*file.metadata().Get<bool>("tokenizer.ggml.normalizer.lowercase"),
-                     *file.metadata().Get<bool>("tokenizer.ggml.normalizer.strip_accents"));
+    const GgufMetadata file = written(normalizer);
+    return std::pair(*file.Get<bool>("tokenizer.ggml.normalizer.lowercase"),
+                     *file.Get<bool>("tokenizer.ggml.normalizer.strip_accents"));
   };
   EXPECT_EQ(flags(R"({"type":"BertNormalizer","lowercase":true,"strip_accents":null})"), std::pair(true, true));
   EXPECT_EQ(flags(R"({"type":"BertNormalizer","lowercase":false})"), std::pair(false, false));
@@ -142,9 +126,8 @@ TEST(HfVocab, SaysWhatBertsNormalizerDoes) {
 
 TEST(HfVocab, RefusesWhatItCannotWrite) {
   const HfTokenizer tokenizer = Tokenizer(kByteLevel);
-  std::ostringstream out;
-  GgufWriter writer(out);
-  EXPECT_THAT(WriteHfVocab({.tokenizer = tokenizer, .rows = 4}, writer).error().message,
+  GgufMetadataBuilder builder;
+  EXPECT_THAT(WriteHfVocab({.tokenizer = tokenizer, .rows = 4}, builder).error().message,
               AllOf(HasSubstr("5 tokens"), HasSubstr("vocab_size is 4")));
   const HfTokenizer words = Tokenizer(R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[]}})");
   EXPECT_THAT(ClassifyHfVocab(words).error().message, HasSubstr("a BPE tokenizer of this make"));
