@@ -132,14 +132,14 @@ Result<ConvertSummary> Convert(const ConvertOptions& options, std::ostream& out,
   if (!family) return Forward(family);
   auto checkpoint = formats::SafetensorsModel::Open(options.directory);
   if (!checkpoint) return Forward(checkpoint);
-  auto plan = PlanTensors(*config, **family, *checkpoint);
+  auto plan = PlanTensors(*config, *family, *checkpoint);
   if (!plan) return Forward(plan, options.directory);
   auto targets = ChooseTargets(*plan, *config, options.mix);
   if (!targets) return Forward(targets, options.directory);
 
   formats::GgufWriter writer(out);
-  if (auto written = WriteHfMetadata(*config, **family, writer); !written) return Forward(written);
-  const std::string prefix = std::string((*family)->architecture) + ".";
+  if (auto written = WriteHfMetadata(*config, *family, writer); !written) return Forward(written);
+  const std::string prefix = std::string(family->architecture) + ".";
   if (auto written = model::WriteSentenceModules(options.directory, prefix, writer); !written) return Forward(written);
   writer.Set("general.name", std::filesystem::path(options.directory).lexically_normal().filename().string());
   writer.Set<uint32_t>("general.file_type", FileType(options, *targets));

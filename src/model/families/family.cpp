@@ -2,34 +2,47 @@
 
 #include <fmt/ranges.h>
 
-#include <array>
 #include <vector>
 
 namespace inferflux::model {
-namespace {
 
-constexpr std::array kFamilies = {
-    Family{"llama", ReadLlama},       Family{"qwen2", ReadQwen2},
-    Family{"qwen3", ReadQwen3},       Family{"qwen2moe", ReadQwen2Moe},
-    Family{"qwen3moe", ReadQwen3Moe}, Family{"phi3", ReadPhi3},
-    Family{"gemma2", ReadGemma2},     Family{"gemma3", ReadGemma3},
-    Family{"granite", ReadGranite},   Family{"olmo2", ReadOlmo2},
-    Family{"smollm3", ReadSmolLm3},   Family{"starcoder2", ReadStarCoder2},
-    Family{"gpt2", ReadGpt2},         Family{"gpt-oss", ReadGptOss},
-    Family{"bert", ReadBert},         Family{"nomic-bert", ReadNomicBert},
-};
+// The table: a row a family, whose file defines the function of that name.
+#define INFERFLUX_FAMILIES(ROW) \
+  ROW(Llama)                    \
+  ROW(Qwen2)                    \
+  ROW(Qwen3)                    \
+  ROW(Qwen2Moe)                 \
+  ROW(Qwen3Moe)                 \
+  ROW(Phi3)                     \
+  ROW(Gemma2)                   \
+  ROW(Gemma3)                   \
+  ROW(Granite)                  \
+  ROW(Olmo2)                    \
+  ROW(SmolLm3)                  \
+  ROW(StarCoder2)               \
+  ROW(Gpt2)                     \
+  ROW(GptOss)                   \
+  ROW(Bert)                     \
+  ROW(NomicBert)
 
-}  // namespace
+#define INFERFLUX_DECLARE(name) const Family& name();
+INFERFLUX_FAMILIES(INFERFLUX_DECLARE)
+#undef INFERFLUX_DECLARE
 
-std::span<const Family> Families() { return kFamilies; }
+std::span<const Family* const> Families() {
+#define INFERFLUX_ADDRESS(name) &name(),
+  static const Family* const families[] = {INFERFLUX_FAMILIES(INFERFLUX_ADDRESS)};
+#undef INFERFLUX_ADDRESS
+  return families;
+}
 
 Result<ModelConfig> ReadModelConfig(const ModelSource& source, int32_t context) {
   const auto architecture = source.metadata().Get<std::string>("general.architecture");
   if (!architecture) return Forward(architecture);
   std::vector<std::string_view> known;
-  for (const Family& family : kFamilies) {
-    if (family.architecture == *architecture) return family.read(source, context);
-    known.push_back(family.architecture);
+  for (const Family* family : Families()) {
+    if (family->architecture == *architecture) return family->read(source, context);
+    known.push_back(family->architecture);
   }
   return Fail(ErrorCode::kUnsupported, "{}: architecture '{}' is not supported; supported are: {}", source.path(),
               *architecture, fmt::join(known, ", "));

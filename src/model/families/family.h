@@ -1,45 +1,32 @@
-// The table of model families. A family is one small file that reads its metadata into a ModelConfig, and one row here.
+// What is known of a model family: its GGUF architecture, how metadata become a ModelConfig, and how Hugging Face
+// directories hold it. One file a family makes one, and the table in family.cpp has one row for it. No file outside
+// this folder knows a family by its name.
 #pragma once
 
+#include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "model/families/checkpoint.h"
 #include "model/loading/model_source.h"
 #include "model/model_config.h"
 
 namespace inferflux::model {
 
-using ReadFamily = Result<ModelConfig>(const ModelSource& source, int32_t context);
-
 struct Family {
   std::string_view architecture;  // GGUF's general.architecture
-  ReadFamily* read;
+  // Reads and checks the configuration. `context`: tokens that the model is configured for, by which RoPE scaling is
+  // chosen; 0: what it was trained for.
+  Result<ModelConfig> (*read)(const ModelSource& source, int32_t context);
+  std::vector<Checkpoint> checkpoints = {};  // the kinds of directories that hold it
 };
 
-std::span<const Family> Families();
+// The table, in the order in which errors list it.
+std::span<const Family* const> Families();
 
-// Reads and checks the configuration of any known family. `context`: tokens that the model is configured for, by which
-// RoPE scaling is chosen; 0: what it was trained for. kUnsupported names the architecture and lists the known ones.
+// Reads the configuration of any known family. kUnsupported names the architecture and lists the known ones.
 Result<ModelConfig> ReadModelConfig(const ModelSource& source, int32_t context = 0);
-
-// --- the families' own files ---
-ReadFamily ReadLlama;
-ReadFamily ReadQwen2;
-ReadFamily ReadQwen3;
-ReadFamily ReadQwen2Moe;
-ReadFamily ReadQwen3Moe;
-ReadFamily ReadPhi3;
-ReadFamily ReadGemma2;
-ReadFamily ReadGemma3;
-ReadFamily ReadGranite;
-ReadFamily ReadOlmo2;
-ReadFamily ReadSmolLm3;
-ReadFamily ReadStarCoder2;
-ReadFamily ReadGpt2;
-ReadFamily ReadGptOss;
-ReadFamily ReadBert;
-ReadFamily ReadNomicBert;
 
 }  // namespace inferflux::model

@@ -3,55 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <string>
 #include <vector>
 
 namespace inferflux::model {
 namespace {
-
-constexpr std::string_view kTanhGelu = "gelu_pytorch_tanh";
-
-constexpr std::array kHfFamilies = {
-    HfFamily{.model_type = "llama", .architecture = "llama", .interleaved = true},
-    HfFamily{.model_type = "mistral", .architecture = "llama", .interleaved = true},
-    HfFamily{.model_type = "mixtral", .architecture = "llama", .interleaved = true},
-    HfFamily{.model_type = "qwen2", .architecture = "qwen2"},
-    HfFamily{.model_type = "qwen2_moe", .architecture = "qwen2moe"},
-    HfFamily{.model_type = "qwen3", .architecture = "qwen3"},
-    HfFamily{.model_type = "qwen3_moe", .architecture = "qwen3moe"},
-    HfFamily{.model_type = "phi3", .architecture = "phi3"},
-    HfFamily{.model_type = "gemma2",
-             .architecture = "gemma2",
-             .activation = kTanhGelu,
-             .shifted_norms = true,
-             .norms_after = true},
-    HfFamily{.model_type = "gemma3_text",
-             .architecture = "gemma3",
-             .activation = kTanhGelu,
-             .shifted_norms = true,
-             .norms_after = true},
-    HfFamily{.model_type = "granite", .architecture = "granite", .interleaved = true},
-    HfFamily{.model_type = "olmo2", .architecture = "olmo2", .norms_after = true},
-    HfFamily{.model_type = "olmo3", .architecture = "olmo2", .norms_after = true},
-    HfFamily{.model_type = "smollm3", .architecture = "smollm3", .interleaved = true},
-    HfFamily{.model_type = "starcoder2", .architecture = "starcoder2", .activation = kTanhGelu},
-    HfFamily{.model_type = "gpt_oss", .architecture = "gpt-oss", .norms_after = true},
-    HfFamily{.model_type = "bert", .architecture = "bert", .activation = "gelu", .encoder = true},
-    HfFamily{.model_type = "roberta",
-             .architecture = "bert",
-             .activation = "gelu",
-             .encoder = true,
-             .unused_positions = true},
-    HfFamily{.model_type = "xlm-roberta",
-             .architecture = "bert",
-             .activation = "gelu",
-             .encoder = true,
-             .unused_positions = true},
-    HfFamily{.model_type = "nomic_bert", .architecture = "nomic-bert", .encoder = true},
-    HfFamily{.model_type = "gpt2", .architecture = "gpt2", .activation = "gelu_new", .inputs_first = true},
-};
 
 // Quantisations whose tensors CollectWeights knows, each in the form that it knows.
 Status CheckQuantization(const formats::HfQuantization& quantization, const std::string& source) {
@@ -121,30 +78,31 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
 
 }  // namespace
 
-std::span<const HfFamily> HfFamilies() { return kHfFamilies; }
-
-uint32_t UnusedPositions(const formats::HfConfig& config, const HfFamily& family) {
-  constexpr TokenId kPadding = 1;  // RoBERTa's, where the file does not say
-  if (!family.unused_positions) return 0;
+uint32_t UnusedPositions(const formats::HfConfig& config, const Checkpoint& checkpoint) {
+  constexpr TokenId kPadding = 1;  // where the file does not say
+  if (!checkpoint.unused_positions) return 0;
   return static_cast<uint32_t>(std::clamp(config.pad.value_or(kPadding), 0, 1 << 24)) + 1;
 }
 
-Result<const HfFamily*> FindHfFamily(const formats::HfConfig& config) {
+Result<HfFamily> FindHfFamily(const formats::HfConfig& config) {
   const std::string& source = config.raw.source();
   if (config.quantization) {
     if (auto checked = CheckQuantization(*config.quantization, source); !checked) return Forward(checked);
   }
   std::vector<std::string_view> known;
-  for (const HfFamily& family : kHfFamilies) {
-    known.push_back(family.model_type);
-    if (family.model_type != config.model_type) continue;
-    if (config.hidden_act && *config.hidden_act != family.activation) {
-      return Fail(ErrorCode::kUnsupported,
-                  "{}: model_type '{}' with the activation '{}' is not supported, only with "
-                  "'{}'",
-                  source, config.model_type, *config.hidden_act, family.activation);
+  for (const Family* family : Families()) {
+    for (const Checkpoint& checkpoint : family->checkpoints) {
+      const auto& types = checkpoint.model_types;
+      known.insert(known.end(), types.begin(), types.end());
+      if (std::find(types.begin(), types.end(), config.model_type) == types.end()) continue;
+      if (config.hidden_act && *config.hidden_act != checkpoint.activation) {
+        return Fail(ErrorCode::kUnsupported,
+                    "{}: model_type '{}' with the activation '{}' is not supported, only with "
+                    "'{}'",
+                    source, config.model_type, *config.hidden_act, checkpoint.activation);
+      }
+      return HfFamily{family->architecture, checkpoint};
     }
-    return &family;
   }
   return Fail(ErrorCode::kUnsupported, "{}: model_type '{}' is not supported; supported are: {}", source,
               config.model_type, fmt::join(known, ", "));

@@ -60,14 +60,14 @@ Result<std::shared_ptr<const ModelSource>> OpenHuggingFace(const std::string& pa
   auto checkpoint = formats::SafetensorsModel::Open(path);
   if (!checkpoint) return Forward(checkpoint);
   formats::GgufMetadataBuilder metadata;
-  if (auto written = WriteHfMetadata(*config, **family, metadata); !written) return Forward(written);
-  const std::string prefix = std::string((*family)->architecture) + ".";
+  if (auto written = WriteHfMetadata(*config, *family, metadata); !written) return Forward(written);
+  const std::string prefix = std::string(family->architecture) + ".";
   if (auto written = WriteSentenceModules(path, prefix, metadata); !written) return Forward(written);
   // A directory without a tokenizer is a model all the same, though none that can be served.
   if (HasVocab(path)) {
     if (auto written = WriteDirectoryVocab(path, *config, "", metadata); !written) return Forward(written);
   }
-  auto plan = PlanTensors(*config, **family, *checkpoint);
+  auto plan = PlanTensors(*config, *family, *checkpoint);
   if (!plan) return Forward(plan);
 
   auto directory =

@@ -17,18 +17,20 @@ struct Keys {
   formats::GgufMetadataBuilder& metadata;
   std::string prefix;
 
-  void Size(const char* key, std::optional<uint32_t> value) {
-    if (value) metadata.Set(prefix + key, *value);
+  std::string Full(std::string_view key) const { return fmt::format("{}{}", prefix, key); }
+  void Size(std::string_view key, std::optional<uint32_t> value) {
+    if (value) metadata.Set(Full(key), *value);
   }
-  void Number(const char* key, std::optional<double> value) {
-    if (value) metadata.Set(prefix + key, static_cast<float>(*value));
+  void Number(std::string_view key, std::optional<double> value) {
+    if (value) metadata.Set(Full(key), static_cast<float>(*value));
   }
 };
 
-void WriteShape(const HfConfig& config, const HfFamily& family, Keys& keys) {
+void WriteShape(const HfConfig& config, const Checkpoint& checkpoint, Keys& keys) {
   keys.Size("vocab_size", config.vocab_size);
   if (config.max_position) {
-    keys.Size("context_length", *config.max_position - std::min(*config.max_position, UnusedPositions(config, family)));
+    keys.Size("context_length",
+              *config.max_position - std::min(*config.max_position, UnusedPositions(config, checkpoint)));
   }
   keys.Size("embedding_length", config.hidden_size);
   keys.Size("block_count", config.layers);
@@ -41,16 +43,14 @@ void WriteShape(const HfConfig& config, const HfFamily& family, Keys& keys) {
   keys.Number("attention.layer_norm_epsilon", config.layer_norm_eps);
 }
 
-Status WriteScales(const HfConfig& config, Keys& keys) {
+Status WriteScales(const HfConfig& config, const Checkpoint& checkpoint, Keys& keys) {
   keys.Number("attn_logit_softcapping", config.attn_logit_softcap);
   keys.Number("final_logit_softcapping", config.final_logit_softcap);
   if (config.query_pre_attn_scalar) keys.Number("attention.scale", 1.0 / std::sqrt(*config.query_pre_attn_scalar));
-  for (const auto& [name, key] :
-       {std::pair{"attention_multiplier", "attention.scale"}, std::pair{"embedding_multiplier", "embedding_scale"},
-        std::pair{"residual_multiplier", "residual_scale"}, std::pair{"logits_scaling", "logit_scale"}}) {
-    const auto value = config.raw.Find<double>(name);
+  for (const ConfigNumber& number : checkpoint.numbers) {
+    const auto value = config.raw.Find<double>(number.key);
     if (!value) return Forward(value);
-    keys.Number(key, *value);
+    keys.Number(number.gguf, *value);
   }
   return {};
 }
@@ -139,40 +139,15 @@ Status WriteRopeScaling(const HfConfig& config, const HfRopeScaling& rope, Keys&
   return {};
 }
 
-// Every fourth layer of SmolLM3 does not rotate, which GGUF takes as known.
-Status CheckUnrotatedLayers(const HfConfig& config) {
-  const auto rotated = config.raw.Find<std::vector<int64_t>>("no_rope_layers");
-  if (!rotated) return Forward(rotated);
-  for (size_t i = 0; *rotated && i < (*rotated)->size(); ++i) {
-    if (((**rotated)[i] != 0) != ((i + 1) % 4 != 0)) {
-      return Fail(ErrorCode::kUnsupported, "{}: no_rope_layers[{}] is {}; only every fourth layer can be without RoPE",
-                  config.raw.source(), i, (**rotated)[i]);
-    }
-  }
-  return {};
-}
-
-// The clamp of gpt-oss' gates is part of the activation, not of GGUF's metadata.
-Status CheckClamp(const HfConfig& config) {
-  for (const auto& [key, known] : {std::pair{"swiglu_limit", 7.0}, std::pair{"swiglu_alpha", 1.702}}) {
-    const auto value = config.raw.GetOr<double>(key, known);
-    if (!value) return Forward(value);
-    if (*value != known) {
-      return Fail(ErrorCode::kUnsupported, "{}: {} is {}; only {} is supported", config.raw.source(), key, *value,
-                  known);
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 Status WriteHfMetadata(const HfConfig& config, const HfFamily& family, formats::GgufMetadataBuilder& metadata) {
   Keys keys{metadata, std::string(family.architecture) + "."};
   metadata.Set("general.architecture", family.architecture);
-  WriteShape(config, family, keys);
-  if (family.encoder) keys.metadata.Set(keys.prefix + "attention.causal", false);
-  if (auto done = WriteScales(config, keys); !done) return done;
+  const Checkpoint& checkpoint = family.checkpoint;
+  WriteShape(config, checkpoint, keys);
+  if (!checkpoint.causal) keys.metadata.Set(keys.prefix + "attention.causal", false);
+  if (auto done = WriteScales(config, checkpoint, keys); !done) return done;
   if (auto done = WriteWindows(config, keys); !done) return done;
   WriteExperts(config, keys);
   keys.Number("rope.freq_base", config.rope_theta);
@@ -186,11 +161,10 @@ Status WriteHfMetadata(const HfConfig& config, const HfFamily& family, formats::
   if (config.rope_scaling) {
     if (auto done = WriteRopeScaling(config, *config.rope_scaling, keys); !done) return done;
   }
-  if (auto done = CheckClamp(config); !done) return done;
   const auto lengths = config.raw.Find<std::vector<int32_t>>("matryoshka_dimensions");
   if (!lengths) return Forward(lengths);
   if (*lengths) metadata.SetArray(keys.prefix + "matryoshka_dimensions", std::span<const int32_t>(**lengths));
-  return CheckUnrotatedLayers(config);
+  return checkpoint.check == nullptr ? Status() : checkpoint.check(config);
 }
 
 }  // namespace inferflux::model

@@ -18,14 +18,6 @@
 
 namespace inferflux::model {
 
-enum class TensorChange {
-  kNone,
-  kInterleaveRows,  // rotary pairs, half a head apart, become neighbours
-  kAddOne,          // to each value, which become float32
-  kTranspose,
-  kDropRows,  // the first ones
-};
-
 struct TensorRecipe {
   std::string name;  // GGUF's: "blk.0.attn_q.weight"
   // One weight; or one an expert, in order, which a GGUF file stacks as [experts, rows, cols].

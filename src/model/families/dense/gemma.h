@@ -4,10 +4,22 @@
 #include <cmath>
 #include <cstdint>
 
+#include "model/families/checkpoint.h"
 #include "model/loading/model_source.h"
 #include "model/model_config.h"
 
 namespace inferflux::model {
+
+// Checkpoints hold the norms' weights less 1.
+inline constexpr TensorName kGemmaNorms[] = {
+    {"norm", "output_norm", TensorChange::kAddOne},
+    {"layers.*.input_layernorm", "blk.*.attn_norm", TensorChange::kAddOne},
+    {"layers.*.self_attn.q_norm", "blk.*.attn_q_norm", TensorChange::kAddOne},
+    {"layers.*.self_attn.k_norm", "blk.*.attn_k_norm", TensorChange::kAddOne},
+    {"layers.*.post_attention_layernorm", "blk.*.post_attention_norm", TensorChange::kAddOne},
+    {"layers.*.pre_feedforward_layernorm", "blk.*.ffn_norm", TensorChange::kAddOne},
+    {"layers.*.post_feedforward_layernorm", "blk.*.post_ffw_norm", TensorChange::kAddOne},
+};
 
 // The embedding is scaled by sqrt(hidden). Scores are scaled by the query's own scalar, which only the largest sizes
 // (27B, known by their number of layers where the file does not say it) take from another width than the head's.

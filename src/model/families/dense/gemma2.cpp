@@ -5,6 +5,7 @@
 #include "model/families/family.h"
 
 namespace inferflux::model {
+namespace {
 
 Result<ModelConfig> ReadGemma2(const ModelSource& source, int32_t context) {
   ModelConfig family{.output_norms = true,
@@ -14,6 +15,17 @@ Result<ModelConfig> ReadGemma2(const ModelSource& source, int32_t context) {
   auto config = ReadDecoderConfig(source, context, std::move(family), 2);
   if (config) ApplyGemmaScales(source, 46, &*config);
   return config;
+}
+
+}  // namespace
+
+const Family& Gemma2() {
+  static const Family family{
+      .architecture = "gemma2",
+      .read = ReadGemma2,
+      .checkpoints = {
+          {.model_types = {"gemma2"}, .activation = "gelu_pytorch_tanh", .tensors = {kGemmaNorms, kDecoderTensors}}}};
+  return family;
 }
 
 }  // namespace inferflux::model

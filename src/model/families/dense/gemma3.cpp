@@ -5,6 +5,7 @@
 #include "model/families/family.h"
 
 namespace inferflux::model {
+namespace {
 
 Result<ModelConfig> ReadGemma3(const ModelSource& source, int32_t context) {
   ModelConfig family{.output_norms = true, .qk_norm = QkNorm::kHead, .activation = compute::Activation::kGeluTanh};
@@ -13,6 +14,17 @@ Result<ModelConfig> ReadGemma3(const ModelSource& source, int32_t context) {
   ApplyGemmaScales(source, 62, &*config);
   if (auto rope = ReadWindowRope(source, 10000.0f, &*config); !rope) return Forward(rope);
   return config;
+}
+
+}  // namespace
+
+const Family& Gemma3() {
+  static const Family family{.architecture = "gemma3",
+                             .read = ReadGemma3,
+                             .checkpoints = {{.model_types = {"gemma3_text"},
+                                              .activation = "gelu_pytorch_tanh",
+                                              .tensors = {kGemmaNorms, kDecoderTensors}}}};
+  return family;
 }
 
 }  // namespace inferflux::model

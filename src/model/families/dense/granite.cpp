@@ -5,6 +5,7 @@
 #include "model/families/metadata_numbers.h"
 
 namespace inferflux::model {
+namespace {
 
 Result<ModelConfig> ReadGranite(const ModelSource& source, int32_t context) {
   auto config = ReadDecoderConfig(source, context, {.rope_style = compute::RopeStyle::kInterleaved});
@@ -13,6 +14,20 @@ Result<ModelConfig> ReadGranite(const ModelSource& source, int32_t context) {
   if (!divisor) return Forward(divisor);
   config->logit_scale = 1.0f / *divisor;
   return config;
+}
+
+}  // namespace
+
+const Family& Granite() {
+  static const Family family{.architecture = "granite",
+                             .read = ReadGranite,
+                             .checkpoints = {{.model_types = {"granite"},
+                                              .tensors = {kInterleavedTensors, kDecoderTensors},
+                                              .numbers = {{"attention_multiplier", "attention.scale"},
+                                                          {"embedding_multiplier", "embedding_scale"},
+                                                          {"residual_multiplier", "residual_scale"},
+                                                          {"logits_scaling", "logit_scale"}}}}};
+  return family;
 }
 
 }  // namespace inferflux::model

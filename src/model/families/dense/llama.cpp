@@ -5,10 +5,29 @@
 #include "model/families/family.h"
 
 namespace inferflux::model {
+namespace {
 
 Result<ModelConfig> ReadLlama(const ModelSource& source, int32_t context) {
   return ReadDecoderConfig(source, context,
                            {.rope_style = compute::RopeStyle::kInterleaved, .moe = {.routing = {.normalise = true}}});
+}
+
+}  // namespace
+
+const Family& Llama() {
+  static const Family family{
+      .architecture = "llama",
+      .read = ReadLlama,
+      .checkpoints = {{.model_types = {"llama", "mistral", "mixtral"},
+                       .own_tensors = {{"layers.*.block_sparse_moe.gate", "blk.*.ffn_gate_inp"},
+                                       {"layers.*.block_sparse_moe.experts.*.w1", "blk.*.ffn_gate_exps"},
+                                       {"layers.*.block_sparse_moe.experts.*.w3", "blk.*.ffn_up_exps"},
+                                       {"layers.*.block_sparse_moe.experts.*.w2", "blk.*.ffn_down_exps"},
+                                       {"layers.*.block_sparse_moe.switch_mlp.gate_proj", "blk.*.ffn_gate_exps"},
+                                       {"layers.*.block_sparse_moe.switch_mlp.up_proj", "blk.*.ffn_up_exps"},
+                                       {"layers.*.block_sparse_moe.switch_mlp.down_proj", "blk.*.ffn_down_exps"}},
+                       .tensors = {kInterleavedTensors, kExpertTensors, kDecoderTensors}}}};
+  return family;
 }
 
 }  // namespace inferflux::model

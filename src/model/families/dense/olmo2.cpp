@@ -5,6 +5,7 @@
 #include "model/families/metadata_numbers.h"
 
 namespace inferflux::model {
+namespace {
 
 Result<ModelConfig> ReadOlmo2(const ModelSource& source, int32_t context) {
   auto config =
@@ -14,6 +15,19 @@ Result<ModelConfig> ReadOlmo2(const ModelSource& source, int32_t context) {
   if (!base) return Forward(base);
   if (auto rope = ReadWindowRope(source, *base, &*config); !rope) return Forward(rope);
   return config;
+}
+
+}  // namespace
+
+const Family& Olmo2() {
+  static const Family family{
+      .architecture = "olmo2",
+      .read = ReadOlmo2,
+      .checkpoints = {{.model_types = {"olmo2", "olmo3"},
+                       .own_tensors = {{"layers.*.post_attention_layernorm", "blk.*.post_attention_norm"},
+                                       {"layers.*.post_feedforward_layernorm", "blk.*.post_ffw_norm"}},
+                       .tensors = {kQkNormTensors, kDecoderTensors}}}};
+  return family;
 }
 
 }  // namespace inferflux::model

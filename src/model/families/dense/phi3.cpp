@@ -4,7 +4,19 @@
 #include "model/families/family.h"
 
 namespace inferflux::model {
+namespace {
 
 Result<ModelConfig> ReadPhi3(const ModelSource& source, int32_t context) { return ReadDecoderConfig(source, context); }
+
+}  // namespace
+
+const Family& Phi3() {
+  static const Family family{.architecture = "phi3",
+                             .read = ReadPhi3,
+                             .checkpoints = {{.model_types = {"phi3"},
+                                              .own_tensors = {{"layers.*.self_attn.qkv_proj", "blk.*.attn_qkv"},
+                                                              {"layers.*.mlp.gate_up_proj", "blk.*.ffn_up"}}}}};
+  return family;
+}
 
 }  // namespace inferflux::model

@@ -3,9 +3,17 @@
 #include "model/families/family.h"
 
 namespace inferflux::model {
+namespace {
 
 Result<ModelConfig> ReadQwen2(const ModelSource& source, int32_t context) {
   return ReadDecoderConfig(source, context, {.qkv_bias = true});
+}
+
+}  // namespace
+
+const Family& Qwen2() {
+  static const Family family{.architecture = "qwen2", .read = ReadQwen2, .checkpoints = {{.model_types = {"qwen2"}}}};
+  return family;
 }
 
 }  // namespace inferflux::model

@@ -6,6 +6,20 @@
 #include "model/families/rope_scaling.h"
 
 namespace inferflux::model {
+namespace {
+
+// The clamp of the gates is part of the activation, not of GGUF's metadata.
+Status CheckClamp(const formats::HfConfig& config) {
+  for (const auto& [key, known] : {std::pair{"swiglu_limit", 7.0}, std::pair{"swiglu_alpha", 1.702}}) {
+    const auto value = config.raw.GetOr<double>(key, known);
+    if (!value) return Forward(value);
+    if (*value != known) {
+      return Fail(ErrorCode::kUnsupported, "{}: {} is {}; only {} is supported", config.raw.source(), key, *value,
+                  known);
+    }
+  }
+  return {};
+}
 
 Result<ModelConfig> ReadGptOss(const ModelSource& source, int32_t context) {
   ModelConfig family{.feed_forward_norm = "post_attention_norm",
@@ -19,6 +33,25 @@ Result<ModelConfig> ReadGptOss(const ModelSource& source, int32_t context) {
   if (!rope) return Forward(rope);
   config->ropes = {std::move(*rope)};
   return config;
+}
+
+}  // namespace
+
+const Family& GptOss() {
+  static const Family family{
+      .architecture = "gpt-oss",
+      .read = ReadGptOss,
+      .checkpoints = {
+          {.model_types = {"gpt_oss"},
+           .own_tensors = {{"layers.*.post_attention_layernorm", "blk.*.post_attention_norm"},
+                           {"layers.*.self_attn.sinks", "blk.*.attn_sinks", TensorChange::kNone, /*whole=*/true},
+                           {"layers.*.mlp.router", "blk.*.ffn_gate_inp"},
+                           {"layers.*.mlp.experts.gate_proj", "blk.*.ffn_gate_exps"},
+                           {"layers.*.mlp.experts.up_proj", "blk.*.ffn_up_exps"},
+                           {"layers.*.mlp.experts.down_proj", "blk.*.ffn_down_exps"}},
+           .tensors = {kExpertTensors, kDecoderTensors},
+           .check = CheckClamp}}};
+  return family;
 }
 
 }  // namespace inferflux::model
