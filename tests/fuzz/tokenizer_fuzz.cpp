@@ -95,7 +95,7 @@ void FuzzVocabulary(const uint8_t* data, size_t size) {
   const char* models[] = {"gpt2", "llama", "gemma4", "t5", "bert", "rwkv"};
   VocabSpec spec;
   spec.model = models[data[0] % 6];
-  spec.pre = "gpt-2";
+  spec.pre_tokenizer = build::PreTokenizerOf("gpt-2");
   if (data[1] < 128) spec.unk = data[1];
   if (data[2] < 128) spec.bos = data[2];
   spec.add_bos = (data[3] & 1) != 0;

@@ -1,6 +1,6 @@
-// What is known of a model family: its GGUF architecture, how metadata become a ModelConfig, and how Hugging Face
-// directories hold it. One file a family makes one, and the table in family.cpp has one row for it. No file outside
-// this folder knows a family by its name.
+// What is known of a model family: its GGUF architecture, how metadata become a ModelConfig, how Hugging Face
+// directories hold it, and what its tokenizers are known for. One file a family makes one, and the table in family.cpp
+// has one row for it. No file outside this folder knows a family by its name.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "model/families/checkpoint.h"
+#include "model/families/tokenizers/tokenizer_traits.h"
 #include "model/loading/model_source.h"
 #include "model/model_config.h"
 
@@ -21,6 +22,7 @@ struct Family {
   // chosen; 0: what it was trained for.
   Result<ModelConfig> (*read)(const ModelSource& source, int32_t context);
   std::vector<Checkpoint> checkpoints = {};  // the kinds of directories that hold it
+  TokenizerTraits tokenizers = {};
 };
 
 // The table, in the order in which errors list it.

@@ -7,18 +7,10 @@
 #include <vector>
 
 #include "formats/huggingface/hf_vocab.h"
-#include "text/tokenizer/pre_tokenizer/pre_tokenizer_table.h"
+#include "model/families/tokenizers/tokenizer_traits.h"
 
 namespace inferflux::model {
 namespace {
-
-// One name of each rule that files in the wild use; the others are aliases of these.
-constexpr std::string_view kNames[] = {
-    "gpt-2",     "mpt",          "llama-bpe",      "dbrx",        "jais-2",     "qwen2",   "deepseek-r1-qwen",
-    "qwen35",    "starcoder",    "command-r",      "falcon",      "viking",     "bloom",   "tekken",
-    "gpt-4o",    "deepseek-llm", "deepseek-coder", "deepseek-v3", "youtu",      "kimi-k2", "chameleon",
-    "tiny_aya",  "afmoe",        "superbpe",       "bailingmoe",  "seed-coder", "laguna",  "minicpm5",
-    "exaone-moe"};
 
 bool Fits(const text::PreTokenizerRules& rules, const std::vector<std::string>& patterns, bool nfc,
           bool ignore_merges) {
@@ -36,16 +28,17 @@ Result<std::string> FindPreTokenizerName(const formats::HfTokenizer& tokenizer) 
   if (!patterns) return Forward(patterns);
   const auto nfc = formats::NormalizesToNfc(tokenizer);
   if (!nfc) return Forward(nfc);
-  for (const std::string_view name : kNames) {
-    const text::PreTokenizerRules* rules = text::FindPreTokenizer(name);
-    if (rules != nullptr && Fits(*rules, *patterns, *nfc, tokenizer.ignore_merges)) return std::string(name);
+  for (const TokenizerTraits* traits : AllTokenizerTraits()) {
+    for (const NamedPreTokenizer& row : traits->pre_tokenizers) {
+      if (Fits(row.rules, *patterns, *nfc, tokenizer.ignore_merges)) return std::string(row.names.front());
+    }
   }
   return Fail(
       ErrorCode::kUnsupported,
       "{}: no pre-tokenizer that GGUF names cuts text by [{}]{}{}; if you know that one does, convert the model "
       "with inferflux-convert --pre NAME (known: {})",
       tokenizer.root.source(), fmt::join(*patterns, "; "), *nfc ? " after NFC" : "",
-      tokenizer.ignore_merges ? " with ignore_merges" : "", text::PreTokenizerNames());
+      tokenizer.ignore_merges ? " with ignore_merges" : "", PreTokenizerNames());
 }
 
 }  // namespace inferflux::model

@@ -1,7 +1,6 @@
 #include "model/loading/vocab_from_gguf.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "formats/huggingface/hf_vocab.h"
+#include "model/families/tokenizers/tokenizer_traits.h"
 #include "model/loading/turn_markers.h"
 
 namespace inferflux::model {
@@ -83,7 +83,7 @@ Status ReadIds(const GgufMetadata& metadata, VocabSpec& vocab) {
 }
 
 // What a tokeniser model does where the file says nothing.
-void SetDefaults(VocabSpec& vocab) {
+void SetDefaults(bool adds_bos, VocabSpec& vocab) {
   if (vocab.model == "llama") {
     vocab.bos = 1;
     vocab.eos = 2;
@@ -107,8 +107,7 @@ void SetDefaults(VocabSpec& vocab) {
   } else if (vocab.model == "gemma4") {
     vocab.add_bos = true;
   } else if (vocab.model == "gpt2") {
-    vocab.add_bos = vocab.pre == "llama3" || vocab.pre == "llama-v3" || vocab.pre == "llama-bpe" ||
-                    vocab.pre == "tekken" || vocab.pre == "chameleon";
+    vocab.add_bos = adds_bos;
   }
 }
 
@@ -164,19 +163,32 @@ Status ReadOwnKeys(const GgufMetadata& metadata, VocabSpec& vocab) {
   return {};
 }
 
-// Phi-3's own tokeniser lets its markers swallow the white space behind them, which GGUF has no key for.
-void SetPhi3Stripping(const GgufMetadata& metadata, VocabSpec& vocab) {
-  if (!vocab.strips_right.empty()) return;
-  auto name = metadata.GetOr<std::string>("general.name", "");
-  if (!name) return;
-  std::transform(name->begin(), name->end(), name->begin(), [](unsigned char c) { return std::tolower(c); });
-  if (!name->starts_with("phi-3") && !name->starts_with("phi3")) return;
-  for (size_t id = 0; id < vocab.tokens.size(); ++id) {
-    const std::string& token = vocab.tokens[id];
-    if (token == "<unk>" || token == "<s>" || token == "<|endoftext|>") continue;
-    const bool whole = vocab.kinds[id] == TokenKind::kControl || vocab.kinds[id] == TokenKind::kUserDefined;
-    if (whole) vocab.strips_right.push_back(static_cast<TokenId>(id));
+// Sets the algorithm, and how byte-level BPE cuts text. Yields whether texts begin with bos where the file does not
+// say.
+Result<bool> ReadModel(const GgufMetadata& metadata, VocabSpec& vocab) {
+  auto model = metadata.Get<std::string>(Key("model"));
+  if (!model) return Forward(model);
+  vocab.model = std::move(*model);
+  const auto pre = metadata.GetOr<std::string>(Key("pre"), "");
+  if (!pre) return Forward(pre);
+  if (vocab.model != "gpt2") return false;
+  for (const TokenizerTraits* traits : AllTokenizerTraits()) {
+    const auto& names = traits->sentencepiece_names;
+    if (std::ranges::find(names, *pre) == names.end()) continue;
+    vocab.model = "gemma4";
+    return false;
   }
+  const NamedPreTokenizer* row = FindPreTokenizer(*pre);
+  if (row == nullptr) {
+    const std::string problem = pre->empty() ? "the model's file names no pre-tokeniser (tokenizer.ggml.pre)"
+                                             : fmt::format("the pre-tokeniser '{}' is not known", *pre);
+    return Fail(ErrorCode::kUnsupported,
+                "{}; text would be cut in the wrong places. Convert the model again with a current converter, or set "
+                "tokenizer.ggml.pre to the one that it was trained with. Known are: {}",
+                problem, PreTokenizerNames());
+  }
+  vocab.pre_tokenizer = &row->rules;
+  return row->adds_bos;
 }
 
 }  // namespace
@@ -184,15 +196,9 @@ void SetPhi3Stripping(const GgufMetadata& metadata, VocabSpec& vocab) {
 Result<VocabSpecs> VocabFromGguf(const GgufMetadata& metadata) {
   VocabSpecs specs;
   VocabSpec& vocab = specs.vocab;
-  auto model = metadata.Get<std::string>(Key("model"));
-  if (!model) return Forward(model);
-  vocab.model = std::move(*model);
-  if (Status ok = Read(metadata, "pre", vocab.pre); !ok) return Forward(ok);
-  // These are SentencePiece-style vocabularies in all but name.
-  const bool merged_pieces =
-      vocab.pre == "gemma4" || vocab.pre == "sarvam-moe" || vocab.pre == "granite-embed-multi-311m";
-  if (vocab.model == "gpt2" && merged_pieces) vocab.model = "gemma4";
-  SetDefaults(vocab);
+  const auto adds_bos = ReadModel(metadata, vocab);
+  if (!adds_bos) return Forward(adds_bos);
+  SetDefaults(*adds_bos, vocab);
   if (Status ok = ReadTokens(metadata, vocab); !ok) return Forward(ok);
   DropDefaultsThatAreText(vocab);
   if (Status ok = ReadIds(metadata, vocab); !ok) return Forward(ok);
@@ -200,7 +206,9 @@ Result<VocabSpecs> VocabFromGguf(const GgufMetadata& metadata) {
   if (Status ok = ReadOwnKeys(metadata, vocab); !ok) return Forward(ok);
   MarkControlTokens(vocab);
   FindEndOfGeneration(vocab);
-  SetPhi3Stripping(metadata, vocab);
+  for (const TokenizerTraits* traits : AllTokenizerTraits()) {
+    if (traits->adjust != nullptr) traits->adjust(metadata, vocab);
+  }
   auto merges = metadata.GetOr<std::vector<std::string_view>>(Key("merges"), {});
   if (!merges) return Forward(merges);
   specs.merges.merges.assign(merges->begin(), merges->end());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/token_id.h"
+#include "text/tokenizer/pre_tokenizer/pre_tokenizer_rules.h"
 
 namespace inferflux::text {
 
@@ -29,7 +30,7 @@ struct VocabSpec {
   // The algorithm, by GGUF's names: "gpt2" byte-level BPE, "llama" SentencePiece BPE by scores, "gemma4" the same by
   // merges, "t5" SentencePiece unigram, "bert" WordPiece (word starts carry U+2581), "rwkv" greedy longest match.
   std::string model;
-  std::string pre;  // the pre-tokeniser's name (tokenizer.ggml.pre); only byte-level BPE has one
+  const PreTokenizerRules* pre_tokenizer = nullptr;  // byte-level BPE's; outlives the tokeniser
 
   std::vector<std::string> tokens;  // by id
   std::vector<TokenKind> kinds;     // as long as tokens, or empty: all normal

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/families/tokenizers/tokenizer_traits.h"
 #include "net/client.h"
 #include "server/api_server.h"
 #include "serving/models/model_manager.h"
@@ -32,7 +33,7 @@ using scheduler::TokenStream;
 inline std::shared_ptr<const text::Tokenizer> ByteTokenizer() {
   text::VocabSpec vocab;
   vocab.model = "gpt2";
-  vocab.pre = "gpt-2";
+  vocab.pre_tokenizer = &model::FindPreTokenizer("gpt-2")->rules;
   for (int byte = 0; byte < 256; ++byte) {
     std::string letter;
     unicode::AppendUtf8(text::ByteToAlphabet(static_cast<uint8_t>(byte)), letter);

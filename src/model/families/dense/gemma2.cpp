@@ -20,11 +20,13 @@ Result<ModelConfig> ReadGemma2(const ModelSource& source, int32_t context) {
 }  // namespace
 
 const Family& Gemma2() {
-  static const Family family{
-      .architecture = "gemma2",
-      .read = ReadGemma2,
-      .checkpoints = {
-          {.model_types = {"gemma2"}, .activation = "gelu_pytorch_tanh", .tensors = {kGemmaNorms, kDecoderTensors}}}};
+  static const Family family{.architecture = "gemma2",
+                             .read = ReadGemma2,
+                             .checkpoints = {{.model_types = {"gemma2"},
+                                              .activation = "gelu_pytorch_tanh",
+                                              .tensors = {kGemmaNorms, kDecoderTensors}}},
+                             .tokenizers = {.turn_markers = {"<start_of_turn>", "<end_of_turn>"},
+                                            .generation_ends = {"<end_of_turn>", "<eos>"}}};
   return family;
 }
 

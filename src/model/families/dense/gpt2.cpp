@@ -1,6 +1,7 @@
 // GPT-2 (Radford et al., 2019): learned positions, LayerNorm, biases everywhere; q, k and v are one tensor.
 #include "model/families/common.h"
 #include "model/families/family.h"
+#include "model/families/tokenizers/words.h"
 
 namespace inferflux::model {
 namespace {
@@ -33,7 +34,8 @@ const Family& Gpt2() {
                                        {"h.*.mlp.c_fc", "blk.*.ffn_up", TensorChange::kTranspose},
                                        {"h.*.mlp.c_proj", "blk.*.ffn_down", TensorChange::kTranspose}},
                        .tensors = {},
-                       .ignored = {"*.attn.bias", "*.attn.masked_bias"}}}};
+                       .ignored = {"*.attn.bias", "*.attn.masked_bias"}}},
+      .tokenizers = {.pre_tokenizers = {{{"gpt-2", "gpt2"}, {words::kGpt2}}}, .generation_ends = {"<|endoftext|>"}}};
   return family;
 }
 

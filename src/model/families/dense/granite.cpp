@@ -19,14 +19,16 @@ Result<ModelConfig> ReadGranite(const ModelSource& source, int32_t context) {
 }  // namespace
 
 const Family& Granite() {
-  static const Family family{.architecture = "granite",
-                             .read = ReadGranite,
-                             .checkpoints = {{.model_types = {"granite"},
-                                              .tensors = {kInterleavedTensors, kDecoderTensors},
-                                              .numbers = {{"attention_multiplier", "attention.scale"},
-                                                          {"embedding_multiplier", "embedding_scale"},
-                                                          {"residual_multiplier", "residual_scale"},
-                                                          {"logits_scaling", "logit_scale"}}}}};
+  static const Family family{
+      .architecture = "granite",
+      .read = ReadGranite,
+      .checkpoints = {{.model_types = {"granite"},
+                       .tensors = {kInterleavedTensors, kDecoderTensors},
+                       .numbers = {{"attention_multiplier", "attention.scale"},
+                                   {"embedding_multiplier", "embedding_scale"},
+                                   {"residual_multiplier", "residual_scale"},
+                                   {"logits_scaling", "logit_scale"}}}},
+      .tokenizers = {.turn_markers = {"<|start_of_role|>", "<|end_of_role|>"}, .generation_ends = {"<|end_of_text|>"}}};
   return family;
 }
 

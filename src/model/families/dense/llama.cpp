@@ -3,9 +3,18 @@
 // are neighbours.
 #include "model/families/common.h"
 #include "model/families/family.h"
+#include "model/families/tokenizers/words.h"
 
 namespace inferflux::model {
 namespace {
+
+// Mistral's: o200k's words without their contractions, and each digit by itself.
+constexpr std::string_view kTekkenWords =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|)"
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|)"
+    R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr words::Stage kTekken[] = {
+    words::Regex(kTekkenWords, {.family = words::Scanner::Family::kO200k, .max_digits = 1})};
 
 Result<ModelConfig> ReadLlama(const ModelSource& source, int32_t context) {
   return ReadDecoderConfig(source, context,
@@ -26,7 +35,14 @@ const Family& Llama() {
                                        {"layers.*.block_sparse_moe.switch_mlp.gate_proj", "blk.*.ffn_gate_exps"},
                                        {"layers.*.block_sparse_moe.switch_mlp.up_proj", "blk.*.ffn_up_exps"},
                                        {"layers.*.block_sparse_moe.switch_mlp.down_proj", "blk.*.ffn_down_exps"}},
-                       .tensors = {kInterleavedTensors, kExpertTensors, kDecoderTensors}}}};
+                       .tensors = {kInterleavedTensors, kExpertTensors, kDecoderTensors}}},
+      .tokenizers = {.pre_tokenizers = {{{"llama-bpe", "llama3", "llama-v3"},
+                                         {.stages = words::kCl100k, .ignore_merges = true},
+                                         true},
+                                        {{"tekken"}, {.stages = kTekken, .ignore_merges = true}, /*adds_bos=*/true}},
+                     .turn_markers = {"<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|eom_id|>",
+                                      "<|begin_of_text|>", "<|end_of_text|>"},
+                     .generation_ends = {"<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "</s>"}}};
   return family;
 }
 

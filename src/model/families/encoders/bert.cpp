@@ -3,6 +3,7 @@
 #include "model/families/common.h"
 #include "model/families/encoders/encoder_checkpoints.h"
 #include "model/families/family.h"
+#include "model/families/tokenizers/words.h"
 
 namespace inferflux::model {
 namespace {
@@ -56,7 +57,8 @@ const Family& Bert() {
                        .own_tensors = {{"embeddings.position_embeddings", "position_embd", TensorChange::kDropRows}},
                        .tensors = {kBertTensors},
                        .prefixes = kEncoderPrefixes,
-                       .ignored = kEncoderHeads}}};
+                       .ignored = kEncoderHeads}},
+      .tokenizers = {.pre_tokenizers = {{{"roberta-bpe"}, {words::kGpt2}}}}};
   return family;
 }
 

@@ -4,9 +4,15 @@
 #include "model/families/common.h"
 #include "model/families/family.h"
 #include "model/families/rope_scaling.h"
+#include "model/families/tokenizers/words.h"
 
 namespace inferflux::model {
 namespace {
+
+// In this format <|end|> closes one message of several, and a <|call|> or <|return|> the turn.
+void KeepMessageEnds(const formats::GgufMetadata&, text::VocabSpec& vocab) {
+  if (EndsGeneration(vocab, "<|call|>") && EndsGeneration(vocab, "<|return|>")) DropGenerationEnd(vocab, "<|end|>");
+}
 
 // The clamp of the gates is part of the activation, not of GGUF's metadata.
 Status CheckClamp(const formats::HfConfig& config) {
@@ -41,16 +47,21 @@ const Family& GptOss() {
   static const Family family{
       .architecture = "gpt-oss",
       .read = ReadGptOss,
-      .checkpoints = {
-          {.model_types = {"gpt_oss"},
-           .own_tensors = {{"layers.*.post_attention_layernorm", "blk.*.post_attention_norm"},
-                           {"layers.*.self_attn.sinks", "blk.*.attn_sinks", TensorChange::kNone, /*whole=*/true},
-                           {"layers.*.mlp.router", "blk.*.ffn_gate_inp"},
-                           {"layers.*.mlp.experts.gate_proj", "blk.*.ffn_gate_exps"},
-                           {"layers.*.mlp.experts.up_proj", "blk.*.ffn_up_exps"},
-                           {"layers.*.mlp.experts.down_proj", "blk.*.ffn_down_exps"}},
-           .tensors = {kExpertTensors, kDecoderTensors},
-           .check = CheckClamp}}};
+      .checkpoints = {{.model_types = {"gpt_oss"},
+                       .own_tensors = {{"layers.*.post_attention_layernorm", "blk.*.post_attention_norm"},
+                                       {"layers.*.self_attn.sinks", "blk.*.attn_sinks", TensorChange::kNone,
+                                        /*whole=*/true},
+                                       {"layers.*.mlp.router", "blk.*.ffn_gate_inp"},
+                                       {"layers.*.mlp.experts.gate_proj", "blk.*.ffn_gate_exps"},
+                                       {"layers.*.mlp.experts.up_proj", "blk.*.ffn_up_exps"},
+                                       {"layers.*.mlp.experts.down_proj", "blk.*.ffn_down_exps"}},
+                       .tensors = {kExpertTensors, kDecoderTensors},
+                       .check = CheckClamp}},
+      .tokenizers = {
+          .pre_tokenizers = {{{"gpt-4o", "o200k"}, {words::kO200k}}},
+          .turn_markers = {"<|start|>", "<|message|>", "<|channel|>", "<|constrain|>", "<|return|>", "<|call|>"},
+          .generation_ends = {"<|return|>", "<|call|>"},
+          .adjust = KeepMessageEnds}};
   return family;
 }
 

@@ -12,7 +12,13 @@
 namespace inferflux::text {
 
 Result<std::unique_ptr<SubwordModel>> ByteLevelBpe::Create(const Vocabulary& vocabulary, const MergeSpec& merges) {
-  auto pre_tokenizer = PreTokenizer::Create(vocabulary.spec().pre);
+  const PreTokenizerRules* rules = vocabulary.spec().pre_tokenizer;
+  if (rules == nullptr) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "a byte-level vocabulary without a pre-tokeniser: text would be cut in the "
+                "wrong places; give it the rules that the model was trained with");
+  }
+  auto pre_tokenizer = PreTokenizer::Create(*rules);
   if (!pre_tokenizer) return Forward(pre_tokenizer);
   std::unique_ptr<ByteLevelBpe> model(new ByteLevelBpe(vocabulary, std::move(*pre_tokenizer), merges.merges.size()));
   if (Status ok = model->AddMerges(merges); !ok) return Forward(ok);

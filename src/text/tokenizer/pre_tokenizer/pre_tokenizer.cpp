@@ -7,19 +7,9 @@
 
 namespace inferflux::text {
 
-Result<PreTokenizer> PreTokenizer::Create(std::string_view name) {
-  const PreTokenizerRules* rules = FindPreTokenizer(name);
-  if (rules == nullptr) {
-    const std::string problem = name.empty()
-                                    ? std::string("the model's file names no pre-tokeniser (tokenizer.ggml.pre)")
-                                    : fmt::format("the pre-tokeniser '{}' is not known", name);
-    return Fail(ErrorCode::kUnsupported,
-                "{}; text would be cut in the wrong places. Convert the model again with a current converter, or set "
-                "tokenizer.ggml.pre to the one that it was trained with. Known are: {}",
-                problem, PreTokenizerNames());
-  }
-  PreTokenizer result(*rules);
-  for (const PreTokenizerStage& stage : rules->stages) {
+Result<PreTokenizer> PreTokenizer::Create(const PreTokenizerRules& rules) {
+  PreTokenizer result(rules);
+  for (const PreTokenizerStage& stage : rules.stages) {
     if (stage.kind == PreTokenizerStage::Kind::kDigitsFromRight) {
       result.splitters_.emplace_back(DigitSplitter{stage.pattern == R"(\p{N})", stage.before_word_boundary});
       continue;
@@ -29,7 +19,7 @@ Result<PreTokenizer> PreTokenizer::Create(std::string_view name) {
       continue;
     }
     auto regex = RegexSplitter::Compile(stage.pattern);
-    if (!regex) return Forward(regex, fmt::format("pre-tokeniser '{}'", name));
+    if (!regex) return Forward(regex, "the pre-tokeniser");
     result.splitters_.emplace_back(std::move(*regex));
   }
   return result;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "text/tokenizer/pre_tokenizer/pre_tokenizer_table.h"
+#include "text/tokenizer/pre_tokenizer/pre_tokenizer_rules.h"
 #include "text/tokenizer/pre_tokenizer/regex_splitter.h"
 #include "text/tokenizer/pre_tokenizer/word_scanner.h"
 
@@ -15,10 +15,10 @@ namespace inferflux::text {
 
 class PreTokenizer {
  public:
-  // An unknown name is an error that names it and the known ones: a wrong split is a silently worse model.
-  static Result<PreTokenizer> Create(std::string_view name);
+  // What the rules look into must outlive the pre-tokenizer. A pattern that does not compile is an error.
+  static Result<PreTokenizer> Create(const PreTokenizerRules& rules);
 
-  const PreTokenizerRules& rules() const { return *rules_; }
+  const PreTokenizerRules& rules() const { return rules_; }
 
   // The end offset of each piece of `text` (valid UTF-8, below 4 GiB) into `ends`, which is cleared first. Thread-safe.
   void Split(std::string_view text, std::vector<uint32_t>& ends) const;
@@ -31,9 +31,9 @@ class PreTokenizer {
   };
   using Splitter = std::variant<WordScanner, RegexSplitter, DigitSplitter>;
 
-  explicit PreTokenizer(const PreTokenizerRules& rules) : rules_(&rules) {}
+  explicit PreTokenizer(const PreTokenizerRules& rules) : rules_(rules) {}
 
-  const PreTokenizerRules* rules_;
+  PreTokenizerRules rules_;
   std::vector<Splitter> splitters_;
 };
 

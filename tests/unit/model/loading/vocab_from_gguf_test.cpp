@@ -12,6 +12,7 @@
 
 #include "formats/gguf/gguf_file.h"
 #include "formats/gguf/gguf_writer.h"
+#include "model/families/tokenizers/tokenizer_traits.h"
 
 namespace inferflux::model {
 namespace {
@@ -50,6 +51,7 @@ void SetTokens(GgufWriter& writer, const std::string& model, const std::vector<T
     kinds.push_back(token.kind);
   }
   writer.Set("tokenizer.ggml.model", model);
+  if (model == "gpt2") writer.Set("tokenizer.ggml.pre", "gpt-2");
   writer.SetArray("tokenizer.ggml.tokens", std::span<const std::string>(texts));
   writer.SetArray("tokenizer.ggml.token_type", std::span<const int32_t>(kinds));
 }
@@ -67,7 +69,7 @@ TEST(VocabFromGguf, TakesWhatTheFileSays) {
   });
   ASSERT_TRUE(specs) << specs.error().message;
   const text::VocabSpec& vocab = specs->vocab;
-  EXPECT_EQ(vocab.pre, "qwen2");
+  EXPECT_EQ(vocab.pre_tokenizer, &FindPreTokenizer("qwen2")->rules);
   EXPECT_THAT(vocab.tokens, ElementsAre("a", "b", "ab", "<|im_end|>", "<|endoftext|>"));
   EXPECT_THAT(specs->merges.merges, ElementsAre("a b"));
   EXPECT_EQ(vocab.bos, 4);
@@ -124,7 +126,7 @@ TEST(VocabFromGguf, AFileWithoutAVocabularyIsAnErrorThatNamesTheKey) {
   const auto no_model = Load([](GgufWriter& writer) { writer.Set("general.architecture", "llama"); });
   ASSERT_FALSE(no_model);
   EXPECT_THAT(no_model.error().message, HasSubstr("tokenizer.ggml.model"));
-  const auto no_tokens = Load([](GgufWriter& writer) { writer.Set("tokenizer.ggml.model", "gpt2"); });
+  const auto no_tokens = Load([](GgufWriter& writer) { writer.Set("tokenizer.ggml.model", "llama"); });
   ASSERT_FALSE(no_tokens);
   EXPECT_THAT(no_tokens.error().message, HasSubstr("tokenizer.ggml.tokens"));
   const auto wrong_kinds = Load([](GgufWriter& writer) {
@@ -134,6 +136,35 @@ TEST(VocabFromGguf, AFileWithoutAVocabularyIsAnErrorThatNamesTheKey) {
   });
   ASSERT_FALSE(wrong_kinds);
   EXPECT_THAT(wrong_kinds.error().message, HasSubstr("2 tokens, but 1 token types"));
+}
+
+TEST(VocabFromGguf, AnUnknownPreTokenizerIsAnErrorThatNamesItAndTheWayOut) {
+  const auto load = [](const std::string& pre) {
+    return Load([&](GgufWriter& writer) {
+      SetTokens(writer, "gpt2", {{"a", 1}});
+      writer.Set("tokenizer.ggml.pre", pre);
+    });
+  };
+  const auto unknown = load("nonesuch");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(unknown.error().message, HasSubstr("'nonesuch'"));
+  EXPECT_THAT(unknown.error().message, HasSubstr("llama-bpe"));
+  EXPECT_THAT(load("").error().message, HasSubstr("tokenizer.ggml.pre"));
+}
+
+// Where a file does not say it, the family's tokenizer decides.
+TEST(VocabFromGguf, BosComesFirstWhereTheFamilyHasItSo) {
+  for (const auto& [pre, wanted] :
+       {std::pair{"llama-bpe", true}, {"tekken", true}, {"qwen2", false}, {"lfm2", false}}) {
+    const auto specs = Load([pre = pre](GgufWriter& writer) {
+      SetTokens(writer, "gpt2", {{"a", 1}, {"<bos>", 3}});
+      writer.Set("tokenizer.ggml.pre", pre);
+      writer.Set("tokenizer.ggml.bos_token_id", uint32_t{1});
+    });
+    ASSERT_TRUE(specs) << specs.error().message;
+    EXPECT_EQ(specs->vocab.add_bos, wanted) << pre;
+  }
 }
 
 TEST(VocabFromGguf, ReadsKeysOfOurOwn) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "model/families/tokenizers/tokenizer_traits.h"
 #include "server/fake_model.h"
 #include "text/tool_calls/past_calls.h"
 
@@ -107,7 +108,7 @@ TEST(ToolCallsTest, MarkersThatAreControlTokensReachTheParser) {
   TokenId marker = 0;
   FakeServer fake(Spell("Hello"), {}, [&](serving::ServedModel& model) {
     WithTemplate(kMistral)(model);
-    text::VocabSpec vocab{.model = "gpt2", .pre = "gpt-2"};
+    text::VocabSpec vocab{.model = "gpt2", .pre_tokenizer = &model::FindPreTokenizer("gpt-2")->rules};
     for (int id = 0; id < 256; ++id) vocab.tokens.push_back(std::string(model.tokenizer->Text(id)));
     vocab.kinds.assign(256, text::TokenKind::kNormal);
     for (const char* name : {"[TOOL_CALLS]", "[INST]"}) {

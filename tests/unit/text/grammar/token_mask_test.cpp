@@ -183,7 +183,7 @@ TEST(TokenMaskTest, AMatcherGoesOnWhereItsMemoryIsFull) {
 TEST(TokenMaskTest, AVocabularyThatCannotSpellTheTextIsAnError) {
   VocabSpec spec;
   spec.model = "gpt2";
-  spec.pre = "gpt-2";
+  spec.pre_tokenizer = testing::PreTokenizerOf("gpt-2");
   testing::AddToken(spec, "a");
   const auto tokenizer = *Tokenizer::Create(std::move(spec), {});
   GrammarCompiler compiler(tokenizer);

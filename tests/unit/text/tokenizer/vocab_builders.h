@@ -7,11 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "model/families/tokenizers/tokenizer_traits.h"
 #include "text/tokenizer/algorithms/byte_alphabet.h"
 #include "text/tokenizer/vocab.h"
 #include "unicode/utf8.h"
 
 namespace inferflux::text::testing {
+
+// The rules of a name of tokenizer.ggml.pre.
+inline const PreTokenizerRules* PreTokenizerOf(std::string_view name) { return &model::FindPreTokenizer(name)->rules; }
 
 inline TokenId AddToken(VocabSpec& spec, std::string text, TokenKind kind = TokenKind::kNormal, float score = 0) {
   spec.tokens.push_back(std::move(text));
@@ -31,10 +35,10 @@ inline void AddByteTokens(VocabSpec& spec) {
 }
 
 // Ids 0 to 255 are the bytes, then come the merges' results.
-inline VocabSpec ByteLevelSpec(const std::vector<std::string>& merges, std::string pre = "gpt-2") {
+inline VocabSpec ByteLevelSpec(const std::vector<std::string>& merges, std::string_view pre = "gpt-2") {
   VocabSpec spec;
   spec.model = "gpt2";
-  spec.pre = std::move(pre);
+  spec.pre_tokenizer = PreTokenizerOf(pre);
   for (int byte = 0; byte < 256; ++byte) AddToken(spec, Letter(static_cast<uint8_t>(byte)));
   for (const std::string& merge : merges) AddToken(spec, unicode::ReplaceAll(merge, " ", ""));
   return spec;

@@ -1,9 +1,8 @@
-// What each name of tokenizer.ggml.pre means: the one table of pre-tokenisers. The patterns are facts of the models,
-// from their own tokenizer.json files.
+// How a byte-level tokeniser cuts text before it merges. The rules are data of a floor above: facts of the models, from
+// their own tokenizer.json files.
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "text/tokenizer/pre_tokenizer/word_scanner.h"
@@ -24,16 +23,9 @@ struct PreTokenizerStage {
 };
 
 struct PreTokenizerRules {
-  std::span<const std::string_view> names;
   std::span<const PreTokenizerStage> stages;
   bool nfc = false;            // text is brought to Normalization Form C first
   bool ignore_merges = false;  // a piece that is a token whole is that token, whatever the merges would make of it
 };
-
-// The row that `name` is in; null where none is.
-const PreTokenizerRules* FindPreTokenizer(std::string_view name);
-
-// "afmoe, bailingmoe, ...": every name, for error messages.
-std::string PreTokenizerNames();
 
 }  // namespace inferflux::text

@@ -7,15 +7,20 @@
 #include <set>
 #include <sstream>
 
+#include "model/families/tokenizers/tokenizer_traits.h"
 #include "text/tokenizer/pre_tokenizer/pre_tokenizer.h"
 
-namespace inferflux::text {
+namespace inferflux::model {
 namespace {
 
 using ::testing::ElementsAre;
+using text::PreTokenizer;
+using text::PreTokenizerStage;
+using text::RegexSplitter;
+using text::WordScanner;
 
 std::vector<std::string> Split(std::string_view name, std::string_view text) {
-  const auto splitter = PreTokenizer::Create(name);
+  const auto splitter = PreTokenizer::Create(FindPreTokenizer(name)->rules);
   EXPECT_TRUE(splitter) << splitter.error().message;
   std::vector<uint32_t> ends;
   splitter->Split(text, ends);
@@ -106,7 +111,7 @@ TEST(PreTokenizer, ScannersAgreeWithTheirPatterns) {
                                          "\xE0\xA4\xBF"};
   std::set<std::string_view> seen;
   for (const std::string& name : AllNames()) {
-    for (const PreTokenizerStage& stage : FindPreTokenizer(name)->stages) {
+    for (const PreTokenizerStage& stage : FindPreTokenizer(name)->rules.stages) {
       if (stage.scanner.family == WordScanner::Family::kNone || !seen.insert(stage.pattern).second) continue;
       const auto regex = RegexSplitter::Compile(stage.pattern);
       ASSERT_TRUE(regex) << regex.error().message;
@@ -127,9 +132,9 @@ TEST(PreTokenizer, ScannersAgreeWithTheirPatterns) {
 // No pattern may take more than linear time, nor more stack than there is.
 TEST(PreTokenizer, LongRunsTakeLinearTime) {
   constexpr size_t kBytes = 200'000;
-  std::set<const PreTokenizerRules*> seen;
+  std::set<const PreTokenizerStage*> seen;
   for (const std::string& name : AllNames()) {
-    if (!seen.insert(FindPreTokenizer(name)).second) continue;
+    if (!seen.insert(FindPreTokenizer(name)->rules.stages.data()).second) continue;
     for (const std::string_view unit :
          {"a", "A", "1", " ", "\n", "!", "'", " a", "\xCC\x81", "\xE4\xB8\xAD", "\x01", "aA", " \n"}) {
       std::string text;
@@ -142,4 +147,4 @@ TEST(PreTokenizer, LongRunsTakeLinearTime) {
 }
 
 }  // namespace
-}  // namespace inferflux::text
+}  // namespace inferflux::model
