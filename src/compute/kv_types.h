@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <tuple>
 #include <type_traits>
 
@@ -58,15 +57,6 @@ void ForEachKvType(const F& f) {
 template <class E>
 constexpr int64_t KvHeadBytes(int32_t head_dim) {
   return int64_t{head_dim} * E::kBytes + (E::kScaled ? int64_t{sizeof(float)} : 0);
-}
-
-// The same by name; 0 where there is no such type.
-inline int64_t KvHeadBytes(std::string_view name, int32_t head_dim) {
-  int64_t bytes = 0;
-  ForEachKvType([&]<class E>(E) {
-    if (name == E::kName) bytes = KvHeadBytes<E>(head_dim);
-  });
-  return bytes;
 }
 
 }  // namespace inferflux::compute

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/token_id.h"
+#include "compute/kv_shape.h"
 #include "formats/tensor_type.h"
 #include "formats/weight_layout/weight_layout.h"
 
@@ -69,15 +70,6 @@ struct AttentionParams {
   int32_t window = 0;    // 0: a token sees everything before it; n: itself and the n-1 tokens before it
   float softcap = 0.0f;  // 0: none; c: scores become c * tanh(score / c)
   bool causal = true;    // false: a token sees its whole sequence, which is in the step as a whole
-};
-
-// The KV of one model on one device: `blocks` blocks of `block_size` tokens for each layer.
-struct KvShape {
-  int32_t layers = 0;
-  int32_t kv_heads = 0;
-  int32_t head_dim = 0;
-  int32_t blocks = 0;
-  int32_t block_size = 0;
 };
 
 // One step's rows: the new tokens of several sequences, one sequence after the other. Any mix of prefill and decode.

@@ -19,8 +19,8 @@ enum class QkNorm {
 
 // Where the layers of one model differ.
 struct LayerKind {
-  int32_t window = 0;  // 0: a token sees all before it; n: itself and the n-1 tokens before it
-  int32_t rope = 0;    // which of ModelConfig::ropes; kNoRope: positions are not rotated
+  compute::KvGeometry kv;  // its heads divide ModelConfig::heads
+  int32_t rope = 0;        // which of ModelConfig::ropes; kNoRope: positions are not rotated
 };
 inline constexpr int32_t kNoRope = -1;
 
@@ -38,9 +38,8 @@ struct ModelConfig {
   int32_t vocab_size = 0;
   int32_t hidden = 0;
   int32_t layers = 0;
-  int32_t heads = 0;
-  int32_t kv_heads = 0;
-  int32_t head_dim = 0;
+  int32_t heads = 0;     // of the queries
+  int32_t head_dim = 0;  // of the queries and keys of a layer that says nothing else
   int32_t feed_forward = 0;
   int32_t context = 0;  // tokens that the model can serve: what it was trained for, or what its RoPE is stretched to
 
@@ -82,5 +81,14 @@ struct ModelConfig {
   float logit_scale = 1.0f;
   float logit_softcap = 0.0f;
 };
+
+// The KV that a sequence needs, by layer. An encoder keeps nothing from one layer to the next: all use the first's.
+inline std::vector<compute::KvGeometry> KvLayers(const ModelConfig& config) {
+  std::vector<compute::KvGeometry> out;
+  for (const LayerKind& kind : config.layer_kinds) {
+    if (config.causal || out.empty()) out.push_back(kind.kv);
+  }
+  return out;
+}
 
 }  // namespace inferflux::model

@@ -31,11 +31,8 @@ class ModelRunner {
     if (config.logit_softcap != 0.0f && !compute::SoftCaps<B>) return MissingConcept<B>(config, "SoftCaps");
     auto weights = LoadWeights<B>(context, config, *source, stop);
     if (!weights) return Forward(weights);
-    auto cache = B::template CreateKvCache<Kv>(context, {.layers = config.causal ? config.layers : 1,
-                                                         .kv_heads = config.kv_heads,
-                                                         .head_dim = config.head_dim,
-                                                         .blocks = blocks,
-                                                         .block_size = block_size});
+    auto cache = B::template CreateKvCache<Kv>(
+        context, {.layers = KvLayers(config), .blocks = blocks, .block_size = block_size});
     if (!cache) return Forward(cache);
     return ModelRunner(context, std::move(config), std::move(source), std::move(*weights), std::move(*cache));
   }

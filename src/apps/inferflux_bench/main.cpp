@@ -77,7 +77,7 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   if (!config) return Forward(config);
   const auto tests = TestsOf(options);
   ThreadPool pool(options.threads > 0 ? options.threads : UsableCores());
-  const WorkModel work = DescribeWork(**source, *config, compute::KvHeadBytes(options.kv, config->head_dim), pool);
+  const WorkModel work = DescribeWork(**source, *config, compute::KvTokenBytes(options.kv, KvLayers(*config)), pool);
   const int most = *std::max_element(options.batches.begin(), options.batches.end());
   engine::EngineOptions engine_options{
       .context = std::min(LongestSequence(tests), config->context), .kv_dtype = options.kv, .repack = options.repack};

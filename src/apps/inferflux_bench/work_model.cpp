@@ -50,7 +50,7 @@ bool MakesKeysOrValues(std::string_view name) {
 
 }  // namespace
 
-WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfig& config, int64_t kv_head_bytes,
+WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfig& config, int64_t kv_token_bytes,
                        ThreadPool& pool) {
   WorkModel out;
   const bool tied = source.Find("output.weight") == nullptr;
@@ -77,7 +77,7 @@ WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfi
     }
   }
   out.unit = static_cast<MatmulUnit>(std::max_element(std::begin(by_unit), std::end(by_unit)) - std::begin(by_unit));
-  out.kv_bytes = 2.0 * config.layers * config.kv_heads * static_cast<double>(kv_head_bytes);
+  out.kv_bytes = static_cast<double>(kv_token_bytes);
   out.attention_operations = 4.0 * config.layers * config.heads * config.head_dim;
   if (config.causal) out.last_attention_operations = out.attention_operations / config.layers;
   return out;

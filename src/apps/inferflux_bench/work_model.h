@@ -28,8 +28,8 @@ struct WorkModel {
   MatmulUnit unit = MatmulUnit::kFloat;
 };
 
-// `kv_head_bytes`: of one token's keys, or values, in one head.
-WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfig& config, int64_t kv_head_bytes,
+// `kv_token_bytes`: of one token's keys and values in all layers.
+WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfig& config, int64_t kv_token_bytes,
                        ThreadPool& pool);
 
 // A step of `sequences` sequences, `tokens` new tokens each, the first of them at `position`.

@@ -19,18 +19,18 @@ mx::Dtype TypeOf() {
 }
 
 // [rows, kv_heads * head_dim] into the slots of axis 1.
-mx::array Scattered(const mx::array& store, const mx::array& rows, const mx::array& slots, const KvShape& shape) {
+mx::array Scattered(const mx::array& store, const mx::array& rows, const mx::array& slots) {
   const mx::array updates =
-      mx::reshape(mx::astype(rows, store.dtype()), {rows.shape(0), shape.kv_heads, 1, shape.head_dim});
+      mx::reshape(mx::astype(rows, store.dtype()), {rows.shape(0), store.shape(0), 1, store.shape(2)});
   return mx::scatter(store, slots, updates, 1);
 }
 
-// A copy of `shape.block_size` slots, taken out: a view would keep the store from being written in place.
-mx::array WithBlockCopied(const mx::array& store, const KvShape& shape, int32_t from, int32_t to) {
-  std::vector<int32_t> slots(static_cast<size_t>(shape.block_size));
-  std::iota(slots.begin(), slots.end(), from * shape.block_size);
-  const int first = to * shape.block_size;
-  const mx::Shape begin{0, first, 0}, end{shape.kv_heads, first + shape.block_size, shape.head_dim};
+// A copy of `block_size` slots, taken out: a view would keep the store from being written in place.
+mx::array WithBlockCopied(const mx::array& store, int32_t block_size, int32_t from, int32_t to) {
+  std::vector<int32_t> slots(static_cast<size_t>(block_size));
+  std::iota(slots.begin(), slots.end(), from * block_size);
+  const int first = to * block_size;
+  const mx::Shape begin{0, first, 0}, end{store.shape(0), first + block_size, store.shape(2)};
   mx::array block = mx::take(store, IndexArray(slots), 1);
   block.eval();  // as long as it is only planned, it holds the store
   return mx::slice_update(store, block, begin, end);
@@ -40,26 +40,27 @@ mx::array WithBlockCopied(const mx::array& store, const KvShape& shape, int32_t 
 
 template <MlxKvType E>
 Result<Mlx::KvCache<E>> Mlx::CreateKvCache(Context& context, const KvShape& shape) {
-  if (shape.layers <= 0 || shape.kv_heads <= 0 || shape.head_dim <= 0 || shape.blocks <= 0 || shape.block_size <= 0) {
-    return Fail(ErrorCode::kInvalidArgument, "an empty KV store: {} layers, {} heads of {}, {} blocks of {}",
-                shape.layers, shape.kv_heads, shape.head_dim, shape.blocks, shape.block_size);
-  }
+  if (auto checked = CheckKvShape(shape); !checked) return Forward(checked);
   const int64_t slots = int64_t{shape.blocks} * shape.block_size;
-  const auto per_slot = CheckedMul(static_cast<uint64_t>(shape.kv_heads) * sizeof(typename E::Storage),
-                                   static_cast<uint64_t>(shape.head_dim));
-  const auto bytes = per_slot ? CheckedMul(*per_slot, static_cast<uint64_t>(slots)) : std::nullopt;
-  if (slots > std::numeric_limits<int32_t>::max() || !bytes || *bytes > uint64_t{1} << 50) {
+  for (const KvGeometry& layer : shape.layers) {
+    const auto per_slot = CheckedMul(static_cast<uint64_t>(layer.heads) * sizeof(typename E::Storage),
+                                     static_cast<uint64_t>(layer.head_dim));
+    const auto bytes = per_slot ? CheckedMul(*per_slot, static_cast<uint64_t>(slots)) : std::nullopt;
+    if (slots <= std::numeric_limits<int32_t>::max() && bytes && *bytes <= uint64_t{1} << 50) continue;
     return Fail(ErrorCode::kResourceExhausted,
-                "no KV array of {} slots of {} heads of {}: a smaller kv_bytes is needed", slots, shape.kv_heads,
-                shape.head_dim);
+                "no KV array of {} slots of {} heads of {}: a smaller kv_bytes is needed", slots, layer.heads,
+                layer.head_dim);
   }
   KvCache<E> cache{shape, std::make_shared<std::vector<KvLayer>>()};
   try {
-    // Memory that nobody touches costs nothing, and attention reads only what Append wrote.
-    const auto array = [&] {
-      return MakeArray<typename E::Storage>({shape.kv_heads, Int(slots), shape.head_dim}, TypeOf<E>(), [](auto*) {});
-    };
-    for (int32_t i = 0; i < shape.layers; ++i) cache.layers->push_back({array(), array()});
+    for (const KvGeometry& layer : shape.layers) {
+      // Memory that nobody touches costs nothing, and attention reads only what Append wrote.
+      const auto array = [&] {
+        if (layer.heads == 0) return mx::zeros({0, 0, 0}, TypeOf<E>());
+        return MakeArray<typename E::Storage>({layer.heads, Int(slots), layer.head_dim}, TypeOf<E>(), [](auto*) {});
+      };
+      cache.layers->push_back({array(), array()});
+    }
   } catch (const std::exception& error) {
     return Fail(ErrorCode::kResourceExhausted, "MLX has no memory for the KV of {} slots: {}", slots, error.what());
   }
@@ -67,14 +68,15 @@ Result<Mlx::KvCache<E>> Mlx::CreateKvCache(Context& context, const KvShape& shap
   return cache;
 }
 
-void Mlx::AppendTo(KvLayer& layer, const KvShape& shape, View k, View v, const Batch& batch) {
-  layer.keys = Scattered(layer.keys, k.values, batch.new_slots, shape);
-  layer.values = Scattered(layer.values, v.values, batch.new_slots, shape);
+void Mlx::AppendTo(KvLayer& layer, View k, View v, const Batch& batch) {
+  layer.keys = Scattered(layer.keys, k.values, batch.new_slots);
+  layer.values = Scattered(layer.values, v.values, batch.new_slots);
 }
 
-void Mlx::CopyBlockOf(KvLayer& layer, const KvShape& shape, int32_t from, int32_t to) {
-  layer.keys = WithBlockCopied(layer.keys, shape, from, to);
-  layer.values = WithBlockCopied(layer.values, shape, from, to);
+void Mlx::CopyBlockOf(KvLayer& layer, int32_t block_size, int32_t from, int32_t to) {
+  if (layer.keys.size() == 0) return;
+  layer.keys = WithBlockCopied(layer.keys, block_size, from, to);
+  layer.values = WithBlockCopied(layer.values, block_size, from, to);
 }
 
 template Result<Mlx::KvCache<KvFp32>> Mlx::CreateKvCache(Context&, const KvShape&);

@@ -47,7 +47,7 @@ struct Mlx {
     operator View() const { return {values}; }  // NOLINT: a buffer is a view of itself
   };
 
-  // [kv_heads, slots, head_dim] each; slot = block * block_size + offset.
+  // [kv_heads, slots, head_dim] each; slot = block * block_size + offset. Empty where the layer keeps no KV.
   struct KvLayer {
     mlx::core::array keys;
     mlx::core::array values;
@@ -172,7 +172,7 @@ struct Mlx {
   static Result<KvCache<E>> CreateKvCache(Context& context, const KvShape& shape);
   template <class E>
   static void Append(Context&, KvCache<E>& cache, int32_t layer, View k, View v, const Batch& batch) {
-    AppendTo((*cache.layers)[static_cast<size_t>(layer)], cache.shape, k, v, batch);
+    AppendTo((*cache.layers)[static_cast<size_t>(layer)], k, v, batch);
   }
   template <class E>
   static Buffer Attend(Context&, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
@@ -186,14 +186,14 @@ struct Mlx {
   }
   template <class E>
   static void CopyBlock(Context&, KvCache<E>& cache, int32_t from, int32_t to) {
-    for (KvLayer& layer : *cache.layers) CopyBlockOf(layer, cache.shape, from, to);
+    for (KvLayer& layer : *cache.layers) CopyBlockOf(layer, cache.shape.block_size, from, to);
   }
 
  private:
-  static void AppendTo(KvLayer& layer, const KvShape& shape, View k, View v, const Batch& batch);
+  static void AppendTo(KvLayer& layer, View k, View v, const Batch& batch);
   static Buffer AttendTo(View q, const KvLayer& layer, const Batch& batch, const AttentionParams& params,
                          std::optional<mlx::core::array> sinks);
-  static void CopyBlockOf(KvLayer& layer, const KvShape& shape, int32_t from, int32_t to);
+  static void CopyBlockOf(KvLayer& layer, int32_t block_size, int32_t from, int32_t to);
 };
 
 }  // namespace inferflux::compute

@@ -7,16 +7,14 @@
 namespace inferflux::compute {
 template <class E>
 Result<Reference::KvCache<E>> Reference::CreateKvCache(Context&, const KvShape& shape) {
+  if (auto checked = CheckKvShape(shape); !checked) return Forward(checked);
   KvCache<E> cache;
   cache.shape = shape;
-  cache.layers.resize(static_cast<size_t>(shape.layers));
-  const size_t elements =
-      static_cast<size_t>(shape.blocks) * shape.block_size * static_cast<size_t>(shape.kv_heads) * shape.head_dim;
-  for (auto& layer : cache.layers) {
-    layer.keys.resize(elements);
-    layer.values.resize(elements);
-    layer.key_scales.resize(elements / shape.head_dim, 1.0f);
-    layer.value_scales.resize(elements / shape.head_dim, 1.0f);
+  for (const KvGeometry& layer : shape.layers) {
+    const size_t heads = static_cast<size_t>(shape.blocks) * shape.block_size * static_cast<size_t>(layer.heads);
+    const size_t elements = heads * static_cast<size_t>(layer.head_dim);
+    cache.layers.push_back({std::vector<typename E::Storage>(elements), std::vector<typename E::Storage>(elements),
+                            std::vector<float>(heads, 1.0f), std::vector<float>(heads, 1.0f)});
   }
   return cache;
 }
@@ -24,15 +22,15 @@ Result<Reference::KvCache<E>> Reference::CreateKvCache(Context&, const KvShape& 
 template <class E>
 void Reference::Append(Context&, KvCache<E>& cache, int32_t layer, View k, View v, const Batch& batch) {
   using T = typename E::Storage;
-  const int32_t dim = cache.shape.head_dim;
+  const int32_t heads = cache.shape.layers[layer].heads, dim = cache.shape.layers[layer].head_dim;
   auto& store = cache.layers[layer];
   for (int32_t s = 0; s < batch.sequences(); ++s) {
     for (int32_t r = batch.query_starts[s]; r < batch.query_starts[s + 1]; ++r) {
       const int64_t slot = host::SlotOf(batch, s, batch.positions[r]);
-      for (int32_t h = 0; h < cache.shape.kv_heads; ++h) {
+      for (int32_t h = 0; h < heads; ++h) {
         const float* key = k.row(r) + int64_t{h} * dim;
         const float* value = v.row(r) + int64_t{h} * dim;
-        const int64_t head = slot * cache.shape.kv_heads + h;
+        const int64_t head = slot * heads + h;
         store.key_scales[head] = host::KvScale<T>(key, dim);
         store.value_scales[head] = host::KvScale<T>(value, dim);
         for (int32_t d = 0; d < dim; ++d) {
@@ -46,15 +44,15 @@ void Reference::Append(Context&, KvCache<E>& cache, int32_t layer, View k, View 
 
 template <class E>
 void Reference::CopyBlock(Context&, KvCache<E>& cache, int32_t from, int32_t to) {
-  const int64_t heads = int64_t{cache.shape.block_size} * cache.shape.kv_heads;
-  const auto copy = [&](auto& of, int64_t count) {
+  const auto copy = [&](auto& of) {
+    const auto count = std::ssize(of) / cache.shape.blocks;
     std::copy_n(of.data() + from * count, count, of.data() + to * count);
   };
   for (auto& layer : cache.layers) {
-    copy(layer.keys, heads * cache.shape.head_dim);
-    copy(layer.values, heads * cache.shape.head_dim);
-    copy(layer.key_scales, heads);
-    copy(layer.value_scales, heads);
+    copy(layer.keys);
+    copy(layer.values);
+    copy(layer.key_scales);
+    copy(layer.value_scales);
   }
 }
 

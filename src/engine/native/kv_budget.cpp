@@ -36,7 +36,7 @@ int64_t AvailableMemory() {
   return std::min(machine, ControlGroupRoom());
 }
 
-Result<KvBudget> PlanKv(const model::ModelConfig& config, int64_t head_bytes, const EngineOptions& options,
+Result<KvBudget> PlanKv(const model::ModelConfig& config, int64_t token_bytes, const EngineOptions& options,
                         int64_t available_bytes) {
   const auto in_range = [](int64_t value, int64_t least, int64_t most) { return value >= least && value <= most; };
   if (!in_range(options.block_size, 1, kMaxBlockSize)) {
@@ -55,8 +55,6 @@ Result<KvBudget> PlanKv(const model::ModelConfig& config, int64_t head_bytes, co
     return Fail(ErrorCode::kInvalidArgument, "a negative KV budget: {} bytes", options.kv_bytes);
 
   const int32_t context = options.context > 0 ? options.context : config.context;
-  const int32_t layers = config.causal ? config.layers : 1;  // an encoder keeps nothing from one layer to the next
-  const int64_t token_bytes = int64_t{2} * layers * config.kv_heads * head_bytes;
   const int64_t block_bytes = token_bytes * options.block_size;
   const int64_t blocks_of_one = (int64_t{context} + options.block_size - 1) / options.block_size;
   // More than this no set of sequences can fill; one block more for a copy.

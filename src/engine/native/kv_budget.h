@@ -17,9 +17,9 @@ struct KvBudget {
 // Bytes that this process may still take without swapping: the machine's, and its control group's if that is less.
 int64_t AvailableMemory();
 
-// `head_bytes`: of one token's keys, or values, in one head. kInvalidArgument names the option that cannot be;
-// kResourceExhausted where the memory does not hold a single block.
-Result<KvBudget> PlanKv(const model::ModelConfig& config, int64_t head_bytes, const EngineOptions& options,
+// `token_bytes`: of one token's keys and values in all layers (KvTokenBytes). kInvalidArgument names the option that
+// cannot be; kResourceExhausted where the memory does not hold a single block.
+Result<KvBudget> PlanKv(const model::ModelConfig& config, int64_t token_bytes, const EngineOptions& options,
                         int64_t available_bytes);
 
 }  // namespace inferflux::engine

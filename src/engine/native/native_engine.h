@@ -27,7 +27,7 @@ class NativeEngine final : public Engine {
   static Result<std::unique_ptr<Engine>> Create(std::unique_ptr<typename B::Context> context, model::ModelConfig config,
                                                 std::shared_ptr<const model::ModelSource> source,
                                                 const EngineOptions& options) {
-    const auto budget = PlanKv(config, compute::KvHeadBytes<Kv>(config.head_dim), options, AvailableMemory());
+    const auto budget = PlanKv(config, compute::KvTokenBytes<Kv>(KvLayers(config)), options, AvailableMemory());
     if (!budget) return Forward(budget);
     auto runner = model::ModelRunner<B, Kv>::Load(*context, std::move(config), std::move(source), budget->blocks,
                                                   options.block_size, options.stop);
@@ -157,9 +157,7 @@ class NativeEngine final : public Engine {
   }
 
   int64_t KvBytes(const KvBudget& budget, const EngineOptions& options) const {
-    const model::ModelConfig& config = runner_.config();
-    return 2 * int64_t{budget.blocks} * options.block_size * config.layers * config.kv_heads *
-           compute::KvHeadBytes<Kv>(config.head_dim);
+    return int64_t{budget.blocks} * options.block_size * compute::KvTokenBytes<Kv>(KvLayers(runner_.config()));
   }
 
   std::unique_ptr<typename B::Context> context_;  // outlives the runner

@@ -28,12 +28,10 @@ Status ReadShape(const ModelSource& source, const std::string& prefix, ModelConf
                           {"feed_forward_length", &config->feed_forward, kMaxDimension, true},
                           {"context_length", &config->context, kMaxContext, true}});
   if (!sizes) return sizes;
-  config->kv_heads = config->heads;
   config->head_dim = config->hidden / config->heads;
   int32_t value_length = 0;
   sizes = ReadSizes(source, prefix,
-                    {{"attention.head_count_kv", &config->kv_heads, kMaxDimension, false},
-                     {"attention.key_length", &config->head_dim, kMaxHeadDim, false},
+                    {{"attention.key_length", &config->head_dim, kMaxHeadDim, false},
                      {"attention.value_length", &value_length, kMaxHeadDim, false}});
   if (!sizes) return sizes;
   if (config->head_dim < 1 || config->head_dim > kMaxHeadDim) {
@@ -45,10 +43,6 @@ Status ReadShape(const ModelSource& source, const std::string& prefix, ModelConf
   if (value_length != 0 && value_length != config->head_dim) {
     return Fail(ErrorCode::kUnsupported, "{}: keys of {} and values of {} dimensions; only equal ones are supported",
                 source.path(), config->head_dim, value_length);
-  }
-  if (config->heads % config->kv_heads != 0) {
-    return Fail(ErrorCode::kDataLoss, "{}: {} query heads cannot share {} KV heads evenly", source.path(),
-                config->heads, config->kv_heads);
   }
 
   // The vocabulary's size is the embedding's own: some files leave the key out.
@@ -107,10 +101,44 @@ Result<std::vector<bool>> WindowedLayers(const ModelSource& source, const std::s
   return windowed;
 }
 
+// GGUF says it for all layers, or layer by layer; where it does not say it, each query head has its own.
+Result<std::vector<int32_t>> KvHeads(const ModelSource& source, const std::string& prefix, const ModelConfig& config) {
+  const std::string key = prefix + "attention.head_count_kv";
+  std::vector<int32_t> heads(static_cast<size_t>(config.layers), config.heads);
+  const auto* entry = source.metadata().Find(key);
+  if (entry != nullptr && entry->type == formats::GgufValueType::kArray) {
+    auto listed = source.metadata().Get<std::vector<int32_t>>(key);
+    if (!listed) return listed;
+    if (listed->size() != heads.size()) {
+      return Fail(ErrorCode::kDataLoss, "{}: {} has {} entries for {} layers", source.path(), key, listed->size(),
+                  config.layers);
+    }
+    heads = std::move(*listed);
+  } else {
+    int32_t all = config.heads;
+    if (auto read = ReadSizes(source, "", {{key.c_str(), &all, kMaxDimension, false}}); !read) return Forward(read);
+    std::fill(heads.begin(), heads.end(), all);
+  }
+  for (size_t i = 0; i < heads.size(); ++i) {
+    if (heads[i] >= 1 && heads[i] <= config.heads && config.heads % heads[i] == 0) continue;
+    return Fail(ErrorCode::kDataLoss, "{}: {} query heads cannot share {} KV heads evenly, in layer {}", source.path(),
+                config.heads, heads[i], i);
+  }
+  if (!config.causal && std::ranges::count(heads, heads[0]) != std::ssize(heads)) {
+    return Fail(ErrorCode::kUnsupported, "{}: an encoder whose layers differ in {} is not supported", source.path(),
+                key);
+  }
+  return heads;
+}
+
 Status ReadLayerKinds(const ModelSource& source, const std::string& prefix, int32_t window_period,
                       ModelConfig* config) {
   const int32_t rope = config->learned_positions ? kNoRope : 0;
-  config->layer_kinds.assign(static_cast<size_t>(config->layers), {.rope = rope});
+  const auto kv_heads = KvHeads(source, prefix, *config);
+  if (!kv_heads) return Forward(kv_heads);
+  for (const int32_t heads : *kv_heads) {
+    config->layer_kinds.push_back({.kv = {.heads = heads, .head_dim = config->head_dim}, .rope = rope});
+  }
   const auto window = source.metadata().GetOr<int64_t>(prefix + "attention.sliding_window", 0);
   if (!window) return Forward(window);
   // A window at least as long as the context hides nothing.
@@ -119,7 +147,7 @@ Status ReadLayerKinds(const ModelSource& source, const std::string& prefix, int3
       WindowedLayers(source, prefix + "attention.sliding_window_pattern", config->layers, window_period);
   if (!windowed) return Forward(windowed);
   for (size_t i = 0; i < config->layer_kinds.size(); ++i) {
-    if ((*windowed)[i]) config->layer_kinds[i].window = static_cast<int32_t>(*window);
+    if ((*windowed)[i]) config->layer_kinds[i].kv.window = static_cast<int32_t>(*window);
   }
   return {};
 }
@@ -181,7 +209,7 @@ Status ReadWindowRope(const ModelSource& source, float base, ModelConfig* config
   if (!rope) return Forward(rope);
   config->ropes.push_back(std::move(*rope));
   for (LayerKind& kind : config->layer_kinds) {
-    if (kind.window > 0) kind.rope = static_cast<int32_t>(config->ropes.size()) - 1;
+    if (kind.kv.window > 0) kind.rope = static_cast<int32_t>(config->ropes.size()) - 1;
   }
   return {};
 }

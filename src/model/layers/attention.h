@@ -31,7 +31,7 @@ struct KeptInputs {
 
 template <compute::Backend B>
 struct AttentionWeights {
-  Linear<B> qkv;  // outputs: q [heads * head_dim], k and v [kv_heads * head_dim] each
+  Linear<B> qkv;  // outputs: q [heads * head_dim], k and v [the layer's KV heads * head_dim] each
   std::optional<Norm<B>> q_norm;
   std::optional<Norm<B>> k_norm;
   std::optional<compute::Buffer<B>> sinks;  // [1, heads]
@@ -40,10 +40,11 @@ struct AttentionWeights {
 
 // `prefix`: "blk.0.". q, k and v are three tensors or one.
 template <compute::Backend B>
-Result<AttentionWeights<B>> LoadAttention(const WeightLoader<B>& loader, const std::string& prefix) {
+Result<AttentionWeights<B>> LoadAttention(const WeightLoader<B>& loader, const std::string& prefix,
+                                          const compute::KvGeometry& geometry) {
   const ModelConfig& config = loader.config();
-  const int64_t q = int64_t{config.heads} * config.head_dim;
-  const int64_t kv = int64_t{config.kv_heads} * config.head_dim;
+  const int64_t q = int64_t{config.heads} * geometry.head_dim;
+  const int64_t kv = int64_t{geometry.heads} * geometry.head_dim;
 
   std::vector<WeightPart> parts{{prefix + "attn_q", q}, {prefix + "attn_k", kv}, {prefix + "attn_v", kv}};
   if (loader.Contains(prefix + "attn_qkv.weight")) parts = {{prefix + "attn_qkv", q + 2 * kv}};
@@ -55,9 +56,9 @@ Result<AttentionWeights<B>> LoadAttention(const WeightLoader<B>& loader, const s
 
   if (config.qk_norm != QkNorm::kNone) {
     const bool whole = config.qk_norm == QkNorm::kWhole;
-    auto q_norm = loader.LoadRmsNorm(prefix + "attn_q_norm", whole ? q : config.head_dim);
+    auto q_norm = loader.LoadRmsNorm(prefix + "attn_q_norm", whole ? q : geometry.head_dim);
     if (!q_norm) return Forward(q_norm);
-    auto k_norm = loader.LoadRmsNorm(prefix + "attn_k_norm", whole ? kv : config.head_dim);
+    auto k_norm = loader.LoadRmsNorm(prefix + "attn_k_norm", whole ? kv : geometry.head_dim);
     if (!k_norm) return Forward(k_norm);
     weights.q_norm = std::move(*q_norm);
     weights.k_norm = std::move(*k_norm);
@@ -73,10 +74,13 @@ Result<AttentionWeights<B>> LoadAttention(const WeightLoader<B>& loader, const s
 // q or k, [rows, heads * head_dim]: normalised and rotated, where the model and the layer do so.
 template <compute::Backend B>
 Value<B> WithPositions(typename B::Context& context, const ModelConfig& config, compute::View<B> x,
-                       const std::optional<Norm<B>>& norm, const StepInputs<B>& step, int32_t rope, int32_t heads) {
+                       const std::optional<Norm<B>>& norm, const StepInputs<B>& step, const LayerKind& kind,
+                       int32_t heads) {
   Value<B> y = x;
   if (norm) y = (*norm)(context, y);
-  if (rope != kNoRope) y = B::Rope(context, y, step.rope_angles[rope], {heads, config.head_dim, config.rope_style});
+  if (kind.rope != kNoRope) {
+    y = B::Rope(context, y, step.rope_angles[kind.rope], {heads, kind.kv.head_dim, config.rope_style});
+  }
   return y;
 }
 
@@ -88,28 +92,28 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> Attention(typename B::Contex
                                                               const StepInputs<B>& step,
                                                               typename B::template KvCache<Kv>& cache, int32_t layer,
                                                               const KeptInputs<B>* kept) {
-  const int64_t q_width = int64_t{config.heads} * config.head_dim;
-  const int64_t kv_width = int64_t{config.kv_heads} * config.head_dim;
   const LayerKind& kind = config.layer_kinds[layer];
+  const int64_t q_width = int64_t{config.heads} * kind.kv.head_dim;
+  const int64_t kv_width = int64_t{kind.kv.heads} * kind.kv.head_dim;
   const compute::AttentionParams params{.heads = config.heads,
-                                        .kv_heads = config.kv_heads,
-                                        .head_dim = config.head_dim,
+                                        .kv_heads = kind.kv.heads,
+                                        .head_dim = kind.kv.head_dim,
                                         .scale = config.attention_scale,
-                                        .window = kind.window,
+                                        .window = kind.kv.window,
                                         .softcap = config.attention_softcap,
                                         .causal = config.causal};
   const int32_t slot = config.causal ? layer : 0;
 
   const auto qkv = weights.qkv(context, x);
-  const auto k = WithPositions<B>(context, config, B::Columns(qkv, q_width, kv_width), weights.k_norm, step, kind.rope,
-                                  config.kv_heads);
+  const auto k =
+      WithPositions<B>(context, config, B::Columns(qkv, q_width, kv_width), weights.k_norm, step, kind, kind.kv.heads);
   B::template Append<Kv>(context, cache, slot, k, B::Columns(qkv, q_width + kv_width, kv_width), step.batch);
   if (kept != nullptr && kept->rows.empty()) return B::GatherRows(context, x, {});
 
   const StepInputs<B>& asking = kept == nullptr ? step : *kept->step;
   const auto columns = B::Columns(qkv, 0, q_width);
   const Value<B> q_rows = kept == nullptr ? Value<B>(columns) : Value<B>(B::GatherRows(context, columns, kept->rows));
-  const auto q = WithPositions<B>(context, config, q_rows, weights.q_norm, asking, kind.rope, config.heads);
+  const auto q = WithPositions<B>(context, config, q_rows, weights.q_norm, asking, kind, config.heads);
   if constexpr (compute::AttentionSinks<B, Kv>) {
     if (weights.sinks) {
       return weights.output(

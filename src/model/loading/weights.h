@@ -58,7 +58,7 @@ Result<LayerWeights<B>> LoadLayer(const WeightLoader<B>& loader, int32_t layer) 
   auto attention_norms =
       loader.LoadSubLayerNorms({prefix + "attn_norm", prefix + "post_attention_norm", prefix + "attn_output_norm"});
   if (!attention_norms) return Forward(attention_norms);
-  auto attention = LoadAttention<B>(loader, prefix);
+  auto attention = LoadAttention<B>(loader, prefix, loader.config().layer_kinds[layer].kv);
   if (!attention) return Forward(attention);
   auto norms = loader.LoadSubLayerNorms(
       {prefix + loader.config().feed_forward_norm, prefix + "post_ffw_norm", prefix + "layer_output_norm"});

@@ -76,7 +76,9 @@ Result<QuickstartModel> ReadQuickstartModel(const std::string& path) {
   }
   out.layers = config->layers;
   out.context = config->context;
-  if (config->causal) out.kv_token_values = int64_t{2} * config->layers * config->kv_heads * config->head_dim;
+  for (const compute::KvGeometry& layer : KvLayers(*config)) {
+    if (config->causal) out.kv_token_values += int64_t{2} * layer.heads * layer.head_dim;
+  }
   return out;
 }
 

@@ -9,28 +9,31 @@ namespace inferflux::compute {
 
 template <class E>
 Result<Cpu::KvCache<E>> Cpu::CreateKvCache(Context&, const KvShape& shape) {
-  if (shape.layers <= 0 || shape.kv_heads <= 0 || shape.head_dim <= 0 || shape.blocks <= 0 || shape.block_size <= 0) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "a KV store of {} layers, {} heads of {}, {} blocks of {} positions: each must be above zero",
-                shape.layers, shape.kv_heads, shape.head_dim, shape.blocks, shape.block_size);
-  }
+  if (auto checked = CheckKvShape(shape); !checked) return Forward(checked);
   if (cpu::kSpan % shape.block_size != 0 && shape.block_size % cpu::kSpan != 0) {
     return Fail(ErrorCode::kInvalidArgument, "KV blocks of {} positions: must divide {} or be a multiple of it",
                 shape.block_size, cpu::kSpan);
   }
   // The padding of both tensors together is below a factor of 16 * 16, so this bounds every product that follows.
-  std::optional<uint64_t> bytes = uint64_t{256} * sizeof(typename E::Storage) * 2;
-  for (const int32_t factor : {shape.layers, shape.kv_heads, shape.head_dim, shape.blocks, shape.block_size}) {
-    if (bytes) bytes = CheckedMul(*bytes, static_cast<uint64_t>(factor));
+  std::optional<uint64_t> bytes = 0;
+  for (const KvGeometry& layer : shape.layers) {
+    std::optional<uint64_t> own = uint64_t{256} * sizeof(typename E::Storage) * 2;
+    for (const int32_t factor : {layer.heads, layer.head_dim, shape.blocks, shape.block_size}) {
+      if (own) own = CheckedMul(*own, static_cast<uint64_t>(factor));
+    }
+    bytes = bytes && own ? CheckedAdd(*bytes, *own) : std::nullopt;
   }
   if (!bytes || *bytes > (uint64_t{1} << 62)) {
-    return Fail(ErrorCode::kResourceExhausted, "a KV store of {} blocks of {} positions overflows; ask for fewer",
+    return Fail(ErrorCode::kResourceExhausted, "a KV cache of {} blocks of {} positions overflows; ask for fewer",
                 shape.blocks, shape.block_size);
   }
   KvCache<E> cache{.shape = shape, .pages = {}};
-  auto pages = host::Pages::Allocate(
-      static_cast<size_t>(shape.layers * (cache.key_layer() + cache.value_layer())) * sizeof(typename E::Storage),
-      "the KV store");
+  int64_t elements = 0;
+  for (int32_t layer = 0; layer < std::ssize(shape.layers); ++layer) {
+    cache.starts.push_back(elements);
+    elements += cache.layer_elements(layer);
+  }
+  auto pages = host::Pages::Allocate(static_cast<size_t>(elements) * sizeof(typename E::Storage), "the KV cache");
   if (!pages) return Forward(pages);
   cache.pages = std::move(*pages);
   return cache;
@@ -55,7 +58,7 @@ constexpr int32_t kPiece = 64;  // dimensions of a key that are rounded before t
 template <class E>
 void Cpu::Append(Context& context, KvCache<E>& cache, int32_t layer, View k, View v, const Batch& batch) {
   using T = typename E::Storage;
-  const int32_t head_dim = cache.shape.head_dim;
+  const int32_t heads = cache.shape.layers[layer].heads, head_dim = cache.shape.layers[layer].head_dim;
   const int64_t width = cpu::PaddedHead(head_dim);
   for (int32_t s = 0; s < batch.sequences(); ++s) {
     const int32_t first = batch.query_starts[s];
@@ -65,7 +68,7 @@ void Cpu::Append(Context& context, KvCache<E>& cache, int32_t layer, View k, Vie
       const int32_t position = batch.positions[r];
       const int32_t block = batch.block_tables[batch.table_starts[s] + position / batch.block_size];
       const int32_t inside = position % batch.block_size;
-      for (int32_t h = 0; h < cache.shape.kv_heads; ++h) {
+      for (int32_t h = 0; h < heads; ++h) {
         T* keys = cache.keys(layer, block, h) + inside / cpu::kLanes * head_dim * cpu::kLanes + inside % cpu::kLanes;
         T* values = cache.values(layer, block, h) + inside * width;
         const float* key = k.row(r) + h * head_dim;
@@ -90,11 +93,9 @@ void Cpu::Append(Context& context, KvCache<E>& cache, int32_t layer, View k, Vie
 
 template <class E>
 void Cpu::CopyBlock(Context&, KvCache<E>& cache, int32_t from, int32_t to) {
-  const int64_t keys = cache.key_head() * cache.shape.kv_heads;
-  const int64_t values = cache.value_head() * cache.shape.kv_heads;
-  for (int32_t layer = 0; layer < cache.shape.layers; ++layer) {
-    std::copy_n(cache.keys(layer, from, 0), keys, cache.keys(layer, to, 0));
-    std::copy_n(cache.values(layer, from, 0), values, cache.values(layer, to, 0));
+  for (int32_t layer = 0; layer < std::ssize(cache.shape.layers); ++layer) {
+    std::copy_n(cache.keys(layer, from, 0), cache.block_keys(layer), cache.keys(layer, to, 0));
+    std::copy_n(cache.values(layer, from, 0), cache.block_values(layer), cache.values(layer, to, 0));
   }
 }
 

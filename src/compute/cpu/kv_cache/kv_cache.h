@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "compute/cpu/kernels/kernel_table.h"
 #include "compute/host/pages.h"
@@ -18,34 +19,39 @@ struct KvCache {
   KvShape shape;
   host::Pages pages;
 
+  std::vector<int64_t> starts = {};  // [layers]: where each layer begins, in elements
+
   // Elements of one KV head of one block.
-  int64_t key_head() const { return KeyElements(shape.block_size, shape.head_dim) + scales(); }
-  int64_t value_head() const { return ValueElements(shape.block_size, shape.head_dim) + scales(); }
-  int64_t key_layer() const { return key_head() * shape.kv_heads * shape.blocks; }
-  int64_t value_layer() const { return value_head() * shape.kv_heads * shape.blocks; }
+  int64_t key_head(int32_t layer) const { return KeyElements(shape.block_size, dim(layer)) + scales(); }
+  int64_t value_head(int32_t layer) const { return ValueElements(shape.block_size, dim(layer)) + scales(); }
+  // Of all heads of one block.
+  int64_t block_keys(int32_t layer) const { return key_head(layer) * shape.layers[layer].heads; }
+  int64_t block_values(int32_t layer) const { return value_head(layer) * shape.layers[layer].heads; }
+  int64_t layer_elements(int32_t layer) const { return (block_keys(layer) + block_values(layer)) * shape.blocks; }
 
   T* keys(int32_t layer, int64_t block, int64_t kv_head) const {
-    return base(layer) + (block * shape.kv_heads + kv_head) * key_head();
+    return base(layer) + block * block_keys(layer) + kv_head * key_head(layer);
   }
   T* values(int32_t layer, int64_t block, int64_t kv_head) const {
-    return base(layer) + key_layer() + (block * shape.kv_heads + kv_head) * value_head();
+    return base(layer) + shape.blocks * block_keys(layer) + block * block_values(layer) + kv_head * value_head(layer);
   }
 
   // Of the positions of a block, in types that have scales.
   float* key_scales(int32_t layer, int64_t block, int64_t kv_head) const {
-    return reinterpret_cast<float*>(keys(layer, block, kv_head) + KeyElements(shape.block_size, shape.head_dim));
+    return reinterpret_cast<float*>(keys(layer, block, kv_head) + KeyElements(shape.block_size, dim(layer)));
   }
   float* value_scales(int32_t layer, int64_t block, int64_t kv_head) const {
-    return reinterpret_cast<float*>(values(layer, block, kv_head) + ValueElements(shape.block_size, shape.head_dim));
+    return reinterpret_cast<float*>(values(layer, block, kv_head) + ValueElements(shape.block_size, dim(layer)));
   }
 
  private:
+  int32_t dim(int32_t layer) const { return shape.layers[layer].head_dim; }
   // Elements that the scales of one head and block take; whole vectors of them, so that a load stays inside.
   int64_t scales() const {
     if constexpr (!kStoredWithScales<T>) return 0;
     return KeyElements(shape.block_size, 1) * static_cast<int64_t>(sizeof(float) / sizeof(T));
   }
-  T* base(int32_t layer) const { return reinterpret_cast<T*>(pages.data()) + layer * (key_layer() + value_layer()); }
+  T* base(int32_t layer) const { return reinterpret_cast<T*>(pages.data()) + starts[layer]; }
 };
 
 }  // namespace inferflux::compute::cpu

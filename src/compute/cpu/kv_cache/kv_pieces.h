@@ -10,11 +10,10 @@ template <class E>
 struct KvPieces<Cpu, E> {
   template <class Visit>
   static void ForEach(Cpu::KvCache<E>& cache, int32_t block, Visit visit) {
-    const auto keys = static_cast<size_t>(cache.key_head() * cache.shape.kv_heads);
-    const auto values = static_cast<size_t>(cache.value_head() * cache.shape.kv_heads);
-    for (int32_t layer = 0; layer < cache.shape.layers; ++layer) {
-      visit(std::span(cache.keys(layer, block, 0), keys));
-      visit(std::span(cache.values(layer, block, 0), values));
+    for (int32_t layer = 0; layer < std::ssize(cache.shape.layers); ++layer) {
+      if (cache.shape.layers[layer].heads == 0) continue;
+      visit(std::span(cache.keys(layer, block, 0), static_cast<size_t>(cache.block_keys(layer))));
+      visit(std::span(cache.values(layer, block, 0), static_cast<size_t>(cache.block_values(layer))));
     }
   }
 };

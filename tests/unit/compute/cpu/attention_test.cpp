@@ -91,10 +91,10 @@ class CpuAttentionTest : public CpuTest {
   }
 
   template <class E>
-  void EqualsReference(const AttentionShape& shape, const std::vector<int32_t>& lengths) {
+  void EqualsReference(const AttentionShape& shape, const std::vector<int32_t>& lengths, KvGeometry other_layers = {}) {
     const Sequences all = MakeSequences(shape, lengths);
     const host::Buffer sinks = Random(1, shape.sinks ? shape.heads : 0);
-    const KvShape kv{2, shape.kv_heads, shape.head_dim, all.block_count, shape.block_size};
+    const KvShape kv{{other_layers, {shape.kv_heads, shape.head_dim}, other_layers}, all.block_count, shape.block_size};
     auto expected_cache = *Reference::CreateKvCache<E>(reference, kv);
     auto actual_cache = *Cpu::CreateKvCache<E>(cpu, kv);
     std::vector<std::pair<int32_t, int32_t>> ranges;
@@ -111,7 +111,7 @@ class CpuAttentionTest : public CpuTest {
   void IsInvariant(const AttentionShape& shape, const std::vector<int32_t>& lengths) {
     const Sequences all = MakeSequences(shape, lengths);
     const host::Buffer sinks = Random(1, shape.sinks ? shape.heads : 0);
-    const KvShape kv{2, shape.kv_heads, shape.head_dim, all.block_count, shape.block_size};
+    const KvShape kv{std::vector<KvGeometry>(2, {shape.kv_heads, shape.head_dim}), all.block_count, shape.block_size};
     std::vector<std::pair<int32_t, int32_t>> ranges;
     for (const int32_t length : lengths) ranges.emplace_back(0, length);
     auto cache = *Cpu::CreateKvCache<E>(cpu, kv);
@@ -183,7 +183,7 @@ TEST_P(CpuAttentionTest, WholeSequencesThatAreNotCausal) {
 TEST_P(CpuAttentionTest, ASequenceThatIsNotCausalDoesNotDependOnItsNeighbours) {
   const AttentionShape shape{.heads = 4, .kv_heads = 4, .head_dim = 32, .block_size = 32, .causal = false};
   const Sequences all = MakeSequences(shape, {7, 300, 33, 1});
-  const KvShape kv{2, shape.kv_heads, shape.head_dim, all.block_count, shape.block_size};
+  const KvShape kv{std::vector<KvGeometry>(2, {shape.kv_heads, shape.head_dim}), all.block_count, shape.block_size};
   auto cache = *Cpu::CreateKvCache<KvFp32>(cpu, kv);
   const Step batch = MakeStep(all, shape.block_size, {{0, 7}, {0, 300}, {0, 33}, {0, 1}});
   const auto together = Run<Cpu, KvFp32>(cpu, cache, all, shape, batch, {});
@@ -210,8 +210,14 @@ TEST_P(CpuAttentionTest, APositionDoesNotDependOnHowItsPromptWasCut) {
                       {530});
 }
 
+TEST_P(CpuAttentionTest, OtherLayersMayHaveOtherHeads) {
+  const AttentionShape shape{.heads = 4, .kv_heads = 2, .head_dim = 24, .block_size = 16};
+  EqualsReference<KvFp16>(shape, {30, 5}, {.heads = 3, .head_dim = 40});
+  EqualsReference<KvInt8>(shape, {30, 5}, {.heads = 1, .head_dim = 8});
+}
+
 TEST_P(CpuAttentionTest, CopiesABlockInEveryLayer) {
-  const KvShape kv{2, 2, 24, 3, 16};
+  const KvShape kv{{{1, 40}, {2, 24}, {}, {3, 8}}, 3, 16};  // one layer keeps nothing
   auto cache = *Cpu::CreateKvCache<KvFp16>(cpu, kv);
   const AttentionShape shape{.heads = 2, .kv_heads = 2, .head_dim = 24, .block_size = 16};
   Sequences all = MakeSequences(shape, {16});
@@ -225,11 +231,10 @@ TEST_P(CpuAttentionTest, CopiesABlockInEveryLayer) {
 }
 
 TEST_P(CpuAttentionTest, RefusesShapesItCannotHold) {
-  EXPECT_EQ(Cpu::CreateKvCache<KvFp16>(cpu, {1, 1, 64, 4, 48}).error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(Cpu::CreateKvCache<KvFp16>(cpu, {1, 1, 64, 0, 16}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Cpu::CreateKvCache<KvFp16>(cpu, {{{1, 64}}, 4, 48}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Cpu::CreateKvCache<KvFp16>(cpu, {{{1, 64}}, 0, 16}).error().code, ErrorCode::kInvalidArgument);
   constexpr int32_t kHuge = 1 << 30;
-  EXPECT_EQ(Cpu::CreateKvCache<KvFp16>(cpu, {kHuge, kHuge, 64, kHuge, 256}).error().code,
-            ErrorCode::kResourceExhausted);
+  EXPECT_EQ(Cpu::CreateKvCache<KvFp16>(cpu, {{{kHuge, 64}}, kHuge, 256}).error().code, ErrorCode::kResourceExhausted);
 }
 
 INFERFLUX_CPU_TESTS(CpuAttentionTest);

@@ -34,7 +34,7 @@ class MlxAttentionTest : public MlxTest {
         for (int32_t& block : table) block = order[static_cast<size_t>(block)];
       }
     }
-    const KvShape kv{2, shape.kv_heads, shape.head_dim, blocks, shape.block_size};
+    const KvShape kv{std::vector<KvGeometry>(2, {shape.kv_heads, shape.head_dim}), blocks, shape.block_size};
     auto theirs = *Reference::CreateKvCache<E>(reference, kv);
     auto ours = *Mlx::CreateKvCache<E>(context, kv);
     const AttentionParams params{shape.heads, shape.kv_heads, shape.head_dim, 0.2f, shape.window, shape.softcap};
@@ -91,7 +91,7 @@ TEST_F(MlxAttentionTest, WindowsSoftcapsAndSinks) {
 }
 
 TEST_F(MlxAttentionTest, ACopiedBlockHoldsTheSameInEveryLayer) {
-  const KvShape shape{2, 2, 8, 3, 4};
+  const KvShape shape{std::vector<KvGeometry>(2, {2, 8}), 3, 4};
   auto cache = *Mlx::CreateKvCache<KvFp32>(context, shape);
   StepGeometry step{.tokens = {0, 0, 0, 0},
                     .positions = {0, 1, 2, 3},
@@ -114,7 +114,7 @@ TEST_F(MlxAttentionTest, ACopiedBlockHoldsTheSameInEveryLayer) {
 
 // A step must cost what it writes, not what the whole store holds.
 TEST_F(MlxAttentionTest, StepsAndCopiesWriteTheStoreInPlace) {
-  const KvShape shape{1, 2, 8, 64, 4};
+  const KvShape shape{std::vector<KvGeometry>(1, {2, 8}), 64, 4};
   auto cache = *Mlx::CreateKvCache<KvFp32>(context, shape);
   const auto* keys = (*cache.layers)[0].keys.data<float>();
   StepGeometry step{.tokens = {0},
@@ -137,9 +137,9 @@ TEST_F(MlxAttentionTest, StepsAndCopiesWriteTheStoreInPlace) {
 }
 
 TEST_F(MlxAttentionTest, RefusesShapesItCannotHold) {
-  EXPECT_EQ(Mlx::CreateKvCache<KvFp16>(context, {1, 1, 64, 0, 16}).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Mlx::CreateKvCache<KvFp16>(context, {{{1, 64}}, 0, 16}).error().code, ErrorCode::kInvalidArgument);
   constexpr int32_t kHuge = 1 << 30;
-  EXPECT_EQ(Mlx::CreateKvCache<KvFp16>(context, {1, kHuge, 64, kHuge, 256}).error().code,
+  EXPECT_EQ(Mlx::CreateKvCache<KvFp16>(context, {{{kHuge, 64}}, kHuge, 256}).error().code,
             ErrorCode::kResourceExhausted);
 }
 

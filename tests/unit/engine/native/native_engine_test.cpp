@@ -14,6 +14,7 @@
 #include "engine/native/create_reference_engine.h"
 #include "engine/native/kv_budget.h"
 #include "model/families/family.h"
+#include "model/loading/per_layer_kv_model.h"
 #include "support/sampler_checklist.h"
 
 namespace inferflux::engine {
@@ -24,10 +25,14 @@ using Logits = std::vector<std::vector<float>>;  // [position][vocab]
 
 const EngineOptions kOptions{.max_sequences = 16, .block_size = 16, .kv_bytes = 1 << 20};
 
+constexpr const char* kLayersDiffer = "layers that differ in their KV heads";
+
 // On the CPU backend with a pool, else on the reference backend.
 EnginePtr MakeEngine(const EngineOptions& options = kOptions, ThreadPool* pool = nullptr,
                      const std::string& model = "mistral.gguf") {
-  const auto path = std::filesystem::path(INFERFLUX_SOURCE_DIR) / "tests/data/models" / model;
+  const std::filesystem::path path = model == kLayersDiffer
+                                         ? std::filesystem::path(model::testing::PerLayerKvModel(true))
+                                         : std::filesystem::path(INFERFLUX_SOURCE_DIR) / "tests/data/models" / model;
   auto source = model::ModelSource::Open(path.string());
   EXPECT_TRUE(source) << source.error().message;
   auto config = model::ReadModelConfig(**source);
@@ -123,15 +128,15 @@ TEST_P(BitIdentity, LogitsDoNotDependOnCompanyCutsOrThreads) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, BitIdentity,
-                         ::testing::Values(Setting{"mistral.gguf", false, "fp32"},
-                                           Setting{"mistral.gguf", false, "fp16"},
-                                           Setting{"mistral.gguf", false, "bf16"},
-                                           Setting{"mistral.gguf", true, "fp32"}, Setting{"mistral.gguf", true, "fp16"},
-                                           Setting{"mistral.gguf", true, "bf16"},
-                                           Setting{"mistral.gguf", false, "int8"},
-                                           Setting{"mistral.gguf", true, "int8"}, Setting{"mistral.gguf", true, "fp8"},
-                                           Setting{"llama3.gguf", true, "fp16"}, Setting{"qwen3.gguf", true, "fp16"}));
+INSTANTIATE_TEST_SUITE_P(
+    All, BitIdentity,
+    ::testing::Values(Setting{"mistral.gguf", false, "fp32"}, Setting{"mistral.gguf", false, "fp16"},
+                      Setting{"mistral.gguf", false, "bf16"}, Setting{"mistral.gguf", true, "fp32"},
+                      Setting{"mistral.gguf", true, "fp16"}, Setting{"mistral.gguf", true, "bf16"},
+                      Setting{"mistral.gguf", false, "int8"}, Setting{"mistral.gguf", true, "int8"},
+                      Setting{"mistral.gguf", true, "fp8"}, Setting{"llama3.gguf", true, "fp16"},
+                      Setting{"qwen3.gguf", true, "fp16"}, Setting{kLayersDiffer, false, "int8"},
+                      Setting{kLayersDiffer, true, "fp16"}, Setting{kLayersDiffer, true, "int8"}));
 
 TEST(NativeEngine, ACachedPrefixGivesTheSameBitsAsComputingIt) {
   ThreadPool pool(2);
@@ -284,17 +289,21 @@ TEST(Sampling, KeepsTheChecklist) {
 }
 
 TEST(KvBudget, CountsWhatIsThereAndNamesWhatCannotBe) {
-  const model::ModelConfig config{.layers = 2, .kv_heads = 2, .head_dim = 64, .context = 1000};
-  const int64_t head_bytes = 64 * 2;
-  const int64_t block_bytes = 2 * 2 * 2 * head_bytes * 16;
+  // Layers may differ, and one may keep nothing.
+  const model::ModelConfig config{.context = 1000, .layer_kinds = {{.kv = {2, 64}}, {.kv = {}}, {.kv = {1, 32, 128}}}};
+  const int64_t token_bytes = compute::KvTokenBytes<compute::KvFp16>(KvLayers(config));
+  EXPECT_EQ(token_bytes, 2 * (2 * 64 + 32) * 2);
+  EXPECT_EQ(compute::KvTokenBytes<compute::KvInt8>(KvLayers(config)), 2 * (2 * (64 + 4) + 32 + 4)) << "a scale a head";
+  const int64_t block_bytes = token_bytes * 16;
   const EngineOptions options{.max_sequences = 4, .block_size = 16};
-  EXPECT_EQ(PlanKv(config, head_bytes, options, block_bytes * 40)->blocks, 10) << "a quarter of what is free";
-  EXPECT_EQ(PlanKv(config, head_bytes, options, block_bytes * 40)->context, 160) << "what one sequence can really have";
-  EXPECT_EQ(PlanKv(config, head_bytes, options, int64_t{1} << 50)->blocks, 4 * 63 + 1) << "no more than can be used";
-  EXPECT_EQ(PlanKv(config, head_bytes, options, int64_t{1} << 50)->context, 1000);
-  EXPECT_EQ(PlanKv(config, head_bytes, options, 100).error().code, ErrorCode::kResourceExhausted);
+  EXPECT_EQ(PlanKv(config, token_bytes, options, block_bytes * 40)->blocks, 10) << "a quarter of what is free";
+  EXPECT_EQ(PlanKv(config, token_bytes, options, block_bytes * 40)->context, 160)
+      << "what one sequence can really have";
+  EXPECT_EQ(PlanKv(config, token_bytes, options, int64_t{1} << 50)->blocks, 4 * 63 + 1) << "no more than can be used";
+  EXPECT_EQ(PlanKv(config, token_bytes, options, int64_t{1} << 50)->context, 1000);
+  EXPECT_EQ(PlanKv(config, token_bytes, options, 100).error().code, ErrorCode::kResourceExhausted);
   const auto refused = [&](EngineOptions wrong) {
-    const auto plan = PlanKv(config, head_bytes, wrong, int64_t{1} << 40);
+    const auto plan = PlanKv(config, token_bytes, wrong, int64_t{1} << 40);
     return !plan && plan.error().code == ErrorCode::kInvalidArgument;
   };
   EXPECT_TRUE(refused({.context = 1001}));

@@ -49,13 +49,17 @@ struct ModelEdits {
   std::function<std::vector<std::byte>(const formats::GgufTensor&)> data = [](const formats::GgufTensor& tensor) {
     return std::vector<std::byte>(tensor.data.begin(), tensor.data.end());
   };
+  // The shape that it then has.
+  std::function<std::vector<uint64_t>(const formats::GgufTensor&)> shape = [](const formats::GgufTensor& tensor) {
+    return std::vector<uint64_t>(tensor.shape().begin(), tensor.shape().end());
+  };
 };
 
-// Writes tests/data/models/NAME.gguf anew, changed. Returns its path.
-inline std::string EditedModel(const std::string& name, const ModelEdits& edits) {
+// Writes tests/data/models/NAME.gguf anew, changed, under the same name or another. Returns its path.
+inline std::string EditedModel(const std::string& name, const ModelEdits& edits, const std::string& as = "") {
   const auto file = formats::GgufFile::Open(ModelPath(name + ".gguf"));
   if (!file) throw std::runtime_error(file.error().message);
-  const std::string path = EditedFolder::Path() / (name + ".gguf");
+  const std::string path = EditedFolder::Path() / ((as.empty() ? name : as) + ".gguf");
   std::filesystem::remove(path);  // not written over: an earlier one may still be mapped
   std::ofstream out(path, std::ios::binary);
   formats::GgufWriter writer(out);
@@ -66,7 +70,7 @@ inline std::string EditedModel(const std::string& name, const ModelEdits& edits)
   };
   for (const auto& tensor : (*file)->tensors()) {
     if (!is_kept(tensor)) continue;
-    EXPECT_TRUE(writer.AddTensor(tensor.name, tensor.type, tensor.shape()));
+    EXPECT_TRUE(writer.AddTensor(tensor.name, tensor.type, edits.shape(tensor)));
   }
   for (const auto& [added, values] : edits.added) {
     EXPECT_TRUE(writer.AddTensor(added, formats::TensorType::kF32, std::to_array({uint64_t{values.size()}})));
