@@ -17,6 +17,25 @@ ROOMS = {
     "serving": [["backends"], ["models"], ["generation"]],
     "server": [["request"], ["openai", "admin", "health", "anthropic", "ollama", "page"]],
 }
+FAMILIES = SRC / "model/families"
+# Where a family's name is allowed outside of its folder: there it is the name of something else.
+NO_FAMILY = {
+    # GGUF's tokenizer.ggml.model names an algorithm after the first model that had it.
+    "text/tokenizer/vocab.h": {"gpt2", "llama", "bert"},
+    "text/tokenizer/vocabulary.h": {"gpt2", "llama", "bert"},
+    "text/tokenizer/vocabulary.cpp": {"gpt2", "llama", "bert"},
+    "model/loading/vocab_from_gguf.cpp": {"gpt2", "llama", "bert"},
+    # WordPiece is BERT's algorithm, and the word patterns that a scanner matches by hand are GPT-2's.
+    "text/tokenizer/algorithms/word_piece.h": {"bert"},
+    "text/tokenizer/algorithms/word_piece.cpp": {"bert"},
+    "text/tokenizer/pre_tokenizer/word_scanner.h": {"gpt2"},
+    "text/tokenizer/pre_tokenizer/word_scanner.cpp": {"gpt2"},
+    # Forms of tool calls are found in the text of a chat template, never by a family; each is named after who wrote it first.
+    "text/tool_calls/tool_call_forms.cpp": {"llama", "mistral", "granite"},
+    # A value of config.json's rope_type.
+    "model/huggingface/metadata.cpp": {"llama"},
+    "model/huggingface/tensor_plan.cpp": {"llama"},
+}
 MOST_FILES = 26  # a folder's sources and its CMakeLists.txt
 
 
@@ -87,6 +106,47 @@ def test_no_folder_is_crowded():
 def test_no_file_is_long():
     lengths = {str(p.relative_to(ROOT)): len(p.read_text().splitlines()) for p in sources()}
     assert not {name: n for name, n in lengths.items() if n > 600}
+
+
+def family_names():
+    """What the rows of the table call families: architectures of GGUF files, model types of directories."""
+    names = set()
+    for path in FAMILIES.rglob("*.cpp"):
+        text = path.read_text()
+        names |= set(re.findall(r'\.architecture = "([^"]+)"', text))
+        for types in re.findall(r"\.model_types = \{([^}]*)\}", text):
+            names |= set(re.findall(r'"([^"]+)"', types))
+    return names
+
+
+def test_every_family_is_one_file_and_one_row():
+    rows = set(re.findall(r"^\s*ROW\((\w+)\)", (FAMILIES / "family.cpp").read_text(), re.M))
+    files = {}
+    for path in FAMILIES.rglob("*.cpp"):
+        for name in re.findall(r"^const Family& (\w+)\(\) \{", path.read_text(), re.M):
+            files.setdefault(name, []).append(path.name)
+    assert len(rows) > 10
+    assert {name: 1 for name in rows} == {name: len(paths) for name, paths in files.items()}
+
+
+def test_only_its_own_folder_knows_a_family_by_name():
+    # As a word ("phi3", "nomic-bert") or as a part of one in camel case ("Phi3Markers", "kGpt2Words").
+    patterns = {}
+    for name in family_names():
+        words = re.split(r"[-_]", name)
+        camel = "".join(word.capitalize() for word in words)
+        patterns[name] = re.compile(rf"(?<![a-z0-9]){'[-_ ]?'.join(words)}(?![a-z])|{camel}(?![a-z])")
+    assert {"llama", "mistral", "qwen3moe", "gpt_oss", "xlm-roberta"} <= set(patterns)
+    wrong = []
+    for path in sources():
+        name = str(path.relative_to(SRC))
+        if not name.startswith(("model/", "text/")) or path.is_relative_to(FAMILIES):
+            continue
+        text = path.read_text().replace("llama.cpp", "").replace("llama-server", "")
+        found = {family for family, pattern in patterns.items() if pattern.search(text)}
+        if found - NO_FAMILY.get(name, set()):
+            wrong.append(f"{path.relative_to(ROOT)}: {sorted(found - NO_FAMILY.get(name, set()))}")
+    assert not wrong
 
 
 @pytest.mark.skipif(not shutil.which("clang-format"), reason="clang-format is not installed")

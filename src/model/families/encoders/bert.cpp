@@ -46,7 +46,6 @@ const Family& Bert() {
       .checkpoints = {{.model_types = {"bert"},
                        .activation = "gelu",
                        .causal = false,
-                       .own_tensors = {},
                        .tensors = {kBertTensors},
                        .prefixes = kEncoderPrefixes,
                        .ignored = kEncoderHeads},

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -32,6 +34,31 @@ inline std::string DataPath(const std::string& name) {
   return std::string(INFERFLUX_SOURCE_DIR) + "/tests/data/" + name;
 }
 inline std::string ModelPath(const std::string& name) { return DataPath("models/") + name; }
+
+// The names of tests/data/models for which transformers' `tensor` ("logits", "hidden") is known and that exist as
+// NAME + `end` (".gguf", "-hf"): a family is tested because its files are there.
+inline std::vector<std::string> GoldenModels(const std::string& tensor, const std::string& end) {
+  constexpr std::string_view kGolden = ".golden.gguf";
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(DataPath("models"))) {
+    std::string name = entry.path().filename().string();
+    if (!name.ends_with(kGolden)) continue;
+    name.resize(name.size() - kGolden.size());
+    const auto file = formats::GgufFile::Open(entry.path().string());
+    const bool has = file && (*file)->FindTensor(tensor) != nullptr;
+    if (has && std::filesystem::exists(ModelPath(name + end))) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Whether all of a model's weights are float32.
+inline bool IsFloat(const std::string& path) {
+  const auto file = formats::GgufFile::Open(path);
+  if (!file) throw std::runtime_error(file.error().message);
+  return std::ranges::all_of(
+      (*file)->tensors(), [](const formats::GgufTensor& tensor) { return tensor.type == formats::TensorType::kF32; });
+}
 
 inline Golden ReadGolden(const std::string& path) {
   Golden golden;

@@ -14,11 +14,11 @@ namespace {
 
 constexpr double kBound = 1e-4;
 
-class GoldenEncoder : public ::testing::TestWithParam<const char*> {};
+class GoldenEncoder : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenEncoder, ReferenceEqualsTransformers) {
   compute::Reference::Context context;
-  testing::ExpectHidden<compute::Reference>(context, GetParam() + std::string(".gguf"), GetParam(), kBound);
+  testing::ExpectHidden<compute::Reference>(context, GetParam() + ".gguf", GetParam(), kBound);
 }
 
 TEST_P(GoldenEncoder, CpuEqualsTransformers) {
@@ -26,16 +26,18 @@ TEST_P(GoldenEncoder, CpuEqualsTransformers) {
   const auto isa = SelectCpuIsa();
   ASSERT_TRUE(isa) << isa.error().message;
   compute::Cpu::Context context(pool, *isa);
-  testing::ExpectHidden<compute::Cpu>(context, GetParam() + std::string(".gguf"), GetParam(), kBound);
+  testing::ExpectHidden<compute::Cpu>(context, GetParam() + ".gguf", GetParam(), kBound);
 }
 
 TEST_P(GoldenEncoder, DirectoryEqualsTransformers) {
   compute::Reference::Context context;
-  testing::ExpectHidden<compute::Reference>(context, GetParam() + std::string("-hf"), GetParam(), kBound);
+  testing::ExpectHidden<compute::Reference>(context, GetParam() + "-hf", GetParam(), kBound);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GoldenEncoder, ::testing::Values("bert", "roberta", "nomic_bert"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Families, GoldenEncoder, ::testing::ValuesIn(testing::GoldenModels("hidden", ".gguf")),
+                         [](const auto& info) { return info.param; });
+
+TEST(GoldenModels, AreAllThere) { EXPECT_GE(testing::GoldenModels("hidden", ".gguf").size(), 3u); }
 
 }  // namespace
 }  // namespace inferflux::model

@@ -1,5 +1,5 @@
 // Every family's logits against transformers', position by position: a prompt in one step, then one token a step.
-#include <string_view>
+#include <string>
 
 #include "base/thread_pool.h"
 #include "compute/cpu/cpu_backend.h"
@@ -17,10 +17,10 @@ constexpr double kBound = 1e-4;
 constexpr double kInt8Bound = 5e-2;  // where integers meet activations of eight bits
 constexpr int kTies = 2;             // of 56 positions, where such a model is a mixture
 
-class GoldenLogits : public ::testing::TestWithParam<const char*> {
+class GoldenLogits : public ::testing::TestWithParam<std::string> {
  protected:
-  std::string model() const { return testing::ModelPath(GetParam() + std::string(".gguf")); }
-  std::string golden() const { return testing::ModelPath(GetParam() + std::string(".golden.gguf")); }
+  std::string model() const { return testing::ModelPath(GetParam() + ".gguf"); }
+  std::string golden() const { return testing::ModelPath(GetParam() + ".golden.gguf"); }
 };
 
 TEST_P(GoldenLogits, ReferenceEqualsTransformers) {
@@ -29,7 +29,7 @@ TEST_P(GoldenLogits, ReferenceEqualsTransformers) {
 }
 
 TEST_P(GoldenLogits, CpuEqualsTransformersOnEveryInstructionSet) {
-  const bool floats = std::string_view(GetParam()) != "gpt_oss";  // its experts are MXFP4
+  const bool floats = testing::IsFloat(model());
   ThreadPool pool(2);
   for (const CpuIsa isa : inferflux::testing::RunnableIsas()) {
     SCOPED_TRACE(CpuIsaName(isa));
@@ -38,25 +38,22 @@ TEST_P(GoldenLogits, CpuEqualsTransformersOnEveryInstructionSet) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GoldenLogits,
-                         ::testing::Values("llama", "llama3", "llama_linear", "llama_dynamic", "mistral", "mixtral",
-                                           "qwen2", "qwen2_yarn", "qwen2_moe", "qwen3", "qwen3_moe", "phi3",
-                                           "phi3_long", "gemma2", "gemma3", "granite", "olmo2", "olmo3", "smollm3",
-                                           "starcoder2", "gpt2", "gpt_oss"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Families, GoldenLogits, ::testing::ValuesIn(testing::GoldenModels("logits", ".gguf")),
+                         [](const auto& info) { return info.param; });
+
+TEST(GoldenModels, AreAllThere) { EXPECT_GE(testing::GoldenModels("logits", ".gguf").size(), 22u); }
 
 // The same weights as transformers saved them: a directory with config.json and safetensors.
-class GoldenDirectory : public ::testing::TestWithParam<const char*> {};
+class GoldenDirectory : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenDirectory, ReferenceEqualsTransformers) {
   compute::Reference::Context context;
-  testing::ExpectGolden<compute::Reference>(context, testing::ModelPath(GetParam() + std::string("-hf")),
-                                            testing::ModelPath(GetParam() + std::string(".golden.gguf")), kBound);
+  testing::ExpectGolden<compute::Reference>(context, testing::ModelPath(GetParam() + "-hf"),
+                                            testing::ModelPath(GetParam() + ".golden.gguf"), kBound);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GoldenDirectory,
-                         ::testing::Values("llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2", "gpt_oss"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Families, GoldenDirectory, ::testing::ValuesIn(testing::GoldenModels("logits", "-hf")),
+                         [](const auto& info) { return info.param; });
 
 // Quantised checkpoints, against transformers with the weights that their formulas make (tools/checkpoint_golden.py,
 // tools/compressed_golden.py, tools/mlx_golden.py).
