@@ -5,16 +5,19 @@
 // Reading values back is an explicit Read, the only point where a lazy backend evaluates.
 //
 // Everything that not every device can do is a refining concept below: its absence is a compile-time fact, never a stub
-// that throws. `Capabilities` (compute/capabilities.h) derives the run-time report from these very concepts.
+// that throws. compute/optional_ops.h has more of them, compute/bundles.h names the common sets, and
+// compute/capabilities.h derives the run-time report from these very concepts.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "compute/device.h"
 #include "compute/kv_types.h"
 #include "compute/params.h"
 
@@ -36,6 +39,9 @@ concept Backend = requires(typename B::Context& context, const typename B::Buffe
                            std::span<const int32_t> rows, const RopeSpec& rope_spec, const RopeParams& rope,
                            float number, int64_t count, Activation activation) {
   { B::kName } -> std::convertible_to<const char*>;
+
+  // The device's memory: KV is planned from what is free there, and weight_bytes is what the calls below have loaded.
+  { B::Memory(context) } -> std::same_as<MemoryInfo>;
 
   // --- loading ---
   { B::LoadVector(context, floats) } -> std::same_as<typename B::Buffer>;  // [1, n]
@@ -81,9 +87,18 @@ concept PagedKv = Backend<B> &&
   { B::template CopyBlock<E>(context, cache, index, index) } -> std::same_as<void>;  // (from, to), every layer
 };
 
-// A backend whose MatMul takes weights of this type as they are.
+// A backend whose MatMul takes weights of this type without loss.
 template <class B, formats::TensorType kType>
 concept QuantWeights = Backend<B> && B::SupportsWeights(kType);
+
+// A backend that finds its devices itself. One without it is a variant of another for a program of its own, which makes
+// the context (inferflux-bench's profiler is one).
+template <class B>
+concept OpensDevices = Backend<B> && requires(const ContextOptions& options) {
+  { B::Devices(options) } -> std::same_as<std::vector<Device>>;  // of this machine; none where it cannot run here
+  // kInvalidArgument where options.device names none of them.
+  { B::CreateContext(options) } -> std::same_as<Result<std::unique_ptr<typename B::Context>>>;
+};
 
 // A backend that promises: a row's result does not depend on the other rows of the step, on how steps were cut, or on
 // the number of threads, bit for bit.

@@ -1,17 +1,20 @@
 // An engine that runs one loaded model: it steps batches of sequences and owns their KV. The run-time seam:
-// NativeEngine<B> is one for each compute backend, the llama.cpp engine is another.
+// NativeEngine<B> is one for each compute backend, the llama.cpp engine is another. ExecuteUnifiedBatch is the one
+// step; Prefill, Decode, Submit and Collect are other ways to call it.
 //
 // Engines are thread-affine: every call but info() is made on one thread, the step loop's.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "base/token_id.h"
+#include "compute/capabilities.h"
 #include "engine/device_memory.h"
 #include "engine/sequence.h"
 #include "engine/unified_batch.h"
@@ -19,7 +22,7 @@
 
 namespace inferflux::engine {
 
-// What the engine can do, derived from its compute backend's concepts: the scheduler asks this, never a name.
+// What the engine runs and what it can do: the scheduler reads this, never a backend's name.
 struct EngineInfo {
   std::string backend;   // "cpu", "reference", "cuda", ...
   std::string provider;  // "native" or "llama_cpp"
@@ -30,12 +33,7 @@ struct EngineInfo {
   int64_t kv_tokens = 0;      // tokens that the whole KV budget holds
   int32_t max_sequences = 0;  // live at once
   int32_t step_tokens = 512;  // tokens of a step, of many sequences' prompts too, that are computed at the best rate
-  bool batch_invariant = false;
-  bool saves_kv = false;  // Save and Restore work
-  // Truncate works at any length. Where not, it refuses most of them, and what was taken for granted is computed again:
-  // nothing is drafted ahead.
-  bool truncates = true;
-  bool token_masks = false;  // kSample outputs keep to OutputSpec::mask
+  compute::Capabilities capabilities;
   // false: an encoder. It keeps no KV and generates nothing: a sequence's length stays 0, and what is fed to it is fed
   // as a whole, in one step.
   bool causal = true;
@@ -44,6 +42,13 @@ struct EngineInfo {
   std::vector<DeviceMemory> memory;
   std::vector<std::string> notes;  // what loading did to the weights, and what memory that costs; logged
   std::vector<std::string> plan;   // one line a product: which kernel runs it; logged at debug level
+};
+
+// A sequence's next token, and what is wanted of the logits after it.
+struct NextToken {
+  SequenceId sequence;
+  TokenId token = 0;
+  OutputSpec output = {};  // its token_index is set
 };
 
 struct KvUsage {
@@ -77,7 +82,7 @@ class Engine {
   virtual Status Reserve(SequenceId sequence, int32_t tokens) = 0;
 
   // Forgets the tokens from `length` on. kUnsupported where the model's memory cannot be cut there; nothing has changed
-  // then.
+  // then. Any length can be had where capabilities.speculative_verification is true.
   virtual Status Truncate(SequenceId sequence, int32_t length) = 0;
 
   // Ends the sequence. Its full blocks stay to be matched until their room is needed.
@@ -104,6 +109,22 @@ class Engine {
   // Runs the step; room must have been reserved. On an error no sequence has grown: the step can be tried again. Hidden
   // states are those behind the model's last norm.
   virtual Result<StepResult> ExecuteUnifiedBatch(const UnifiedBatch& batch) = 0;
+
+  // Submit starts a step and Collect gives its result; between the two the caller may prepare the next step, but must
+  // not use the step's sequences. One step may be under way: a second Submit, or a Collect without one, is
+  // kInvalidArgument. Here the step runs inside Submit, and an error of it comes out of Collect.
+  virtual Status Submit(UnifiedBatch batch);
+  virtual Result<StepResult> Collect();
+
+  // Reserves room for `tokens` after what the sequence holds, and runs them as one step with one output, after the
+  // last.
+  Result<OutputResult> Prefill(SequenceId sequence, std::span<const TokenId> tokens, OutputSpec output = {});
+
+  // Reserves room, and runs one step of one token for each sequence. The results are in the order of `next`.
+  Result<std::vector<OutputResult>> Decode(std::span<const NextToken> next);
+
+ private:
+  std::optional<Result<StepResult>> submitted_;
 };
 
 }  // namespace inferflux::engine

@@ -1,14 +1,15 @@
 #include "engine/step_outputs.h"
 
 #include <optional>
+#include <utility>
 
 namespace inferflux::engine {
 
 StepResult MakeOutputs(SequenceTokens tokens_of, const UnifiedBatch& batch, std::span<float> logits, int32_t vocab_size,
-                       Sampler& sampler) {
+                       Sampler& sampler, std::span<std::optional<compute::SampledToken>> sampled) {
   StepResult result;
   result.items.resize(batch.items.size());
-  size_t row = 0;
+  size_t row = 0, number = 0;  // of the logits; of the outputs that need any
   for (size_t i = 0; i < batch.items.size(); ++i) {
     const BatchItem& item = batch.items[i];
     const std::span<const TokenId> tokens = tokens_of(item.sequence);
@@ -16,6 +17,11 @@ StepResult MakeOutputs(SequenceTokens tokens_of, const UnifiedBatch& batch, std:
     for (const auto& output : item.outputs) {
       if (output.kind == OutputSpec::Kind::kHidden) {
         result.items[i].emplace_back();
+        continue;
+      }
+      if (auto* chosen = sampled.empty() ? nullptr : &sampled[number++]; chosen != nullptr && *chosen) {
+        result.items[i].push_back(
+            {.token = (*chosen)->token, .chosen = (*chosen)->chosen, .top = std::move((*chosen)->top)});
         continue;
       }
       const auto values = logits.subspan(row++ * static_cast<size_t>(vocab_size), static_cast<size_t>(vocab_size));

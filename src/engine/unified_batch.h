@@ -10,6 +10,7 @@
 
 #include "base/token_id.h"
 #include "base/token_mask.h"
+#include "compute/sampling.h"
 #include "engine/sampling/sampling_params.h"
 #include "engine/sequence.h"
 
@@ -44,12 +45,8 @@ struct UnifiedBatch {
   std::vector<BatchItem> items;
 };
 
-struct LogprobEntry {
-  TokenId id = 0;
-  float logprob = 0.0f;  // natural log, of the model's own distribution: before bias, penalties, temperature, filters
-};
-
-inline constexpr TokenId kNoToken = -1;  // the logits left nothing to choose: all NaN, -infinity, banned or masked
+using compute::kNoToken;
+using compute::LogprobEntry;
 
 struct OutputResult {
   TokenId token = kNoToken;          // kSample
@@ -62,6 +59,8 @@ struct OutputResult {
 
 struct StepResult {
   std::vector<std::vector<OutputResult>> items;  // [item][output], as asked
+  // How long the forward pass took on its device: where the engine was told to time steps, and its device has a clock.
+  std::optional<double> device_seconds = {};
 };
 
 }  // namespace inferflux::engine

@@ -149,7 +149,7 @@ Finding CheckSaveRestore(Engine& engine, const Oracle& oracle, const Bounds& bou
   if (!first) return Forward(first);
   if (auto fed = Feed(engine, first->id(), tokens.first(most), most); !fed) return Forward(fed);
   auto saved = engine.Save(first->id());
-  if (saved.has_value() != engine.info().saves_kv) {
+  if (saved.has_value() != engine.info().capabilities.kv_save_restore) {
     return Fail(ErrorCode::kInternal, "it {} KV, but says otherwise", saved ? "saves" : "does not save");
   }
   if (!saved && saved.error().code != ErrorCode::kUnsupported) return Forward(saved);
@@ -161,7 +161,8 @@ Finding CheckSaveRestore(Engine& engine, const Oracle& oracle, const Bounds& bou
   std::string seen;
   for (const size_t length : {most, half}) {
     auto restored = engine.Restore(tokens.first(length), /*salt=*/11, *saved);
-    if (!restored && length == half && !engine.info().truncates) break;  // it could not be cut there
+    if (!restored && length == half && !engine.info().capabilities.speculative_verification)
+      break;  // it could not be cut there
     if (!restored) return Forward(restored);
     const OwnSequence again(engine, *restored);
     auto finding = Continue(engine, again.id(), oracle, length, bounds);

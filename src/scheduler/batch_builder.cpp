@@ -82,7 +82,7 @@ int32_t BatchBuilder::DraftLength(Request& request, const Speculation& speculati
                                   int32_t spare) const {
   const bool by_model = speculation.kind == Speculation::Kind::kDraft;
   if (speculation.kind == Speculation::Kind::kNone || (by_model && drafts_ == nullptr)) return 0;
-  if (!engine_.info().truncates) return 0;  // a rejected draft token could not be removed
+  if (!engine_.info().capabilities.speculative_verification) return 0;  // a rejected draft token could not be removed
   const int32_t limit = std::min({speculation.max_tokens, spare, request.max_tokens - request.generated - 1,
                                   engine_.info().context - request.total()});
   if (limit <= 0) return 0;

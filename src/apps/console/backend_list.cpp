@@ -21,7 +21,7 @@ json::array Words(const std::vector<std::string_view>& words) { return json::arr
 
 json::array Devices(const EngineEntry& engine) {
   json::array out;
-  for (const engine::Device& device : engine.devices()) {
+  for (const compute::Device& device : engine.devices()) {
     out.push_back(json::object{{"name", device.name}, {"free_bytes", device.free_bytes}});
   }
   return out;

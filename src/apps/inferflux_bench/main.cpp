@@ -14,7 +14,7 @@
 #include "apps/inferflux_bench/workload.h"
 #include "base/usable_cores.h"
 #include "command_line/command_line.h"
-#include "engine/native/create_cpu_engine.h"
+#include "engine/native/native_backends.h"
 #include "model/families/family.h"
 
 namespace inferflux::apps {
@@ -30,6 +30,8 @@ struct Options {
   std::vector<int> batches{1};
   int threads = 0;
   int repetitions = 3;
+  std::string backend = "cpu";
+  std::string device;
   std::string kv = "fp16";
   std::string output = "table";
   bool repack = true;
@@ -56,16 +58,39 @@ int LongestSequence(const std::vector<Workload>& tests) {
   return most;
 }
 
-Row MakeRow(const Workload& test, const std::vector<double>& seconds, double least_seconds) {
+double SumOf(const std::vector<Timing>& times, double Timing::*part) {
+  double sum = 0.0;
+  for (const Timing& each : times) sum += each.*part;
+  return sum;
+}
+
+Row MakeRow(const Workload& test, const std::vector<Timing>& times, double least_seconds) {
   std::vector<double> speeds;
-  for (const double each : seconds) speeds.push_back(test.tokens() / each);
+  for (const Timing& each : times) speeds.push_back(test.tokens() / each.seconds);
   const double mean = std::accumulate(speeds.begin(), speeds.end(), 0.0) / static_cast<double>(speeds.size());
   double squares = 0.0;
   for (const double speed : speeds) squares += (speed - mean) * (speed - mean);
   Row row{.test = test.name(), .tokens_per_second = mean};
   row.stddev = speeds.size() > 1 ? std::sqrt(squares / static_cast<double>(speeds.size() - 1)) : 0.0;
   row.ceiling_share = mean * least_seconds / test.tokens();
+  row.device_share = SumOf(times, &Timing::device_seconds) / SumOf(times, &Timing::seconds);
   return row;
+}
+
+bool OnGpu(const std::string& backend, const compute::ContextOptions& options) {
+  const engine::NativeBackend* found = engine::FindNativeBackend(backend);
+  if (found == nullptr) return false;
+  const auto devices = found->devices(options);
+  const auto index = compute::FindDevice(devices, options.device, backend);
+  return index && devices[static_cast<size_t>(*index)].gpu;
+}
+
+std::string BackendNames() {
+  std::string out;
+  for (const engine::NativeBackend& each : engine::NativeBackends()) {
+    out += (out.empty() ? "" : ", ") + std::string(each.name);
+  }
+  return out;
 }
 
 Result<std::vector<Row>> Measure(const Options& options, const std::string& path, const std::string& name) {
@@ -79,36 +104,40 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   ThreadPool pool(options.threads > 0 ? options.threads : UsableCores());
   const WorkModel work = DescribeWork(**source, *config, compute::KvTokenBytes(options.kv, KvLayers(*config)), pool);
   const int most = *std::max_element(options.batches.begin(), options.batches.end());
-  engine::EngineOptions engine_options{
-      .context = std::min(LongestSequence(tests), config->context), .kv_dtype = options.kv, .repack = options.repack};
+  engine::EngineOptions engine_options{.context = std::min(LongestSequence(tests), config->context),
+                                       .kv_dtype = options.kv,
+                                       .device = {.device = options.device, .pool = &pool, .repack = options.repack},
+                                       .time_steps = true};
   engine_options.kv_bytes =
       static_cast<int64_t>(work.kv_bytes) * (LongestSequence(tests) + 2 * engine_options.block_size) * most;
   engine_options.max_sequences = std::max(engine_options.max_sequences, most);
 
   Profile profile;
   auto engine = options.profile ? CreateProfiledEngine(pool, profile, std::move(*config), *source, engine_options)
-                                : engine::CreateCpuEngine(pool, std::move(*config), *source, engine_options);
+                                : engine::CreateEngine(options.backend, std::move(*config), *source, engine_options);
   if (!engine) return Forward(engine);
   auto meter = CeilingMeter::Create(pool, compute::cpu::KernelsFor(*isa));
   if (!meter) return Forward(meter);
 
+  const bool on_gpu = OnGpu(options.backend, engine_options.device);
   std::vector<Row> rows;
   Ceilings before = meter->Measure(1.0);
   for (const Workload& test : tests) {
-    const auto seconds = Time(**engine, test, options.repetitions, profile);
-    if (!seconds) return Forward(seconds);
+    const auto times = Time(**engine, test, options.repetitions, profile);
+    if (!times) return Forward(times);
     const Ceilings after = meter->Measure(1.0);
     const Ceilings ceilings = Mean(before, after);
     const Bound bound = LeastTime(work, test, (*engine)->info().step_tokens, ceilings);
     before = after;
-    Row row = MakeRow(test, *seconds, bound.seconds);
+    Row row = MakeRow(test, *times, bound.seconds);
     row.bound = bound.name;
     row.backend = (*engine)->info().backend;
+    if (on_gpu) row.ceiling_share = 0.0;  // the ceilings are the host's
     row.isa = CpuIsaName(*isa);
     row.threads = pool.workers();
     row.model = name;
     row.type = options.shape.empty() ? (*source)->commonest_type() : options.type;
-    if (options.profile) row.profile = profile.Lines(std::accumulate(seconds->begin(), seconds->end(), 0.0), ceilings);
+    if (options.profile) row.profile = profile.Lines(SumOf(*times, &Timing::seconds), ceilings);
     rows.push_back(std::move(row));
   }
   return rows;
@@ -173,9 +202,13 @@ int main(int argc, char** argv) {
   app.Add("-r,--repetitions", options.repetitions, "times each test is run, after one that warms up")
       .Between(1, 1000)
       .ShowsDefault();
+  CommandOption backend =
+      app.Add("--backend", options.backend, "the compute backend: " + apps::BackendNames()).ShowsDefault();
+  app.Add("--device", options.device, "which of the backend's devices: its number, its id or its name");
   app.Add("--kv", options.kv, "KV element type").OneOf({"fp32", "fp16", "bf16", "int8", "fp8"}).ShowsDefault();
   app.AddFlag("!--no-repack", options.repack, "leave the weights in the file: starts at once, runs slower");
-  app.AddFlag("--profile", options.profile, "print where each test's time goes, operation by operation");
+  app.AddFlag("--profile", options.profile, "print where each test's time goes, operation by operation; on cpu")
+      .Excludes(backend);
   app.Add("-o,--output", options.output, "how to print").OneOf({"table", "json"}).ShowsDefault();
   app.Add("--masks", options.masks,
           "time structured output with the model's vocabulary instead: schemas and documents, as MaskBench has them")

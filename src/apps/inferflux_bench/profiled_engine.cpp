@@ -13,7 +13,7 @@ Result<std::unique_ptr<engine::Engine>> CreateProfiledEngine(ThreadPool& pool, P
   const auto isa = SelectCpuIsa();
   if (!isa) return Forward(isa);
   auto context = std::make_unique<ProfiledCpu::Context>(pool, *isa, profile);
-  context->repack = options.repack;
+  context->repack = options.device.repack;
   return engine::CreateNativeEngine<ProfiledCpu>(std::move(context), std::move(config), std::move(source), options);
 }
 

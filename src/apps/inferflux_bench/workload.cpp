@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace inferflux::apps {
 namespace {
@@ -50,8 +51,11 @@ class Sequences {
     }
     auto result = engine_.ExecuteUnifiedBatch(batch);
     if (!result) return Forward(result);
+    device_seconds_ += result->device_seconds.value_or(0.0);
     return {};
   }
+
+  double TakeDeviceSeconds() { return std::exchange(device_seconds_, 0.0); }
 
   Status Prefill(int position, int tokens) {
     const int chunk = engine_.info().step_tokens;  // as a scheduler would cut it
@@ -78,6 +82,7 @@ class Sequences {
  private:
   engine::Engine& engine_;
   std::vector<engine::SequenceId> ids_;
+  double device_seconds_ = 0.0;
 };
 
 }  // namespace
@@ -89,20 +94,22 @@ std::string Workload::name() const {
   return out;
 }
 
-Result<std::vector<double>> Time(engine::Engine& engine, const Workload& test, int repetitions, Profile& profile) {
+Result<std::vector<Timing>> Time(engine::Engine& engine, const Workload& test, int repetitions, Profile& profile) {
   Sequences sequences(engine, test.batch);
   if (auto opened = sequences.Open(); !opened) return Forward(opened);
   if (auto filled = sequences.Prefill(0, test.depth); !filled) return Forward(filled);
-  std::vector<double> seconds;
+  std::vector<Timing> times;
   for (int r = 0; r <= repetitions; ++r) {
     if (r == 1) profile.Clear();
+    sequences.TakeDeviceSeconds();
     const auto start = Clock::now();
     auto ran = test.prompt > 0 ? sequences.Prefill(test.depth, test.prompt) : sequences.Decode(test.depth, test.decode);
     if (!ran) return Forward(ran);
-    if (r > 0) seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (r > 0) times.push_back({seconds, sequences.TakeDeviceSeconds()});
     if (auto cut = sequences.Truncate(test.depth); !cut) return Forward(cut);
   }
-  return seconds;
+  return times;
 }
 
 Bound LeastTime(const WorkModel& work, const Workload& test, int step_tokens, const Ceilings& ceilings) {

@@ -21,9 +21,14 @@ struct Workload {
   int tokens() const { return (prompt > 0 ? prompt : decode) * batch; }
 };
 
-// Seconds of each repetition, after one that warms up. Sequences are made anew, so nothing comes from a prefix cache.
+struct Timing {
+  double seconds = 0.0;
+  double device_seconds = 0.0;  // of which the device computed; 0: the engine does not time it
+};
+
+// The time of each repetition, after one that warms up. Sequences are made anew, so nothing comes from a prefix cache.
 // `profile`, which the engine may write to, then holds what is of these repetitions only.
-Result<std::vector<double>> Time(engine::Engine& engine, const Workload& test, int repetitions, Profile& profile);
+Result<std::vector<Timing>> Time(engine::Engine& engine, const Workload& test, int repetitions, Profile& profile);
 
 // What the whole test takes at least, its prompt cut into steps of `step_tokens`.
 Bound LeastTime(const WorkModel& work, const Workload& test, int step_tokens, const Ceilings& ceilings);

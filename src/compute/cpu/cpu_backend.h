@@ -3,19 +3,24 @@
 // on that row and its sequence only: not on other rows, on how steps were cut, or on the number of threads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/cpu_features.h"
+#include "base/function_ref.h"
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "compute/cpu/kernels/kernel_table.h"
 #include "compute/cpu/kv_cache/kv_cache.h"
 #include "compute/cpu/packing/packed_matrix.h"
+#include "compute/device.h"
 #include "compute/host/arena.h"
 #include "compute/host/host_buffer.h"
+#include "compute/host/host_device.h"
 #include "compute/host/moe_routing.h"
 #include "compute/kv_types.h"
 #include "compute/params.h"
@@ -58,6 +63,14 @@ struct Cpu {
   static constexpr formats::WeightLayouts kWeightLayouts{.fp8 = true};
   static consteval bool SupportsWeights(formats::TensorType type) { return cpu::HasPanels(type); }
 
+  static std::vector<Device> Devices(const ContextOptions& options);
+  // An INFERFLUX_CPU_ISA that this machine cannot run is an error too.
+  static Result<std::unique_ptr<Context>> CreateContext(const ContextOptions& options);
+  static MemoryInfo Memory(const Context& context) { return host::MemoryOf(context.weight_bytes); }
+  using TimeMark = host::TimeMark;
+  static TimeMark MarkTime(Context&) { return TimeMark::clock::now(); }
+  static double SecondsBetween(TimeMark from, TimeMark to) { return host::Seconds(from, to); }
+
   static Buffer LoadVector(Context& context, std::span<const float> values);
   static Result<Matrix> LoadMatrix(Context& context, std::span<const HostMatrix> parts);
   static Result<Table> LoadTable(Context& context, const HostMatrix& table);
@@ -88,6 +101,8 @@ struct Cpu {
   }
   template <class E>
   static void CopyBlock(Context& context, KvCache<E>& cache, int32_t from, int32_t to);
+  template <class E>
+  static void VisitKvBlock(KvCache<E>& cache, int32_t block, FunctionRef<void(std::span<std::byte>)> visit);
 
   // Optional operations (compute/optional_ops.h).
   static Buffer LayerNorm(Context& context, View x, View weight, View bias, float epsilon);

@@ -1,13 +1,70 @@
 #include <mlx/device.h>
+#include <mlx/memory.h>
 #include <mlx/ops.h>
+#include <mlx/stream.h>
 #include <mlx/transforms.h>
 
 #include <algorithm>
+#include <initializer_list>
+#include <variant>
 
+#include "base/host_memory.h"
 #include "compute/mlx/arrays.h"
 #include "compute/mlx/mlx_backend.h"
 
 namespace inferflux::compute {
+namespace {
+
+// A number that MLX tells of its device under one of these names; -1 where it tells none.
+int64_t DeviceNumber(std::initializer_list<const char*> names) {
+  const auto& facts = mx::device_info();
+  for (const char* name : names) {
+    const auto found = facts.find(name);
+    if (found == facts.end()) continue;
+    if (const auto* number = std::get_if<size_t>(&found->second)) return static_cast<int64_t>(*number);
+  }
+  return -1;
+}
+
+}  // namespace
+
+std::vector<Device> Mlx::Devices(const ContextOptions&) {
+  const Context context;
+  return {{.name = "MLX on the " + context.device,
+           .free_bytes = Memory(context).free,
+           .id = context.device,
+           .gpu = context.device == "gpu"}};
+}
+
+Result<std::unique_ptr<Mlx::Context>> Mlx::CreateContext(const ContextOptions& options) {
+  if (auto device = FindDevice(Devices(options), options.device, kName); !device) return Forward(device);
+  auto context = std::make_unique<Context>();
+  context->requantise = options.requantise;
+  return context;
+}
+
+// Metal shares the host's memory, of which it takes a part; a card of CUDA's has its own, and tells what is free.
+MemoryInfo Mlx::Memory(const Context& context) {
+  const HostMemory host = ReadHostMemory();
+  MemoryInfo out{.total = host.total, .free = host.free, .weight_bytes = context.weight_bytes, .unified = true};
+  if (context.device != "gpu") return out;
+  const int64_t total = DeviceNumber({"total_memory", "memory_size"}), free = DeviceNumber({"free_memory"});
+  if (total >= 0) out.total = total;
+  if (free >= 0) {
+    out.free = free;
+    out.unified = false;
+  } else {
+    const int64_t limit = std::min(out.total, static_cast<int64_t>(mx::get_memory_limit()));
+    out.free = std::clamp<int64_t>(limit - static_cast<int64_t>(mx::get_active_memory()), 0, out.free);
+  }
+  return out;
+}
+
+Mlx::TimeMark Mlx::MarkTime(Context& context) {
+  mx::eval(context.KvArrays());
+  mx::synchronize();
+  return TimeMark::clock::now();
+}
 
 Mlx::Context::Context() {
   const bool gpu = mx::default_device() == mx::Device::gpu;

@@ -79,6 +79,22 @@ void Mlx::CopyBlockOf(KvLayer& layer, int32_t block_size, int32_t from, int32_t 
   layer.values = WithBlockCopied(layer.values, block_size, from, to);
 }
 
+// Each array has one run of slots a head, in memory that a GPU of MLX's shares with the host. What was planned for the
+// arrays is done first: after that nothing else holds them, and they may be written in place.
+void Mlx::VisitBlockOf(KvLayer& layer, const KvShape& shape, int32_t block,
+                       FunctionRef<void(std::span<std::byte>)> visit) {
+  if (layer.keys.size() == 0) return;
+  const int heads = layer.keys.shape(0);
+  for (mx::array* array : {&layer.keys, &layer.values}) {
+    array->eval();
+    const auto run =
+        static_cast<size_t>(shape.block_size) * static_cast<size_t>(layer.keys.shape(2)) * array->itemsize();
+    const auto head = run * static_cast<size_t>(shape.blocks);
+    std::byte* first = reinterpret_cast<std::byte*>(array->data<char>()) + static_cast<size_t>(block) * run;
+    for (int h = 0; h < heads; ++h) visit(std::span(first + static_cast<size_t>(h) * head, run));
+  }
+}
+
 template Result<Mlx::KvCache<KvFp32>> Mlx::CreateKvCache(Context&, const KvShape&);
 template Result<Mlx::KvCache<KvFp16>> Mlx::CreateKvCache(Context&, const KvShape&);
 template Result<Mlx::KvCache<KvBf16>> Mlx::CreateKvCache(Context&, const KvShape&);

@@ -7,12 +7,14 @@
 //
 // Everything runs on the calling thread's default stream, so one engine's calls must come from one thread.
 // MLX reports errors by exceptions (out of memory, a device that failed): the loading functions that yield a Result
-// catch them, the operations do not. engine/native/create_mlx_engine.cpp is the edge where they become errors.
+// catch them, the operations do not. The native engine is the edge where they become errors.
 #pragma once
 
 #include <mlx/array.h>
 
+#include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -22,7 +24,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/result.h"
+#include "compute/device.h"
 #include "compute/kv_types.h"
 #include "compute/params.h"
 
@@ -132,6 +136,14 @@ struct Mlx {
            type == kQ5_1 || type == kQ8_0 || type == kQ4_K || type == kQ5_K;
   }
 
+  static std::vector<Device> Devices(const ContextOptions& options);
+  static Result<std::unique_ptr<Context>> CreateContext(const ContextOptions& options);
+  static MemoryInfo Memory(const Context& context);
+  // A mark evaluates the KV arrays and waits for the device.
+  using TimeMark = std::chrono::steady_clock::time_point;
+  static TimeMark MarkTime(Context& context);
+  static double SecondsBetween(TimeMark from, TimeMark to) { return std::chrono::duration<double>(to - from).count(); }
+
   static Buffer LoadVector(Context& context, std::span<const float> values);
   static Result<Matrix> LoadMatrix(Context& context, std::span<const HostMatrix> parts);
   static Result<Table> LoadTable(Context& context, const HostMatrix& table);
@@ -188,12 +200,18 @@ struct Mlx {
   static void CopyBlock(Context&, KvCache<E>& cache, int32_t from, int32_t to) {
     for (KvLayer& layer : *cache.layers) CopyBlockOf(layer, cache.shape.block_size, from, to);
   }
+  template <class E>
+  static void VisitKvBlock(KvCache<E>& cache, int32_t block, FunctionRef<void(std::span<std::byte>)> visit) {
+    for (KvLayer& layer : *cache.layers) VisitBlockOf(layer, cache.shape, block, visit);
+  }
 
  private:
   static void AppendTo(KvLayer& layer, View k, View v, const Batch& batch);
   static Buffer AttendTo(View q, const KvLayer& layer, const Batch& batch, const AttentionParams& params,
                          std::optional<mlx::core::array> sinks);
   static void CopyBlockOf(KvLayer& layer, int32_t block_size, int32_t from, int32_t to);
+  static void VisitBlockOf(KvLayer& layer, const KvShape& shape, int32_t block,
+                           FunctionRef<void(std::span<std::byte>)> visit);
 };
 
 }  // namespace inferflux::compute

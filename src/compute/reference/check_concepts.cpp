@@ -1,16 +1,13 @@
-// The seam is checked where the backend is built, not where it is first used.
-#include "compute/optional_ops.h"
+// The concepts are checked where the backend is built, not where it is first used.
+#include "compute/bundles.h"
 #include "compute/reference/reference_backend.h"
 
 namespace inferflux::compute {
 
-static_assert(Backend<Reference>);
-static_assert(PagedKv<Reference, KvFp32> && PagedKv<Reference, KvFp16> && PagedKv<Reference, KvBf16> &&
-              PagedKv<Reference, KvInt8> && PagedKv<Reference, KvFp8>);
-static_assert(BatchInvariant<Reference>);
-static_assert(LayerNorms<Reference> && Activations<Reference> && SoftCaps<Reference> && TensorScales<Reference> &&
-              MoeRouting<Reference>);
-static_assert(!ActOrder<Reference>);  // what it computes with floats shows whether others put inputs in order right
-static_assert(AttentionSinks<Reference, KvFp32>);
+static_assert(MoeLlmBackend<Reference, KvFp32> && MoeLlmBackend<Reference, KvFp16> &&
+              MoeLlmBackend<Reference, KvBf16> && MoeLlmBackend<Reference, KvInt8> && MoeLlmBackend<Reference, KvFp8>);
+static_assert(AddressableKv<Reference, KvFp32> && AddressableKv<Reference, KvInt8>);
+static_assert(BatchInvariant<Reference> && DeviceTimer<Reference>);
+static_assert(!ActOrder<Reference>);  // it dequantises to floats, and so tests how others apply the permutation
 
 }  // namespace inferflux::compute

@@ -5,6 +5,7 @@
 #include "compute/reference/reference_backend.h"
 
 namespace inferflux::compute {
+
 template <class E>
 Result<Reference::KvCache<E>> Reference::CreateKvCache(Context&, const KvShape& shape) {
   if (auto checked = CheckKvShape(shape); !checked) return Forward(checked);
@@ -56,6 +57,20 @@ void Reference::CopyBlock(Context&, KvCache<E>& cache, int32_t from, int32_t to)
   }
 }
 
+template <class E>
+void Reference::VisitKvBlock(KvCache<E>& cache, int32_t block, FunctionRef<void(std::span<std::byte>)> visit) {
+  const auto part = [&](auto& of) {  // empty in layers without KV, scales also in types without
+    const auto count = of.size() / static_cast<size_t>(cache.shape.blocks);
+    if (count > 0) visit(std::as_writable_bytes(std::span(of).subspan(static_cast<size_t>(block) * count, count)));
+  };
+  for (auto& layer : cache.layers) {
+    part(layer.keys);
+    part(layer.values);
+    part(layer.key_scales);
+    part(layer.value_scales);
+  }
+}
+
 template Result<Reference::KvCache<KvFp32>> Reference::CreateKvCache(Context&, const KvShape&);
 template Result<Reference::KvCache<KvFp16>> Reference::CreateKvCache(Context&, const KvShape&);
 template Result<Reference::KvCache<KvBf16>> Reference::CreateKvCache(Context&, const KvShape&);
@@ -71,5 +86,10 @@ template void Reference::CopyBlock(Context&, KvCache<KvInt8>&, int32_t, int32_t)
 template Result<Reference::KvCache<KvFp8>> Reference::CreateKvCache(Context&, const KvShape&);
 template void Reference::Append(Context&, KvCache<KvFp8>&, int32_t, View, View, const Batch&);
 template void Reference::CopyBlock(Context&, KvCache<KvFp8>&, int32_t, int32_t);
+template void Reference::VisitKvBlock(KvCache<KvFp32>&, int32_t, FunctionRef<void(std::span<std::byte>)>);
+template void Reference::VisitKvBlock(KvCache<KvFp16>&, int32_t, FunctionRef<void(std::span<std::byte>)>);
+template void Reference::VisitKvBlock(KvCache<KvBf16>&, int32_t, FunctionRef<void(std::span<std::byte>)>);
+template void Reference::VisitKvBlock(KvCache<KvInt8>&, int32_t, FunctionRef<void(std::span<std::byte>)>);
+template void Reference::VisitKvBlock(KvCache<KvFp8>&, int32_t, FunctionRef<void(std::span<std::byte>)>);
 
 }  // namespace inferflux::compute

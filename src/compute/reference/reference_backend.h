@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/result.h"
+#include "compute/device.h"
 #include "compute/host/arena.h"
 #include "compute/host/host_buffer.h"
+#include "compute/host/host_device.h"
 #include "compute/host/moe_routing.h"
 #include "compute/kv_types.h"
 #include "compute/params.h"
@@ -51,6 +54,13 @@ struct Reference {
   };
 
   static consteval bool SupportsWeights(formats::TensorType) { return true; }  // whatever formats/ can dequantise
+
+  static std::vector<Device> Devices(const ContextOptions& options);
+  static Result<std::unique_ptr<Context>> CreateContext(const ContextOptions& options);
+  static MemoryInfo Memory(const Context& context) { return host::MemoryOf(context.weight_bytes); }
+  using TimeMark = host::TimeMark;
+  static TimeMark MarkTime(Context&) { return TimeMark::clock::now(); }
+  static double SecondsBetween(TimeMark from, TimeMark to) { return host::Seconds(from, to); }
 
   static Buffer LoadVector(Context& context, std::span<const float> values);
   static Result<Matrix> LoadMatrix(Context& context, std::span<const HostMatrix> parts);
@@ -106,6 +116,8 @@ struct Reference {
                                 const AttentionParams& params, View sinks);
   template <class E>
   static void CopyBlock(Context& context, KvCache<E>& cache, int32_t from, int32_t to);
+  template <class E>
+  static void VisitKvBlock(KvCache<E>& cache, int32_t block, FunctionRef<void(std::span<std::byte>)> visit);
 };
 
 }  // namespace inferflux::compute

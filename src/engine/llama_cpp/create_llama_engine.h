@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/device.h"
+#include "compute/device.h"
 #include "engine/engine.h"
 #include "engine/llama_cpp/llama_options.h"
 #include "model/loading/model_source.h"
@@ -17,7 +17,7 @@ namespace inferflux::engine {
 // The kinds of devices that the library can compute on, as LlamaOptions::target names them, from its own list.
 std::vector<std::string> LlamaTargets();
 // The devices of one of them.
-std::vector<Device> LlamaDeviceList(std::string_view target);
+std::vector<compute::Device> LlamaDeviceList(std::string_view target);
 
 // The library reads the source's file by itself. kUnsupported where that is no GGUF file, or a model of a kind that is
 // not served; kInvalidArgument names the option that cannot be; else the library's own last complaint.

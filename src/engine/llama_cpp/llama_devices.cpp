@@ -37,9 +37,9 @@ std::vector<std::string> LlamaTargets() {
   return out;
 }
 
-std::vector<Device> LlamaDeviceList(std::string_view target) {
+std::vector<compute::Device> LlamaDeviceList(std::string_view target) {
   StartLlama();
-  std::vector<Device> out;
+  std::vector<compute::Device> out;
   for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
     ggml_backend_dev_t device = ggml_backend_dev_get(i);
     if (TargetOf(device) != target) continue;

@@ -24,6 +24,11 @@ std::string DeviceName(const LlamaOptions& options) {
   return options.device < 0 ? options.target : fmt::format("{} {}", options.target, options.device);
 }
 
+// The library's unified cache is a paged one of blocks of one token. A recurrent model's memory is cut at few lengths.
+compute::EngineTraits TraitsOf(const LoadedLlama& loaded) {
+  return {.paged_kv = true, .truncatable_kv = loaded.partial_copies, .addressable_kv = true, .host_logits = true};
+}
+
 }  // namespace
 
 bool LlamaCppEngine::Memory::Cut(int32_t id, int32_t from) {
@@ -48,10 +53,8 @@ LlamaCppEngine::LlamaCppEngine(LoadedLlama loaded, const LlamaOptions& options)
            .block_size = 1,
            .kv_tokens = limits.cells,
            .max_sequences = limits.max_sequences,
-           .batch_invariant = false,
-           .saves_kv = loaded_.causal,
-           .truncates = loaded_.partial_copies,
-           .token_masks = true,
+           .capabilities = compute::DeriveCapabilities(
+               TraitsOf(loaded_), {.causal = loaded_.causal, .pooled = loaded_.pooling.type.has_value()}),
            .causal = loaded_.causal,
            .hidden = llama_model_n_embd(loaded_.model.get()),
            .pooling = loaded_.pooling,
@@ -69,13 +72,13 @@ Result<PrefixMatch> LlamaCppEngine::Open(std::span<const TokenId> tokens, uint64
 Result<std::vector<std::byte>> LlamaCppEngine::Save(SequenceId sequence) {
   const auto tokens = ledger_.Tokens(sequence);
   if (!tokens) return Forward(tokens);
-  if (!info_.saves_kv) return Engine::Save(sequence);
+  if (!info_.capabilities.kv_save_restore) return Engine::Save(sequence);
   return SaveState(*loaded_.context, static_cast<int32_t>(sequence.slot), static_cast<int32_t>(tokens->size()));
 }
 
 Result<SequenceId> LlamaCppEngine::Restore(std::span<const TokenId> tokens, uint64_t salt,
                                            std::span<const std::byte> saved) {
-  if (!info_.saves_kv) return Engine::Restore(tokens, salt, saved);
+  if (!info_.capabilities.kv_save_restore) return Engine::Restore(tokens, salt, saved);
   auto opened = ledger_.Open({}, salt);
   if (!opened) return Forward(opened);
   Status loaded = LoadState(opened->sequence, tokens, saved);

@@ -1,11 +1,9 @@
 #include "engine/native/kv_budget.h"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
-#include <string>
 
-#include "base/checked_math.h"
+#include "base/host_memory.h"
 
 namespace inferflux::engine {
 namespace {
@@ -13,28 +11,9 @@ namespace {
 constexpr int32_t kMaxBlockSize = 1024;
 constexpr int32_t kMaxSequences = 65536;
 
-int64_t ReadNumber(const char* path, const std::string& key) {
-  std::ifstream file(path);
-  std::string word;
-  while (!key.empty() && file >> word && word != key) continue;
-  int64_t number = 0;
-  return file >> number ? number : std::numeric_limits<int64_t>::max();
-}
-
-int64_t ControlGroupRoom() {
-  const int64_t limit = ReadNumber("/sys/fs/cgroup/memory.max", "");  // "max" where there is none
-  const int64_t used = ReadNumber("/sys/fs/cgroup/memory.current", "");
-  constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
-  return limit == kUnknown || used == kUnknown ? kUnknown : std::max<int64_t>(0, limit - used);
-}
-
 }  // namespace
 
-int64_t AvailableMemory() {
-  const int64_t kib = ReadNumber("/proc/meminfo", "MemAvailable:");
-  const int64_t machine = kib > std::numeric_limits<int64_t>::max() / 1024 ? kib : kib * 1024;
-  return std::min(machine, ControlGroupRoom());
-}
+int64_t AvailableMemory() { return ReadHostMemory().free; }
 
 Result<KvBudget> PlanKv(const model::ModelConfig& config, int64_t token_bytes, const EngineOptions& options,
                         int64_t available_bytes) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compute/kv_pieces.h"
+#include "compute/optional_ops.h"
 
 namespace inferflux::engine {
 
@@ -17,10 +17,8 @@ requires compute::AddressableKv<B, Kv> std::vector<std::byte> SaveBlocks(typenam
                                                                          std::span<const int32_t> blocks) {
   std::vector<std::byte> out;
   for (const int32_t block : blocks) {
-    compute::KvPieces<B, Kv>::ForEach(cache, block, [&](auto piece) {
-      const auto bytes = std::as_bytes(piece);
-      out.insert(out.end(), bytes.begin(), bytes.end());
-    });
+    B::template VisitKvBlock<Kv>(
+        cache, block, [&](std::span<std::byte> piece) { out.insert(out.end(), piece.begin(), piece.end()); });
   }
   return out;
 }
@@ -32,14 +30,14 @@ requires compute::AddressableKv<B, Kv> Status LoadBlocks(typename B::template Kv
                                                          std::span<const std::byte> saved) {
   if (blocks.empty()) return {};
   size_t part = 0;
-  compute::KvPieces<B, Kv>::ForEach(cache, blocks[0], [&](auto piece) { part += piece.size_bytes(); });
+  B::template VisitKvBlock<Kv>(cache, blocks[0], [&](std::span<std::byte> piece) { part += piece.size(); });
   if (saved.size() % part != 0 || saved.size() / part < blocks.size()) {
     return Fail(ErrorCode::kDataLoss, "{} bytes of saved KV for {} blocks of {}", saved.size(), blocks.size(), part);
   }
   for (const int32_t block : blocks) {
-    compute::KvPieces<B, Kv>::ForEach(cache, block, [&](auto piece) {
-      std::memcpy(piece.data(), saved.data(), piece.size_bytes());
-      saved = saved.subspan(piece.size_bytes());
+    B::template VisitKvBlock<Kv>(cache, block, [&](std::span<std::byte> piece) {
+      if (!piece.empty()) std::memcpy(piece.data(), saved.data(), piece.size());
+      saved = saved.subspan(piece.size());
     });
   }
   return {};

@@ -1,5 +1,6 @@
 // Our own engine: a ModelRunner, a BlockManager that says where its KV lies, and a sampler. A template over the compute
-// backend and the KV type; everything that does not depend on them is in step_plan, step_outputs and kv_store.
+// backend and the KV type; everything that does not depend on them is in step_plan, sample_rows, step_outputs and
+// kv_blocks/.
 #pragma once
 
 #include <memory>
@@ -7,13 +8,16 @@
 #include <utility>
 
 #include "base/without_exceptions.h"
+#include "compute/capabilities.h"
 #include "engine/engine.h"
 #include "engine/hidden_outputs.h"
 #include "engine/kv_blocks/block_manager.h"
 #include "engine/native/engine_options.h"
 #include "engine/native/kv_budget.h"
 #include "engine/native/kv_bytes.h"
+#include "engine/native/sample_rows.h"
 #include "engine/native/step_plan.h"
+#include "engine/native/step_timer.h"
 #include "engine/sampling/sampler.h"
 #include "engine/step_outputs.h"
 #include "model/model_runner.h"
@@ -27,7 +31,8 @@ class NativeEngine final : public Engine {
   static Result<std::unique_ptr<Engine>> Create(std::unique_ptr<typename B::Context> context, model::ModelConfig config,
                                                 std::shared_ptr<const model::ModelSource> source,
                                                 const EngineOptions& options) {
-    const auto budget = PlanKv(config, compute::KvTokenBytes<Kv>(KvLayers(config)), options, AvailableMemory());
+    const auto budget =
+        PlanKv(config, compute::KvTokenBytes<Kv>(KvLayers(config)), options, B::Memory(*context).free);
     if (!budget) return Forward(budget);
     auto runner = model::ModelRunner<B, Kv>::Load(*context, std::move(config), std::move(source), budget->blocks,
                                                   options.block_size, options.stop);
@@ -104,25 +109,44 @@ class NativeEngine final : public Engine {
     if (!info_.causal) {
       if (auto valid = CheckHiddenOnly(batch); !valid) return Forward(valid);
     }
+    const StepTimer<B> timer(*context_, time_steps_);
     const auto hidden = runner_.Step(plan->geometry, plan->output_rows);
     const OutputRows rows = SplitOutputs(batch);
-    auto logits = ReadLogits(hidden, rows);
+    auto outputs = DeviceOutputs(batch, hidden, rows);
+    if (!outputs) return Forward(outputs);
+    auto states = rows.hidden.empty() ? std::vector<float>() : runner_.Read(runner_.GatherRows(hidden, rows.hidden));
+    const std::optional<double> device_seconds = timer.Seconds();
     for (const auto& item : batch.items) {
       if (!info_.causal) break;  // room was lent for the step; nothing stays
       if (auto committed = store_.Commit(item.sequence, item.tokens); !committed) return Forward(committed);
     }
     const auto tokens_of = [&](SequenceId id) { return std::span<const TokenId>((*store_.Find(id))->tokens); };
-    StepResult result = MakeOutputs(tokens_of, batch, logits, info_.vocab_size, sampler_);
-    if (!rows.hidden.empty()) {
-      FillHidden(batch, runner_.Read(runner_.GatherRows(hidden, rows.hidden)), info_.hidden, &result);
-    }
+    StepResult result = MakeOutputs(tokens_of, batch, outputs->logits, info_.vocab_size, sampler_, outputs->sampled);
+    FillHidden(batch, states, info_.hidden, &result);
+    result.device_seconds = device_seconds;
     return result;
   }
 
-  std::vector<float> ReadLogits(compute::View<B> hidden, const OutputRows& rows) {
-    if (rows.logits.empty()) return {};
-    if (rows.hidden.empty()) return runner_.Read(runner_.Logits(hidden));
-    return runner_.Read(runner_.Logits(runner_.GatherRows(hidden, rows.logits)));
+  // What comes back from the device: tokens that were sampled there, and the logits of all other outputs.
+  Result<LogitOutputs> DeviceOutputs(const UnifiedBatch& batch, compute::View<B> hidden, const OutputRows& rows) {
+    if (rows.logits.empty()) return LogitOutputs{};
+    auto logits = runner_.Logits(rows.hidden.empty() ? hidden : runner_.GatherRows(hidden, rows.logits));
+    if constexpr (compute::DeviceSampling<B>) {
+      const auto tokens_of = [&](SequenceId id) { return std::span<const TokenId>((*store_.Find(id))->tokens); };
+      const DeviceRows split = SplitSampling(tokens_of, batch, &B::CanSample);
+      LogitOutputs out{.logits = {}, .sampled = std::vector<std::optional<compute::SampledToken>>(rows.logits.size())};
+      if (!split.sampled.empty()) {
+        auto tokens = B::Sample(*context_, runner_.GatherRows(logits, split.sampled), split.rows);
+        if (!tokens) return Forward(tokens);
+        for (size_t i = 0; i < split.sampled.size(); ++i) {
+          out.sampled[static_cast<size_t>(split.sampled[i])] = std::move((*tokens)[i]);
+        }
+      }
+      if (!split.read.empty()) out.logits = runner_.Read(runner_.GatherRows(logits, split.read));
+      return out;
+    } else {
+      return LogitOutputs{.logits = runner_.Read(logits), .sampled = {}};
+    }
   }
 
   // Those that hold a token: room that was only reserved is left out.
@@ -135,7 +159,8 @@ class NativeEngine final : public Engine {
                const EngineOptions& options)
       : context_(std::move(context)),
         runner_(std::move(runner)),
-        store_(budget.blocks, options.block_size, options.max_sequences) {
+        store_(budget.blocks, options.block_size, options.max_sequences),
+        time_steps_(options.time_steps) {
     info_ = {.backend = B::kName,
              .provider = "native",
              .kv_dtype = Kv::kName,
@@ -145,13 +170,13 @@ class NativeEngine final : public Engine {
              .kv_tokens = int64_t{budget.blocks} * options.block_size,
              .max_sequences = options.max_sequences,
              .step_tokens = compute::StepTokens<B>(),
-             .batch_invariant = compute::BatchInvariant<B>,
-             .saves_kv = compute::AddressableKv<B, Kv> && runner_.config().causal,
-             .token_masks = true,
+             .capabilities = compute::DeriveCapabilities(
+                 compute::EngineTraitsOf<B, Kv>(),
+                 {.causal = runner_.config().causal, .pooled = runner_.config().pooling.type.has_value()}),
              .causal = runner_.config().causal,
              .hidden = runner_.config().hidden,
              .pooling = runner_.config().pooling,
-             .memory = {{B::kName, context_->weight_bytes, KvBytes(budget, options)}},
+             .memory = {{B::kName, B::Memory(*context_).weight_bytes, KvBytes(budget, options)}},
              .plan = runner_.Plan()};
     if constexpr (compute::LoadNotes<B>) info_.notes = B::LoadNotes(*context_);
   }
@@ -164,6 +189,7 @@ class NativeEngine final : public Engine {
   model::ModelRunner<B, Kv> runner_;
   BlockManager store_;
   Sampler sampler_;
+  bool time_steps_;
   EngineInfo info_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/token_id.h"
 #include "base/token_mask.h"
+#include "compute/sampling.h"
 #include "engine/sampling/candidates.h"
 #include "engine/sampling/dry_penalty.h"
 #include "engine/sampling/penalties.h"
@@ -17,15 +18,7 @@
 
 namespace inferflux::engine {
 
-struct SampleContext {
-  std::span<const TokenId> history;  // the sequence's tokens up to here
-  int32_t prompt_tokens = 0;         // of which its prompt are so many
-  uint64_t draw = 0;
-  std::optional<float> mirostat_mu;  // mirostat's state; none before the first draw
-  std::span<const TokenId> banned;
-  const TokenMask* mask = nullptr;  // all that may be chosen; null: any
-  std::optional<int32_t> top_logprobs;
-};
+using compute::SampleContext;
 
 class Sampler {
  public:

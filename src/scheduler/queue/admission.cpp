@@ -37,7 +37,7 @@ Result<int32_t> CheckRequest(const GenerationRequest& request, const engine::Eng
   if (!engine.causal) {
     return Fail(ErrorCode::kUnsupported, "this model is an encoder: it embeds texts, and generates none");
   }
-  if (request.grammar && !engine.token_masks) {
+  if (request.grammar && !engine.capabilities.structured_output) {
     return Fail(ErrorCode::kUnsupported, "this model's engine cannot keep an output to a grammar");
   }
   // The last token that is sampled needs no KV.

@@ -35,9 +35,11 @@ json::object DescribeCapabilities(const serving::Capabilities& capabilities) {
           {"supports_kv_prefix_copy", capabilities.kv_prefix_copy},
           {"supports_kv_save_restore", capabilities.kv_save_restore},
           {"supports_structured_output", capabilities.structured_output},
-          {"supports_multimodal", false},
+          {"supports_multimodal", capabilities.multimodal},
           {"unified_batch", capabilities.unified_batch},
-          {"graph_capture", false},
+          {"phased_execution", capabilities.phased_execution},
+          {"device_sampling", capabilities.device_sampling},
+          {"graph_capture", capabilities.graph_capture},
           {"batch_invariant", capabilities.batch_invariant}};
 }
 

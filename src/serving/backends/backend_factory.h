@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "compute/device.h"
 #include "config/backend_config.h"
-#include "engine/device.h"
 #include "engine/engine.h"
 #include "formats/weight_layout/weight_layout.h"
 #include "model/loading/model_source.h"
@@ -43,7 +43,7 @@ struct EngineEntry {
   EngineMaker make;  // empty: known, but not in this build
   std::string why_absent;
   bool automatic = true;  // whether `auto` may lead to it
-  std::function<std::vector<engine::Device>()> devices =
+  std::function<std::vector<compute::Device>()> devices =
       {};                             // what it computes on; asks the device, so only when wanted
   formats::WeightLayouts forms = {};  // that it holds as a directory has them
 };

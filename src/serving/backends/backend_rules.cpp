@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kGiB = 1 << 30;
 
-std::string Describe(std::span<const engine::Device> devices) {
+std::string Describe(std::span<const compute::Device> devices) {
   std::string out;
   for (size_t i = 0; i < devices.size(); ++i) {
     out += fmt::format("{}{} ({}, {:.1f} GiB free)", i == 0 ? "" : ", ", i, devices[i].name,
@@ -53,7 +53,7 @@ BackendConfig ConfigFor(const BackendConfig& own, std::span<const BackendRule> r
 
 Status CheckDevice(const EngineEntry& engine, int32_t device) {
   if (device < 0) return {};
-  const auto devices = engine.devices ? engine.devices() : std::vector<engine::Device>(1);
+  const auto devices = engine.devices ? engine.devices() : std::vector<compute::Device>(1);
   if (static_cast<size_t>(device) < devices.size()) return {};
   return Fail(ErrorCode::kInvalidArgument,
               "there is no device {}: this backend has {}; set 'device' to {}, or leave it out", device,

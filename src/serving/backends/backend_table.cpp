@@ -48,6 +48,7 @@ std::vector<BackendRow> MakeTable() {
       {.target = Target::kReference,
        .kv_dtypes = {"fp32", "fp16", "bf16", "int8", "fp8"},
        .facts = kOnHost,
+       .automatic = false,  // the oracle is only for those who name it
        .tested = "x86-64",
        .switched_on_by = "always built; the scalar oracle, slow on purpose"},
       {.target = Target::kMlx,
@@ -58,6 +59,9 @@ std::vector<BackendRow> MakeTable() {
       {.target = Target::kMps,
        .kv_dtypes = {"fp32", "fp16", "bf16"},
        .facts = kOnMlx,
+       .compute = "mlx",
+       .automatic = false,  // auto leads to mlx
+       .gpu_only = true,
        .tested = "no Mac yet",
        .switched_on_by = kNeedsMlx},
       {.target = Target::kCuda, .written = false, .switched_on_by = "not written yet"},

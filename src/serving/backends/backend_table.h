@@ -28,6 +28,9 @@ struct BackendRow {
   bool written = true;                           // false: nothing runs it yet, and the rest is empty
   std::vector<std::string_view> kv_dtypes = {};  // as runtime.kv_dtype names them
   EngineFacts facts = {};
+  std::string_view compute = {};         // native: the folder under src/compute/; empty: the target's own name
+  bool automatic = true;                 // whether `auto` may lead to it
+  bool gpu_only = false;                 // native: not where the compute backend finds no GPU
   std::string_view tested = {};          // on what
   std::string_view switched_on_by = {};  // what a build and a machine need for it
 };

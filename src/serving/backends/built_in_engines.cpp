@@ -2,45 +2,64 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
+#include <utility>
 
-#include "base/cpu_features.h"
-#include "engine/native/create_cpu_engine.h"
-#include "engine/native/create_reference_engine.h"
-#include "engine/native/kv_budget.h"
+#include "engine/native/native_backends.h"
+#include "model/families/family.h"
+#include "serving/backends/backend_table.h"
 #include "serving/backends/llama_engines.h"
-#include "serving/backends/mlx_engines.h"
-#include "serving/backends/native_maker.h"
 
 namespace inferflux::serving {
-
 namespace {
 
-std::vector<engine::Device> HostDevice(int cores, CpuIsa isa) {
-  return {
-      {fmt::format("{} on {} {}", CpuIsaName(isa), cores, cores == 1 ? "core" : "cores"), engine::AvailableMemory()}};
+EngineMaker MakeNative(const engine::NativeBackend& backend, ThreadPool& pool) {
+  return [&backend, &pool](const EngineRequest& request) -> Result<std::unique_ptr<engine::Engine>> {
+    auto config = model::ReadModelConfig(*request.source, request.context);
+    if (!config) return Forward(config);
+    const BackendConfig& wanted = request.config;
+    engine::EngineOptions options{
+        .context = request.context, .kv_bytes = wanted.kv_budget.value_or(0), .stop = request.stop};
+    options.kv_dtype = wanted.kv_dtype.value_or(options.kv_dtype);
+    const int32_t device = wanted.device.value_or(-1);
+    options.device = {.device = device < 0 ? "" : std::to_string(device), .pool = &pool};
+    options.device.repack = wanted.repack.value_or(options.device.repack);
+    options.device.requantise = wanted.mlx_requantise.value_or(options.device.requantise);
+    return backend.create(std::move(*config), request.source, options);
+  };
+}
+
+EngineEntry NativeEntry(const BackendRow& row, ThreadPool& pool) {
+  const std::string_view name = row.compute.empty() ? Traits(row.target).name : row.compute;
+  EngineEntry entry{.target = row.target, .provider = Provider::kNative, .automatic = row.automatic};
+  const engine::NativeBackend* backend = engine::FindNativeBackend(name);
+  if (backend == nullptr) {
+    entry.why_absent = fmt::format("this build has no {} backend; it needs {}", name, row.switched_on_by);
+    return entry;
+  }
+  entry.forms = backend->layouts;
+  const auto devices = [backend, &pool] { return backend->devices({.pool = &pool}); };
+  // On a CPU our own backend is the faster one: what is made for GPUs is then only for those who name it.
+  if (Traits(row.target).gpu_accelerated && std::ranges::none_of(devices(), &compute::Device::gpu)) {
+    entry.automatic = false;
+    if (row.gpu_only) {
+      entry.why_absent = fmt::format("{0} finds no GPU here; the backend {0} runs it on the CPU", name);
+      return entry;
+    }
+  }
+  entry.make = MakeNative(*backend, pool);
+  entry.devices = devices;
+  return entry;
 }
 
 }  // namespace
 
 std::vector<EngineEntry> BuiltInEngines(ThreadPool& pool) {
-  std::vector<EngineEntry> out = {
-      {.target = Target::kCpu,
-       .provider = Provider::kNative,
-       .make = Native([&pool](auto config, auto source, const auto& options) {
-         return engine::CreateCpuEngine(pool, std::move(config), std::move(source), options);
-       }),
-       .devices = [&pool] { return HostDevice(pool.workers(), SelectCpuIsa().value_or(CpuIsa::kScalar)); },
-       .forms = engine::CpuWeightLayouts()},
-      {.target = Target::kReference,
-       .provider = Provider::kNative,
-       .make = Native([](auto config, auto source, const auto& options) {
-         return engine::CreateReferenceEngine(std::move(config), std::move(source), options);
-       }),
-       .automatic = false,  // the oracle is only for asking
-       .devices = [] { return HostDevice(1, CpuIsa::kScalar); }},
-  };
+  std::vector<EngineEntry> out;
+  for (const BackendRow& row : BackendTable()) {
+    if (row.provider == Provider::kNative && row.written) out.push_back(NativeEntry(row, pool));
+  }
   std::ranges::move(LlamaEngines(pool), std::back_inserter(out));
-  std::ranges::move(MlxEngines(), std::back_inserter(out));
   return out;
 }
 

@@ -1,9 +1,11 @@
-// What a loaded model can do for a request.
+// What a loaded model can do for a request: what its engine can do (compute/capabilities.h), and whether it has a chat
+// template.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
+
+#include "engine/engine.h"
 
 namespace inferflux::serving {
 
@@ -23,9 +25,15 @@ struct Capabilities {
   bool kv_prefix_copy = true;        // requests share the KV of a common beginning
   bool kv_save_restore = false;      // a session's KV can leave the engine and come back
   bool unified_batch = true;         // one step mixes prompts and decodes
+  bool phased_execution = true;      // prompts and decodes may run in steps of their own
+  bool multimodal = false;           // takes inputs that are not text
+  bool graph_capture = false;        // a step's operations are recorded once and run again
+  bool device_sampling = false;      // tokens are chosen on the device
   bool batch_invariant = false;      // the same logits, bit for bit, whatever else runs
 
   bool Has(Feature feature) const;
 };
+
+Capabilities CapabilitiesOf(const engine::EngineInfo& engine, bool chat_template);
 
 }  // namespace inferflux::serving

@@ -10,16 +10,16 @@ namespace inferflux::serving {
 namespace {
 
 constexpr std::array kTargets = {
-    // target, name, gpu, flash attention, phased, unified, rank
-    TargetTraits{Target::kCpu, "cpu", false, true, true, true, 10},
-    TargetTraits{Target::kCuda, "cuda", true, true, true, true, 90},
-    TargetTraits{Target::kVulkan, "vulkan", true, true, true, true, 50},
-    TargetTraits{Target::kRocm, "rocm", true, true, true, true, 80},
-    TargetTraits{Target::kMps, "mps", true, true, true, true, 70},
-    TargetTraits{Target::kMlx, "mlx", true, true, true, true, 75},
-    TargetTraits{Target::kOpencl, "opencl", true, false, true, true, 30},
-    TargetTraits{Target::kReference, "reference", false, false, true, true, 0},
-    TargetTraits{Target::kAuto, "auto", false, false, true, true, 0},
+    // target, name, gpu, flash attention, rank
+    TargetTraits{Target::kCpu, "cpu", false, true, 10},
+    TargetTraits{Target::kCuda, "cuda", true, true, 90},
+    TargetTraits{Target::kVulkan, "vulkan", true, true, 50},
+    TargetTraits{Target::kRocm, "rocm", true, true, 80},
+    TargetTraits{Target::kMps, "mps", true, true, 70},
+    TargetTraits{Target::kMlx, "mlx", true, true, 75},
+    TargetTraits{Target::kOpencl, "opencl", true, false, 30},
+    TargetTraits{Target::kReference, "reference", false, false, 0},
+    TargetTraits{Target::kAuto, "auto", false, false, 0},
 };
 
 struct Alias {

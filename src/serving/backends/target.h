@@ -19,10 +19,8 @@ struct TargetTraits {
   Target target;
   std::string_view name;
   bool gpu_accelerated;
-  bool flash_attention;    // worth switching on where the provider has a switch
-  bool phased_execution;   // prefill and decode may run as separate steps
-  bool unified_execution;  // one step may mix them
-  int device_rank;         // higher is preferred when a request may go to either
+  bool flash_attention;  // worth switching on where the provider has a switch
+  int device_rank;       // higher is preferred when a request may go to either
 };
 
 std::span<const TargetTraits> AllTargets();

@@ -124,14 +124,7 @@ void DescribeEngine(const engine::EngineInfo& engine, const model::ModelSource& 
                     ServedModel& served) {
   served.info = Describe(source, engine);
   served.info.draft = request.draft;
-  Capabilities& can = served.capabilities;
-  can.chat = engine.causal && served.chat_template != nullptr;
-  can.embeddings = served.info.embedding.dimensions > 0;
-  if (!engine.causal) can.completions = can.logprobs = can.streaming = can.kv_prefix_copy = false;
-  can.speculative_decoding &= engine.causal && engine.truncates;
-  can.kv_save_restore = engine.saves_kv;
-  can.structured_output = engine.causal && engine.token_masks;
-  can.batch_invariant = engine.batch_invariant;
+  served.capabilities = CapabilitiesOf(engine, served.chat_template != nullptr);
 }
 
 void LogReady(const ServedModel& served, const engine::EngineInfo& engine, std::chrono::duration<double> took) {

@@ -29,7 +29,7 @@ EngineEntry Here(Target target, Provider provider, int64_t free_bytes) {
           },
           .devices =
               [free_bytes] {
-                return std::vector<engine::Device>{{"a device", free_bytes}};
+                return std::vector<compute::Device>{{"a device", free_bytes}};
               }};
 }
 

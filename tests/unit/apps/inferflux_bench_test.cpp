@@ -6,7 +6,7 @@
 #include "apps/inferflux_bench/workload.h"
 #include "base/cpu_features.h"
 #include "base/half.h"
-#include "engine/native/create_cpu_engine.h"
+#include "engine/native/native_backends.h"
 #include "formats/quant/blocks.h"
 #include "model/families/family.h"
 #include "model/families/golden.h"
@@ -116,14 +116,18 @@ TEST(InferfluxBenchTest, MakesModelsThatLoadAndRun) {
     auto config = model::ReadModelConfig(**source);
     ASSERT_TRUE(config) << config.error().message;
     ThreadPool pool(1);
-    auto engine = engine::CreateCpuEngine(pool, *config, *source, {.context = 128, .kv_bytes = 8 << 20});
+    auto engine = engine::CreateEngine(
+        "cpu", *config, *source, {.context = 128, .kv_bytes = 8 << 20, .device = {.pool = &pool}, .time_steps = true});
     ASSERT_TRUE(engine) << engine.error().message;
     for (const Workload& test : {Workload{.prompt = 33}, Workload{.decode = 3, .depth = 40, .batch = 2}}) {
       Profile none;
-      const auto seconds = Time(**engine, test, 2, none);
-      ASSERT_TRUE(seconds) << seconds.error().message;
-      ASSERT_EQ(seconds->size(), 2u);
-      EXPECT_GT(seconds->front(), 0.0);
+      const auto times = Time(**engine, test, 2, none);
+      ASSERT_TRUE(times) << times.error().message;
+      ASSERT_EQ(times->size(), 2u);
+      for (const Timing& each : *times) {
+        EXPECT_GT(each.device_seconds, each.seconds / 2) << "a step is hardly more than its forward pass";
+        EXPECT_LE(each.device_seconds, each.seconds);
+      }
     }
   }
 }
@@ -155,9 +159,9 @@ TEST(InferfluxBenchTest, ProfilesAWholeStep) {
   Profile profile;
   auto engine = CreateProfiledEngine(pool, profile, *config, *source, {.context = 128, .kv_bytes = 8 << 20});
   ASSERT_TRUE(engine) << engine.error().message;
-  const auto seconds = Time(**engine, Workload{.prompt = 64}, 1, profile);
-  ASSERT_TRUE(seconds) << seconds.error().message;
-  const auto lines = profile.Lines(seconds->front(), {1e9, 1e9, 1e9, 1e9});
+  const auto times = Time(**engine, Workload{.prompt = 64}, 1, profile);
+  ASSERT_TRUE(times) << times.error().message;
+  const auto lines = profile.Lines(times->front().seconds, {1e9, 1e9, 1e9, 1e9});
   EXPECT_LT(lines.back().time_share, 0.5);
   int64_t attended = 0, products = 0;
   for (const ProfileLine& line : lines) {
@@ -189,7 +193,7 @@ TEST(InferfluxBenchTest, JsonHasAFieldForEachFigure) {
       Json({{.test = "pp512", .tokens_per_second = 2.5, .bound = "compute", .isa = "avx2", .threads = 2}});
   for (const char* part :
        {"\"test\":\"pp512\"", "\"tokens_per_second\":2.5", "\"bound\":\"compute\"", "\"isa\":\"avx2\"", "\"threads\":2",
-        "\"ceiling_share\":0", "\"stddev\":0", "\"backend\"", "\"model\"", "\"type\""}) {
+        "\"ceiling_share\":0", "\"device_share\":0", "\"stddev\":0", "\"backend\"", "\"model\"", "\"type\""}) {
     std::string compact;
     for (const char c : json) {
       if (c != ' ') compact += c;

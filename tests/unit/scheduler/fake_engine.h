@@ -43,8 +43,8 @@ class FakeEngine final : public engine::Engine {
              .block_size = options.block_size,
              .kv_tokens = int64_t{options.blocks} * options.block_size,
              .max_sequences = options.max_sequences,
-             .batch_invariant = true,
-             .token_masks = true};
+             .capabilities = compute::DeriveCapabilities(
+                 {.paged_kv = true, .truncatable_kv = true, .host_logits = true, .batch_invariant = true}, {})};
     info_.step_tokens = options.step_tokens;
   }
 

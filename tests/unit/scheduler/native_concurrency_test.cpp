@@ -6,7 +6,7 @@
 #include <random>
 
 #include "base/thread_pool.h"
-#include "engine/native/create_cpu_engine.h"
+#include "engine/native/native_backends.h"
 #include "model/families/family.h"
 #include "scheduler/scheduler_driver.h"
 
@@ -17,8 +17,9 @@ std::unique_ptr<engine::Engine> MakeEngine(ThreadPool& pool, int64_t kv_bytes) {
   const auto path = std::filesystem::path(INFERFLUX_SOURCE_DIR) / "tests/data/models/llama.gguf";
   const auto source = model::ModelSource::Open(path.string());
   EXPECT_TRUE(source) << source.error().message;
-  auto engine = engine::CreateCpuEngine(pool, *model::ReadModelConfig(**source), *source,
-                                        {.max_sequences = 24, .block_size = 16, .kv_bytes = kv_bytes});
+  auto engine =
+      engine::CreateEngine("cpu", *model::ReadModelConfig(**source), *source,
+                           {.max_sequences = 24, .block_size = 16, .kv_bytes = kv_bytes, .device = {.pool = &pool}});
   EXPECT_TRUE(engine) << engine.error().message;
   return std::move(*engine);
 }

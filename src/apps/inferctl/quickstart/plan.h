@@ -33,7 +33,7 @@ struct QuickstartPlan {
   std::string backend;                             // as runtime.backend takes it
   serving::Target target = serving::Target::kCpu;  // what it comes to here
   serving::Provider provider = serving::Provider::kNative;
-  engine::Device device;
+  compute::Device device;
   std::string kv_dtype = "fp16";
   int64_t kv_budget = 0;    // bytes; 0: the server's default
   int32_t gpu_layers = -1;  // where llama.cpp drives a GPU; -1: all

@@ -99,6 +99,17 @@ void Cpu::CopyBlock(Context&, KvCache<E>& cache, int32_t from, int32_t to) {
   }
 }
 
+template <class E>
+void Cpu::VisitKvBlock(KvCache<E>& cache, int32_t block, FunctionRef<void(std::span<std::byte>)> visit) {
+  for (int32_t layer = 0; layer < std::ssize(cache.shape.layers); ++layer) {
+    if (cache.shape.layers[layer].heads == 0) continue;
+    const auto keys = static_cast<size_t>(cache.block_keys(layer));
+    const auto values = static_cast<size_t>(cache.block_values(layer));
+    visit(std::as_writable_bytes(std::span(cache.keys(layer, block, 0), keys)));
+    visit(std::as_writable_bytes(std::span(cache.values(layer, block, 0), values)));
+  }
+}
+
 template Result<Cpu::KvCache<KvFp32>> Cpu::CreateKvCache<KvFp32>(Context&, const KvShape&);
 template Result<Cpu::KvCache<KvFp16>> Cpu::CreateKvCache<KvFp16>(Context&, const KvShape&);
 template Result<Cpu::KvCache<KvBf16>> Cpu::CreateKvCache<KvBf16>(Context&, const KvShape&);
@@ -114,5 +125,10 @@ template void Cpu::CopyBlock<KvInt8>(Context&, KvCache<KvInt8>&, int32_t, int32_
 template Result<Cpu::KvCache<KvFp8>> Cpu::CreateKvCache<KvFp8>(Context&, const KvShape&);
 template void Cpu::Append<KvFp8>(Context&, KvCache<KvFp8>&, int32_t, View, View, const Batch&);
 template void Cpu::CopyBlock<KvFp8>(Context&, KvCache<KvFp8>&, int32_t, int32_t);
+template void Cpu::VisitKvBlock<KvFp32>(KvCache<KvFp32>&, int32_t, FunctionRef<void(std::span<std::byte>)>);
+template void Cpu::VisitKvBlock<KvFp16>(KvCache<KvFp16>&, int32_t, FunctionRef<void(std::span<std::byte>)>);
+template void Cpu::VisitKvBlock<KvBf16>(KvCache<KvBf16>&, int32_t, FunctionRef<void(std::span<std::byte>)>);
+template void Cpu::VisitKvBlock<KvInt8>(KvCache<KvInt8>&, int32_t, FunctionRef<void(std::span<std::byte>)>);
+template void Cpu::VisitKvBlock<KvFp8>(KvCache<KvFp8>&, int32_t, FunctionRef<void(std::span<std::byte>)>);
 
 }  // namespace inferflux::compute

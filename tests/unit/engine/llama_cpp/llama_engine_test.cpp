@@ -8,9 +8,10 @@
 #include <random>
 
 #include "engine/llama_cpp/create_llama_engine.h"
-#include "engine/native/create_reference_engine.h"
+#include "engine/native/native_backends.h"
 #include "model/families/family.h"
 #include "model/loading/edited_gguf.h"
+#include "support/sampler_checklist.h"
 
 namespace inferflux::engine {
 namespace {
@@ -43,7 +44,7 @@ Pair Engines(const std::string& name, int32_t vocab, const std::string& target) 
       CreateLlamaEngine(*source, {.target = target, .kv_bytes = 1 << 20, .kv_dtype = "fp32", .micro_batch = 16});
   auto config = model::ReadModelConfig(*source);
   if (!llama || !config) throw std::runtime_error(llama ? config.error().message : llama.error().message);
-  auto reference = CreateReferenceEngine(std::move(*config), source, {.kv_bytes = 1 << 20, .kv_dtype = "fp32"});
+  auto reference = CreateEngine("reference", std::move(*config), source, {.kv_bytes = 1 << 20, .kv_dtype = "fp32"});
   if (!reference) throw std::runtime_error(reference.error().message);
   return {std::move(*llama), std::move(*reference)};
 }
@@ -131,7 +132,7 @@ TEST(LlamaEngine, EncodersGiveTheStatesThatOurOwnGive) {
     const Pair engines = Engines(name, kVocab, target);
     const EngineInfo& info = engines.llama->info();
     EXPECT_FALSE(info.causal);
-    EXPECT_FALSE(info.saves_kv);
+    EXPECT_FALSE(info.capabilities.kv_save_restore);
     EXPECT_EQ(info.hidden, engines.reference->info().hidden);
     EXPECT_EQ(info.pooling.type, engines.reference->info().pooling.type);
     std::vector<std::pair<std::vector<TokenId>, Kind>> texts;
@@ -176,6 +177,14 @@ TEST(LlamaEngine, ABatchOfOneTokenIsEnough) {
   ASSERT_TRUE(engine) << engine.error().message;
   const auto tokens = RandomTokens(20, 96, 4);
   EXPECT_EQ(Compute(**engine, {{tokens, Kind::kLogits}}).items[0].size(), tokens.size());
+}
+
+TEST(LlamaEngine, KeepsTheSamplersChecklist) {
+  ForEach({"llama3"}, [&](const std::string& name, const std::string& target) {
+    const auto engine = CreateLlamaEngine(*Source(name, 96), {.target = target, .kv_bytes = 1 << 20});
+    ASSERT_TRUE(engine) << engine.error().message;
+    testing::CheckSampler(**engine);
+  });
 }
 
 }  // namespace

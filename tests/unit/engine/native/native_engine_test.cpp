@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "engine/native/create_cpu_engine.h"
-#include "engine/native/create_reference_engine.h"
 #include "engine/native/kv_budget.h"
+#include "engine/native/native_backends.h"
 #include "model/families/family.h"
 #include "model/loading/per_layer_kv_model.h"
-#include "support/sampler_checklist.h"
 
 namespace inferflux::engine {
 namespace {
@@ -37,8 +35,9 @@ EnginePtr MakeEngine(const EngineOptions& options = kOptions, ThreadPool* pool =
   EXPECT_TRUE(source) << source.error().message;
   auto config = model::ReadModelConfig(**source);
   EXPECT_TRUE(config) << config.error().message;
-  auto engine = pool != nullptr ? CreateCpuEngine(*pool, *config, *source, options)
-                                : CreateReferenceEngine(*config, *source, options);
+  EngineOptions pooled = options;
+  pooled.device.pool = pool;
+  auto engine = CreateEngine(pool != nullptr ? "cpu" : "reference", *config, *source, pooled);
   EXPECT_TRUE(engine) << engine.error().message;
   return std::move(*engine);
 }
@@ -111,7 +110,7 @@ TEST_P(BitIdentity, LogitsDoNotDependOnCompanyCutsOrThreads) {
   options.kv_dtype = kv_dtype;
   ThreadPool one(1), two(2);
   const auto engine = MakeEngine(options, cpu ? &one : nullptr, model);
-  ASSERT_TRUE(engine->info().batch_invariant);
+  ASSERT_TRUE(engine->info().capabilities.batch_invariant);
   const auto prompt = RandomTokens(75, engine->info().vocab_size, 5);
   const Logits alone = RunPrompt(*engine, prompt, prompt.size());
   ASSERT_EQ(alone.size(), prompt.size());
@@ -243,7 +242,7 @@ TEST(NativeEngine, AWrongBatchIsRefusedByNameAndChangesNothing) {
 TEST(NativeEngine, AnUnknownKvTypeIsRefusedWithTheKnownOnes) {
   const auto path = std::filesystem::path(INFERFLUX_SOURCE_DIR) / "tests/data/models/mistral.gguf";
   const auto source = *model::ModelSource::Open(path.string());
-  const auto engine = CreateReferenceEngine(*model::ReadModelConfig(*source), source, {.kv_dtype = "int3"});
+  const auto engine = CreateEngine("reference", *model::ReadModelConfig(*source), source, {.kv_dtype = "int3"});
   ASSERT_FALSE(engine);
   EXPECT_NE(engine.error().message.find("fp32, fp16, bf16, int8, fp8"), std::string::npos) << engine.error().message;
 }
@@ -280,12 +279,6 @@ TEST_P(BitIdentity, SavedKvGoesOnInAnotherEngineAsIfItHadNeverLeft) {
   EXPECT_FALSE(second->Restore(prompt, 5, std::span(*bytes).first(bytes->size() / 4 * 3))) << "too short";
   EXPECT_FALSE(second->Restore(prompt, 5, std::span(*bytes).first(bytes->size() - 1))) << "no whole number of blocks";
   EXPECT_EQ(second->usage().blocks_used, open) << "nothing is kept of what was refused";
-}
-
-TEST(Sampling, KeepsTheChecklist) {
-  ThreadPool pool(1);
-  testing::CheckSampler(*MakeEngine());
-  testing::CheckSampler(*MakeEngine(kOptions, &pool));
 }
 
 TEST(KvBudget, CountsWhatIsThereAndNamesWhatCannotBe) {

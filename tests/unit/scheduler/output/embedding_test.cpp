@@ -8,8 +8,7 @@
 #include <random>
 
 #include "base/thread_pool.h"
-#include "engine/native/create_cpu_engine.h"
-#include "engine/native/create_reference_engine.h"
+#include "engine/native/native_backends.h"
 #include "formats/gguf/gguf_file.h"
 #include "model/families/family.h"
 #include "scheduler/scheduler_driver.h"
@@ -35,8 +34,9 @@ std::unique_ptr<engine::Engine> MakeEngine(const Setting& setting, ThreadPool* p
   EXPECT_TRUE(source) << source.error().message;
   auto config = *model::ReadModelConfig(**source);
   if (setting.pooling) config.pooling.type = setting.pooling;
-  auto engine = pool != nullptr ? engine::CreateCpuEngine(*pool, config, *source, setting.options)
-                                : engine::CreateReferenceEngine(config, *source, setting.options);
+  engine::EngineOptions options = setting.options;
+  options.device.pool = pool;
+  auto engine = engine::CreateEngine(pool != nullptr ? "cpu" : "reference", config, *source, options);
   EXPECT_TRUE(engine) << engine.error().message;
   return std::move(*engine);
 }

@@ -49,7 +49,7 @@ TEST(BackendRules, EntriesThatMeanNothingAreRefusedByName) {
 
 TEST(BackendRules, ADeviceThatIsNotThereIsAnErrorThatListsThoseThatAre) {
   EngineEntry two{.devices = [] {
-    return std::vector<engine::Device>{{"first card", int64_t{8} << 30}, {"second card", int64_t{24} << 30}};
+    return std::vector<compute::Device>{{"first card", int64_t{8} << 30}, {"second card", int64_t{24} << 30}};
   }};
   for (const int32_t there : {-1, 0, 1}) EXPECT_TRUE(CheckDevice(two, there)) << there;
   const Status missing = CheckDevice(two, 2);

@@ -76,7 +76,7 @@ TEST(BackendTable, SaysWhatTheEnginesOfThisBuildDo) {
     const auto engine = Load(entry, kGguf);
     ASSERT_TRUE(engine) << engine.error().message;
     const engine::EngineInfo& info = (*engine)->info();
-    EXPECT_EQ(info.batch_invariant, row.facts.batch_invariant);
+    EXPECT_EQ(info.capabilities.batch_invariant, row.facts.batch_invariant);
     EXPECT_EQ(info.hidden > 0 && info.pooling.type.has_value(), row.facts.embeddings);
     EXPECT_EQ(Saves(**engine), row.facts.sessions);
     const auto directory = Load(entry, kRoot + "/tests/data/models/llama3-hf");

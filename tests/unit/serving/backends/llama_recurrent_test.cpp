@@ -122,7 +122,7 @@ TEST_F(LlamaRecurrent, ARefusedCutChangesNothingAndFreshSequencesAnswer) {
   auto made = entry->make({.source = *source, .config = {.kv_budget = 1 << 20}});
   ASSERT_TRUE(made) << made.error().message;
   engine::Engine& engine = **made;
-  EXPECT_FALSE(engine.info().truncates);
+  EXPECT_FALSE(engine.info().capabilities.speculative_verification);
   const auto text = SomeTokens(40, 1), other = SomeTokens(40, 2);
   const std::span<const TokenId> tokens = text;
 

@@ -1,0 +1,23 @@
+// The common sets of concepts, by name.
+#pragma once
+
+#include "compute/backend.h"
+#include "compute/optional_ops.h"
+
+namespace inferflux::compute {
+
+// What the dense families need: a backend with these runs decoders and encoders with weights in floats. Families with
+// sinks or with experts need more.
+template <class B, class Kv>
+concept LlmBackend = PagedKv<B, Kv> && OpensDevices<B> && LayerNorms<B> && Activations<B> && SoftCaps<B>;
+
+// The same with the quantised weights that most files have. Other types are loaded too, where need be in another form.
+template <class B, class Kv>
+concept QuantLlmBackend = LlmBackend<B, Kv> && TensorScales<B> && QuantWeights<B, formats::TensorType::kQ4_0> &&
+    QuantWeights<B, formats::TensorType::kQ8_0> && QuantWeights<B, formats::TensorType::kQ4_K>;
+
+// The same for mixtures of experts, gpt-oss' sinks included.
+template <class B, class Kv>
+concept MoeLlmBackend = QuantLlmBackend<B, Kv> && MoeRouting<B> && AttentionSinks<B, Kv>;
+
+}  // namespace inferflux::compute

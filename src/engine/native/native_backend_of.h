@@ -1,0 +1,32 @@
+// A compute backend as a row of NativeBackends(). Instantiates the whole forward pass, so each backend's row is a
+// source file of its own, which CMake makes from native_backend.cpp.in.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "base/without_exceptions.h"
+#include "compute/optional_ops.h"
+#include "engine/native/native_backends.h"
+#include "engine/native/native_engine.h"
+
+namespace inferflux::engine {
+
+template <compute::OpensDevices B>
+NativeBackend NativeBackendOf() {
+  return {.name = B::kName,
+          .layouts = compute::kMatmulLayoutsOf<B>,
+          .devices = [](const compute::ContextOptions& options) { return B::Devices(options); },
+          .create =
+              [](model::ModelConfig config, std::shared_ptr<const model::ModelSource> source,
+                 const EngineOptions& options) {
+                return WithoutExceptions(
+                    std::string("loading on ") + B::kName, [&]() -> Result<std::unique_ptr<Engine>> {
+                      auto context = B::CreateContext(options.device);
+                      if (!context) return Forward(context);
+                      return CreateNativeEngine<B>(std::move(*context), std::move(config), std::move(source), options);
+                    });
+              }};
+}
+
+}  // namespace inferflux::engine

@@ -1,0 +1,35 @@
+// The time that a step takes on its device.
+#pragma once
+
+#include <optional>
+
+#include "compute/optional_ops.h"
+
+namespace inferflux::engine {
+
+// Of a backend without a clock there is nothing to tell.
+template <compute::Backend B>
+class StepTimer {
+ public:
+  StepTimer(typename B::Context&, bool) {}
+  std::optional<double> Seconds() const { return std::nullopt; }
+};
+
+// Starts where it is made. To take the time waits for the device, so it is done only where it is asked for.
+template <compute::DeviceTimer B>
+class StepTimer<B> {
+ public:
+  StepTimer(typename B::Context& context, bool on) : context_(context) {
+    if (on) began_ = B::MarkTime(context);
+  }
+  std::optional<double> Seconds() const {
+    if (!began_) return std::nullopt;
+    return B::SecondsBetween(*began_, B::MarkTime(context_));
+  }
+
+ private:
+  typename B::Context& context_;
+  std::optional<typename B::TimeMark> began_;
+};
+
+}  // namespace inferflux::engine
