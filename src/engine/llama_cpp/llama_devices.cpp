@@ -45,7 +45,10 @@ std::vector<compute::Device> LlamaDeviceList(std::string_view target) {
     if (TargetOf(device) != target) continue;
     size_t free = 0, total = 0;
     ggml_backend_dev_memory(device, &free, &total);
-    out.push_back({ggml_backend_dev_description(device), static_cast<int64_t>(free)});
+    out.push_back({.name = ggml_backend_dev_description(device),
+                   .free_bytes = static_cast<int64_t>(free),
+                   .id = ggml_backend_dev_name(device),
+                   .gpu = ggml_backend_dev_type(device) != GGML_BACKEND_DEVICE_TYPE_CPU});
   }
   return out;
 }

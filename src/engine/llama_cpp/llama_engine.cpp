@@ -87,7 +87,7 @@ Result<SequenceId> LlamaCppEngine::Restore(std::span<const TokenId> tokens, uint
   return Forward(loaded);
 }
 
-// The whole state goes in, and what is behind the tokens is cut off.
+// The whole state goes in, and what follows the tokens is cut off.
 Status LlamaCppEngine::LoadState(SequenceId sequence, std::span<const TokenId> tokens,
                                  std::span<const std::byte> saved) {
   const auto held = StateTokens(saved);
@@ -114,7 +114,7 @@ Result<StepResult> LlamaCppEngine::ExecuteUnifiedBatch(const UnifiedBatch& batch
     if (auto valid = CheckHiddenOnly(batch); !valid) return Forward(valid);
   }
   auto outputs = decoder_.Run(batch);
-  if (!outputs || !info_.causal) {  // an encoder's texts leave nothing behind
+  if (!outputs || !info_.causal) {  // an encoder keeps no KV of its texts
     for (const BatchItem& item : batch.items) ledger_.Retract(item.sequence);
     if (!outputs) return Forward(outputs);
   } else {

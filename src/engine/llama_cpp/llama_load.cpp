@@ -8,9 +8,10 @@
 #include <optional>
 #include <string_view>
 
+#include "base/host_memory.h"
+#include "engine/llama_cpp/create_llama_engine.h"
 #include "engine/llama_cpp/llama_devices.h"
 #include "engine/llama_cpp/llama_versions.h"
-#include "engine/native/kv_budget.h"
 #include "model/families/read_pooling.h"
 #include "model/model_config.h"
 
@@ -60,6 +61,25 @@ Status CheckOptions(const LlamaOptions& options) {
                 options.context, options.kv_bytes, options.gpu_layers);
   }
   return {};
+}
+
+Status CheckDevice(const LlamaOptions& options) {
+  if (options.device < 0) return {};
+  return compute::FindDevice(LlamaDeviceList(options.target), std::to_string(options.device),
+                             "llama.cpp on " + options.target)
+      .map([](int32_t) {});
+}
+
+// Free bytes where the KV goes: on the devices that hold layers, or on the host where none does or none tells.
+int64_t FreeMemory(const LlamaOptions& options) {
+  const int64_t host = ReadHostMemory().free;
+  if (options.target == "cpu" || options.gpu_layers == 0) return host;
+  const auto devices = LlamaDeviceList(options.target);
+  int64_t free = 0;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (options.device < 0 || static_cast<size_t>(options.device) == i) free += devices[i].free_bytes;
+  }
+  return free > 0 ? free : host;
 }
 
 Result<LlamaModelPtr> LoadModelFile(const std::string& path, const LlamaOptions& options) {
@@ -120,6 +140,7 @@ llama_context_params ContextParams(const LoadedLlama& loaded, const LlamaOptions
 Result<LoadedLlama> LoadLlama(const model::ModelSource& source, const LlamaOptions& options) {
   const std::string& path = source.path();
   if (auto valid = CheckOptions(options); !valid) return Forward(valid);
+  if (auto there = CheckDevice(options); !there) return Forward(there);
   const auto* kv = std::ranges::find(kKvTypes, options.kv_dtype, &KvType::name);
   if (kv == kKvTypes.end()) {
     return Fail(ErrorCode::kInvalidArgument, "no KV type '{}' on llama.cpp: it has fp32, fp16, bf16", options.kv_dtype);
@@ -143,7 +164,7 @@ Result<LoadedLlama> LoadLlama(const model::ModelSource& source, const LlamaOptio
   const auto library_ids = static_cast<int32_t>(std::min<size_t>(llama_max_parallel_sequences(), 1 << 16));
   out.ids = out.partial_copies ? library_ids : std::min(library_ids, kStates);
   out.sequence_context = options.context > 0 ? options.context : trained;
-  const int64_t budget = options.kv_bytes > 0 ? options.kv_bytes : AvailableMemory() / 4;
+  const int64_t budget = options.kv_bytes > 0 ? options.kv_bytes : FreeMemory(options) / 4;
   const int64_t cells =
       std::min({budget / TokenBytes(**model, kv->bytes), int64_t{out.sequence_context} * kUsefulSequences,
                 int64_t{std::numeric_limits<int32_t>::max() / 2}});

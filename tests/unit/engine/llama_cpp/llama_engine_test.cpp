@@ -179,6 +179,16 @@ TEST(LlamaEngine, ABatchOfOneTokenIsEnough) {
   EXPECT_EQ(Compute(**engine, {{tokens, Kind::kLogits}}).items[0].size(), tokens.size());
 }
 
+TEST(LlamaEngine, ADeviceThatIsNotThereIsNamed) {
+  for (const std::string& target : LlamaTargets()) {
+    const auto engine = CreateLlamaEngine(*Source("llama3", 96), {.target = target, .device = 7, .kv_bytes = 1 << 20});
+    ASSERT_FALSE(engine);
+    EXPECT_NE(engine.error().message.find("llama.cpp on " + target + " has no device '7': it has 0 ("),
+              std::string::npos)
+        << engine.error().message;
+  }
+}
+
 TEST(LlamaEngine, KeepsTheSamplersChecklist) {
   ForEach({"llama3"}, [&](const std::string& name, const std::string& target) {
     const auto engine = CreateLlamaEngine(*Source(name, 96), {.target = target, .kv_bytes = 1 << 20});
