@@ -5,8 +5,8 @@
 // Reading values back is an explicit Read, the only point where a lazy backend evaluates.
 //
 // Everything that not every device can do is a refining concept below: its absence is a compile-time fact, never a stub
-// that throws. compute/optional_ops.h has more of them, compute/bundles.h names the common sets, and
-// compute/capabilities.h derives the run-time report from these very concepts.
+// that throws. compute/optional_ops.h and compute/device_features.h have more of them,
+// compute/bundles.h names the common sets, and compute/capabilities.h derives the run-time report from the concepts.
 #pragma once
 
 #include <concepts>

@@ -11,7 +11,7 @@ namespace inferflux::compute {
 template <class B, class Kv>
 concept LlmBackend = PagedKv<B, Kv> && OpensDevices<B> && LayerNorms<B> && Activations<B> && SoftCaps<B>;
 
-// The same with the quantised weights that most files have. Other types are loaded too, where need be in another form.
+// The same with the quantised weights that most files have. A backend that lacks a type may load it as another one.
 template <class B, class Kv>
 concept QuantLlmBackend = LlmBackend<B, Kv> && TensorScales<B> && QuantWeights<B, formats::TensorType::kQ4_0> &&
     QuantWeights<B, formats::TensorType::kQ8_0> && QuantWeights<B, formats::TensorType::kQ4_K>;

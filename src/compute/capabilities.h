@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compute/backend.h"
-#include "compute/optional_ops.h"
+#include "compute/device_features.h"
 
 namespace inferflux::compute {
 

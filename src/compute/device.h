@@ -31,7 +31,7 @@ struct ContextOptions {
   std::string device = {};     // an index into Devices(), a device's id or its name; empty: the backend's choice
   ThreadPool* pool = nullptr;  // lent to backends that compute on the CPU; must outlive the context
   bool repack = true;          // cpu: weights laid out for speed at load
-  bool requantise = false;     // mlx: 8 bits instead of BF16 for weights that it has no form for
+  bool requantise = false;     // mlx: 8 bits instead of BF16 for weight types that MLX lacks
 };
 
 // The index of the device that `word` names; 0 where it is empty. kInvalidArgument lists the devices where it names

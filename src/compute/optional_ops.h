@@ -3,14 +3,10 @@
 #pragma once
 
 #include <concepts>
-#include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "base/function_ref.h"
 #include "compute/backend.h"
-#include "compute/sampling.h"
 
 namespace inferflux::compute {
 
@@ -43,60 +39,14 @@ concept AttentionSinks = PagedKv<B, E> &&
     } -> std::same_as<typename B::Buffer>;
 };
 
-// Weights of which each tensor has a factor beside its own scales, as NVFP4's have: it multiplies what a product
-// yields.
+// Weights with a per-tensor scale beside the scales of their blocks, as NVFP4's have: it multiplies the matmul's
+// result.
 template <class B>
 concept TensorScales = Backend<B> && requires(typename B::Context& context, typename B::View view) {
   { B::ScaleColumns(context, view, view) } -> std::same_as<typename B::Buffer>;  // [rows, n] * [1, n]
 };
 
-// A backend whose KV the host can address: KV leaves an engine through it and comes back.
-template <class B, class E>
-concept AddressableKv = PagedKv<B, E> &&
-    requires(typename B::template KvCache<E>& cache, int32_t block, FunctionRef<void(std::span<std::byte>)> visit) {
-  // Visits all keys and values of the block, and their scales, always in the same order. They may be written.
-  { B::template VisitKvBlock<E>(cache, block, visit) } -> std::same_as<void>;
-};
-
-// A backend that chooses tokens where the logits are: they need not reach the host. logits: [rows.size(), vocab].
-// Results are those of engine/sampling, up to rounding. Rows that CanSample refuses are sampled on the host.
-template <class B>
-concept DeviceSampling = Backend<B> && requires(typename B::Context& context, typename B::View logits,
-                                                const SampleRow& row, std::span<const SampleRow> rows) {
-  { B::CanSample(row) } -> std::same_as<bool>;
-  { B::Sample(context, logits, rows) } -> std::same_as<Result<std::vector<SampledToken>>>;
-};
-
-// A backend that takes the time on its device. A mark is passed when the work that was given before has ended; to read
-// the time between two marks waits for the second.
-template <class B>
-concept DeviceTimer = Backend<B> && requires(typename B::Context& context, const typename B::TimeMark& mark) {
-  { B::MarkTime(context) } -> std::same_as<typename B::TimeMark>;
-  { B::SecondsBetween(mark, mark) } -> std::same_as<double>;
-};
-
-// A backend that records a step's operations once and runs them again on other inputs (CUDA graphs).
-template <class B>
-concept GraphCapture = Backend<B> &&
-    requires(typename B::Context& context, FunctionRef<void()> step, typename B::Graph& graph) {
-  { B::Capture(context, step) } -> std::same_as<Result<typename B::Graph>>;
-  { B::Replay(context, graph) } -> std::same_as<void>;
-};
-
-// A backend that puts rows from elsewhere in the place of embeddings, as an image's are.
-template <class B>
-concept EmbeddingInputs = Backend<B> &&
-    requires(typename B::Context& context, typename B::View x, std::span<const int32_t> rows, typename B::View values) {
-  { B::ReplaceRows(context, x, rows, values) } -> std::same_as<typename B::Buffer>;
-};
-
-// A backend that holds some weights in another form than the file: what that costs, a line a type.
-template <class B>
-concept LoadNotes = Backend<B> && requires(const typename B::Context& context) {
-  { B::LoadNotes(context) } -> std::same_as<std::vector<std::string>>;
-};
-
-// A backend that takes weights in forms that GGUF has not, in HostMatrix::form, as they are.
+// A backend that takes weight layouts that GGUF does not have, in HostMatrix::form, as they are.
 template <class B>
 concept OwnWeightLayouts = Backend<B> && requires {
   { B::kWeightLayouts } -> std::convertible_to<formats::WeightLayouts>;
@@ -108,24 +58,24 @@ inline constexpr formats::WeightLayouts kWeightLayoutsOf = [] {
   return formats::WeightLayouts{};
 }();
 
-// Activations in another order, for weights whose inputs are.
+// Activations in another order, for weights with an act-order permutation.
 template <class B>
 concept ActOrder = Backend<B> &&
     requires(typename B::Context& context, typename B::View view, std::span<const int32_t> columns) {
   { B::GatherColumns(context, view, columns) } -> std::same_as<typename B::Buffer>;  // [rows, columns.size()]
 };
 
-// Those of a product's weights. Experts and tables take kWeightLayoutsOf.
+// The layouts that a matmul takes. Experts and tables take kWeightLayoutsOf.
 template <Backend B>
 inline constexpr formats::WeightLayouts kMatmulLayoutsOf = [] {
-  formats::WeightLayouts forms = kWeightLayoutsOf<B>;
-  forms.ordered = ActOrder<B>;
-  return forms;
+  formats::WeightLayouts layouts = kWeightLayoutsOf<B>;
+  layouts.ordered = ActOrder<B>;
+  return layouts;
 }();
 
-// Mixtures of experts (arXiv:2101.03961, 2401.04088): a router sends each row to a few of many feed-forward networks.
-// Between Route and Combine a matrix has one line for each row and each of its experts, [rows * used, n], a row's lines
-// next to each other in the order of its choices.
+// Mixture of experts, MoE (arXiv:2101.03961, 2401.04088): a router sends each row to a few of many feed-forward
+// networks. Between Route and Combine a matrix has one line for each row and each of its experts, [rows * used, n], a
+// row's lines next to each other in the order of its choices.
 template <class B>
 concept MoeRouting = Backend<B> &&
     requires(typename B::Context& context, typename B::View view, const typename B::Experts& experts,
@@ -140,7 +90,7 @@ concept MoeRouting = Backend<B> &&
   { B::ExpertMatMul(context, view, experts, routing) } -> std::same_as<typename B::Buffer>;
   // x: [rows * used, n], biases: [1, experts * n]. Adds to each line the bias of its expert.
   { B::AddExpertBias(context, view, view, routing) } -> std::same_as<typename B::Buffer>;
-  // The same of factors, which multiply.
+  // The same with per-tensor scales, which multiply.
   { B::ScaleExpertColumns(context, view, view, routing) } -> std::same_as<typename B::Buffer>;
   // x: [rows * used, n]. Yields [rows, n], the sums of the rows' lines by their routing weights, in their order.
   { B::Combine(context, view, routing) } -> std::same_as<typename B::Buffer>;

@@ -12,7 +12,7 @@ namespace inferflux::compute {
 // The defaults are the OpenAI API's: nothing is applied that was not asked for. The order of application is
 // logit_bias, repetition_penalty, presence and frequency penalties, bans and the mask, dry, top_n_sigma, temperature,
 // then either mirostat or top_k, typical_p, top_p, min_p, xtc, and the draw. Each filter sees what the ones before it
-// left, renormalised. At temperature 0 what comes behind dry changes nothing.
+// left, renormalised. At temperature 0 what comes after dry changes nothing.
 struct SamplingParams {
   float temperature = 1.0f;  // 0: greedy, the lowest id wins a tie
   int32_t top_k = 0;         // keep the k likeliest; 0: all

@@ -41,7 +41,7 @@ struct EngineInfo {
   model::PoolingConfig pooling;  // how a text's hidden states become its embedding
   std::vector<DeviceMemory> memory;
   std::vector<std::string> notes;  // what loading did to the weights, and what memory that costs; logged
-  std::vector<std::string> plan;   // one line a product: which kernel runs it; logged at debug level
+  std::vector<std::string> plan;   // one line per matmul: which kernel runs it; logged at debug level
 };
 
 // A sequence's next token, and what is wanted of the logits after it.
@@ -107,7 +107,7 @@ class Engine {
   // --- steps ---
 
   // Runs the step; room must have been reserved. On an error no sequence has grown: the step can be tried again. Hidden
-  // states are those behind the model's last norm.
+  // states are those after the model's last norm.
   virtual Result<StepResult> ExecuteUnifiedBatch(const UnifiedBatch& batch) = 0;
 
   // Submit starts a step and Collect gives its result; between the two the caller may prepare the next step, but must

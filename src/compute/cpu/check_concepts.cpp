@@ -1,6 +1,7 @@
 // The concepts are checked where the backend is built, not where it is first used.
 #include "compute/bundles.h"
 #include "compute/cpu/cpu_backend.h"
+#include "compute/device_features.h"
 
 namespace inferflux::compute {
 

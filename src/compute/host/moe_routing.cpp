@@ -51,10 +51,10 @@ Buffer AddExpertBias(Arena& arena, View x, View biases, const Routing& routing) 
   return out;
 }
 
-Buffer ScaleExpertColumns(Arena& arena, View x, View factors, const Routing& routing) {
+Buffer ScaleExpertColumns(Arena& arena, View x, View scales, const Routing& routing) {
   Buffer out = arena.Allocate(x.rows, x.cols);
   for (int64_t l = 0; l < x.rows; ++l) {
-    const float* of_expert = factors.data + routing.experts[l] * x.cols;
+    const float* of_expert = scales.data + routing.experts[l] * x.cols;
     for (int64_t c = 0; c < x.cols; ++c) out.row(l)[c] = x.row(l)[c] * of_expert[c];
   }
   return out;

@@ -27,7 +27,7 @@ struct Routing {
 Routing Route(View logits, const RoutingParams& params);
 
 Buffer AddExpertBias(Arena& arena, View x, View biases, const Routing& routing);
-Buffer ScaleExpertColumns(Arena& arena, View x, View factors, const Routing& routing);
+Buffer ScaleExpertColumns(Arena& arena, View x, View scales, const Routing& routing);
 Buffer Combine(Arena& arena, View x, const Routing& routing);
 Buffer GateRows(Arena& arena, View x, View logits);
 

@@ -1,5 +1,6 @@
 // The concepts are checked where the backend is built, not where it is first used.
 #include "compute/bundles.h"
+#include "compute/device_features.h"
 #include "compute/mlx/mlx_backend.h"
 
 namespace inferflux::compute {

@@ -40,7 +40,7 @@ Mlx::Buffer Mlx::Add(Context&, View a, View b) { return {a.values + b.values}; }
 
 Mlx::Buffer Mlx::AddBias(Context&, View x, View bias) { return {x.values + bias.values}; }
 
-Mlx::Buffer Mlx::ScaleColumns(Context&, View x, View factors) { return {x.values * factors.values}; }
+Mlx::Buffer Mlx::ScaleColumns(Context&, View x, View scales) { return {x.values * scales.values}; }
 
 Mlx::Buffer Mlx::GatherColumns(Context&, View x, std::span<const int32_t> columns) {
   return {mx::take(x.values, IndexArray(columns), 1)};

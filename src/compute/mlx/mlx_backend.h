@@ -2,7 +2,7 @@
 // API).
 //
 // Arrays are lazy and immutable. An operation adds a node to a graph, and Read evaluates it; nothing else does. The KV
-// arrays are replaced by updated ones, which MLX writes in place since nobody else holds the old ones
+// arrays are replaced by updated ones, which MLX writes in place since nothing else holds the old ones
 // (docs/decisions/0008-mlx-keeps-paged-kv.md).
 //
 // Everything runs on the calling thread's default stream, so one engine's calls must come from one thread.
@@ -62,7 +62,7 @@ struct Mlx {
     std::shared_ptr<std::vector<KvLayer>> layers;
   };
 
-  // Weights that had to change their form, by the type that the file has.
+  // Weights that are stored in another type than the file has, by the file's type.
   struct Converted {
     std::string form;
     int64_t file_bytes = 0;
@@ -74,7 +74,7 @@ struct Mlx {
     int32_t first_row = 0;
     int32_t rows = 0;
     int32_t first_position = 0;
-    // Where its KV lies: from this slot on without a gap, or in the slots of these blocks.
+    // The slots of its KV: from this one on without a gap, or those of these blocks.
     int32_t first_slot = 0;
     std::optional<mlx::core::array> slots;  // [length]
     int32_t length() const { return first_position + rows; }
@@ -86,7 +86,7 @@ struct Mlx {
     std::vector<Sequence> sequences;
   };
 
-  // Rows of one form: plain floats [outputs, inputs], or groups of inputs as scale * q + bias.
+  // Rows of one type: plain floats [outputs, inputs], or groups of inputs as scale * q + bias.
   struct Weights {
     mlx::core::array values;                 // quantised: packed words, [outputs, inputs * bits / 32]
     std::optional<mlx::core::array> scales;  // where it is quantised
@@ -107,9 +107,9 @@ struct Mlx {
     Context();
 
     std::string device;  // "cpu" or "gpu"
-    // Whether products with 16-bit weights run in the weights' own type, as is fast on a GPU, or in float32.
+    // Whether matmuls with 16-bit weights run in the weights' own type, as is fast on a GPU, or in float32.
     bool narrow_products = false;
-    // Whether weights of a type that MLX has no form for are quantised anew, 8 bits in groups of 32, or become BF16.
+    // Whether weights of a type that MLX lacks are quantised again, to 8 bits in groups of 32, or become BF16.
     bool requantise = false;
     int64_t weight_bytes = 0;  // of what LoadMatrix, LoadTable and LoadExperts hold
     std::map<std::string, Converted> converted;
@@ -169,14 +169,14 @@ struct Mlx {
   static Buffer LayerNorm(Context& context, View x, View weight, View bias, float epsilon);
   static Buffer Activate(Context& context, View x, Activation activation);
   static Buffer SoftCap(Context& context, View x, float cap);
-  static Buffer ScaleColumns(Context& context, View x, View factors);
+  static Buffer ScaleColumns(Context& context, View x, View scales);
   static Buffer GatherColumns(Context& context, View x, std::span<const int32_t> columns);
   static Result<Experts> LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts);
   static std::string DescribeExperts(const Experts& experts);
   static Routing Route(Context& context, View logits, const RoutingParams& params);
   static Buffer ExpertMatMul(Context& context, View x, const Experts& experts, const Routing& routing);
   static Buffer AddExpertBias(Context& context, View x, View biases, const Routing& routing);
-  static Buffer ScaleExpertColumns(Context& context, View x, View factors, const Routing& routing);
+  static Buffer ScaleExpertColumns(Context& context, View x, View scales, const Routing& routing);
   static Buffer Combine(Context& context, View x, const Routing& routing);
   static Buffer GateRows(Context& context, View x, View logits);
 

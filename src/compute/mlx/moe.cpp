@@ -58,8 +58,8 @@ Mlx::Buffer Mlx::AddExpertBias(Context&, View x, View biases, const Routing& rou
   return {x.values + OfLines(biases, x.cols(), routing)};
 }
 
-Mlx::Buffer Mlx::ScaleExpertColumns(Context&, View x, View factors, const Routing& routing) {
-  return {x.values * OfLines(factors, x.cols(), routing)};
+Mlx::Buffer Mlx::ScaleExpertColumns(Context&, View x, View scales, const Routing& routing) {
+  return {x.values * OfLines(scales, x.cols(), routing)};
 }
 
 Mlx::Buffer Mlx::Combine(Context&, View x, const Routing& routing) {

@@ -53,8 +53,8 @@ host::Buffer Reference::AddBias(Context& context, View x, View bias) {
   return Fill(context.arena, x, [&](int64_t r, int64_t c) { return x.row(r)[c] + bias.data[c]; });
 }
 
-host::Buffer Reference::ScaleColumns(Context& context, View x, View factors) {
-  return Fill(context.arena, x, [&](int64_t r, int64_t c) { return x.row(r)[c] * factors.data[c]; });
+host::Buffer Reference::ScaleColumns(Context& context, View x, View scales) {
+  return Fill(context.arena, x, [&](int64_t r, int64_t c) { return x.row(r)[c] * scales.data[c]; });
 }
 
 host::Buffer Reference::Gate(Context& context, View gate, View up, Activation activation) {

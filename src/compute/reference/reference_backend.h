@@ -85,7 +85,7 @@ struct Reference {
   static Buffer LayerNorm(Context& context, View x, View weight, View bias, float epsilon);
   static Buffer Activate(Context& context, View x, Activation activation);
   static Buffer SoftCap(Context& context, View x, float cap);
-  static Buffer ScaleColumns(Context& context, View x, View factors);
+  static Buffer ScaleColumns(Context& context, View x, View scales);
   static Result<Experts> LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts);
   static std::string DescribeExperts(const Experts& experts);
   static Routing Route(Context&, View logits, const RoutingParams& params) { return host::Route(logits, params); }
@@ -93,8 +93,8 @@ struct Reference {
   static Buffer AddExpertBias(Context& context, View x, View biases, const Routing& routing) {
     return host::AddExpertBias(context.arena, x, biases, routing);
   }
-  static Buffer ScaleExpertColumns(Context& context, View x, View factors, const Routing& routing) {
-    return host::ScaleExpertColumns(context.arena, x, factors, routing);
+  static Buffer ScaleExpertColumns(Context& context, View x, View scales, const Routing& routing) {
+    return host::ScaleExpertColumns(context.arena, x, scales, routing);
   }
   static Buffer Combine(Context& context, View x, const Routing& routing) {
     return host::Combine(context.arena, x, routing);

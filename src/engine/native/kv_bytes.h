@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compute/optional_ops.h"
+#include "compute/device_features.h"
 
 namespace inferflux::engine {
 

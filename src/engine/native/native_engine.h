@@ -1,6 +1,6 @@
-// Our own engine: a ModelRunner, a BlockManager that says where its KV lies, and a sampler. A template over the compute
-// backend and the KV type; everything that does not depend on them is in step_plan, sample_rows, step_outputs and
-// kv_blocks/.
+// Our own engine: a ModelRunner, a BlockManager that assigns KV blocks to sequences, and a sampler. A template over the
+// compute backend and the KV type; everything that does not depend on them is in step_plan, sample_rows, step_outputs
+// and kv_blocks/.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,7 @@
 
 #include "base/without_exceptions.h"
 #include "compute/capabilities.h"
+#include "compute/device_features.h"
 #include "engine/engine.h"
 #include "engine/hidden_outputs.h"
 #include "engine/kv_blocks/block_manager.h"
@@ -117,7 +118,7 @@ class NativeEngine final : public Engine {
     auto states = rows.hidden.empty() ? std::vector<float>() : runner_.Read(runner_.GatherRows(hidden, rows.hidden));
     const std::optional<double> device_seconds = timer.Seconds();
     for (const auto& item : batch.items) {
-      if (!info_.causal) break;  // room was lent for the step; nothing stays
+      if (!info_.causal) break;  // the room was for this step; no KV is kept
       if (auto committed = store_.Commit(item.sequence, item.tokens); !committed) return Forward(committed);
     }
     const auto tokens_of = [&](SequenceId id) { return std::span<const TokenId>((*store_.Find(id))->tokens); };

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "compute/optional_ops.h"
+#include "compute/device_features.h"
 
 namespace inferflux::engine {
 

@@ -42,10 +42,9 @@ struct EngineEntry {
   Provider provider = Provider::kNative;
   EngineMaker make;  // empty: known, but not in this build
   std::string why_absent;
-  bool automatic = true;  // whether `auto` may lead to it
-  std::function<std::vector<compute::Device>()> devices =
-      {};                             // what it computes on; asks the device, so only when wanted
-  formats::WeightLayouts forms = {};  // that it holds as a directory has them
+  bool automatic = true;                                       // whether `auto` may lead to it
+  std::function<std::vector<compute::Device>()> devices = {};  // what it computes on; asks the device each time
+  formats::WeightLayouts weight_layouts = {};                  // of a checkpoint, that it holds as they are
 };
 
 // One thing to try, or a reason why it is not tried.
@@ -61,7 +60,7 @@ class BackendFactory {
   BackendFactory(std::vector<EngineEntry> engines, ExposurePolicy policy)
       : engines_(std::move(engines)), policy_(policy) {}
 
-  // Everything that asking for these words may lead to, first choice first. `auto` stands for every target of this
+  // Every engine to try for these words, the first choice first. `auto` means every target of this
   // build, the highest device rank first. Never empty: what cannot be tried is listed with its reason.
   Result<std::vector<Candidate>> Candidates(std::span<const std::string> words) const;
 

@@ -29,7 +29,7 @@ Result<std::vector<BackendRule>> MakeBackendRules(std::span<const config::Backen
     if (!hint) return Forward(hint, setting.origin);
     if (hint->target == Target::kAuto) {
       return Fail(ErrorCode::kInvalidArgument,
-                  "{}: 'runtime.backends' is for one backend each; what holds for all of them stands under 'runtime'",
+                  "{}: 'runtime.backends' is for one backend each; set what holds for all of them under 'runtime'",
                   setting.origin);
     }
     if (std::ranges::find(out, *hint, &BackendRule::backend) != out.end()) {

@@ -37,7 +37,7 @@ EngineEntry NativeEntry(const BackendRow& row, ThreadPool& pool) {
     entry.why_absent = fmt::format("this build has no {} backend; it needs {}", name, row.switched_on_by);
     return entry;
   }
-  entry.forms = backend->layouts;
+  entry.weight_layouts = backend->layouts;
   const auto devices = [backend, &pool] { return backend->devices({.pool = &pool}); };
   // On a CPU our own backend is the faster one: what is made for GPUs is then only for those who name it.
   if (Traits(row.target).gpu_accelerated && std::ranges::none_of(devices(), &compute::Device::gpu)) {

@@ -124,18 +124,18 @@ TEST_F(QuickstartTest, WeightsCountAsTheBackendHoldsThem) {
   model.fp8_saves = 30 * kGiB;
   std::vector<EngineEntry> machine = Machine();
   EXPECT_FALSE(MakePlan("cpu", machine, model));
-  machine[0].forms = {.affine = true};
+  machine[0].weight_layouts = {.affine = true};
   EXPECT_FALSE(MakePlan("cpu", machine, model)) << "that is another form";
-  machine[0].forms = {.fp8 = true};
+  machine[0].weight_layouts = {.fp8 = true};
   const auto plan = MakePlan("cpu", machine, model);
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_LT(plan->kv_budget, 11 * kGiB);
   std::swap(model.fp8_saves, model.affine_saves);
-  machine[0].forms = {.affine = true};
+  machine[0].weight_layouts = {.affine = true};
   EXPECT_TRUE(MakePlan("cpu", machine, model));
   std::swap(model.affine_saves, model.ordered_saves);
   EXPECT_FALSE(MakePlan("cpu", machine, model));
-  machine[0].forms = {.ordered = true};
+  machine[0].weight_layouts = {.ordered = true};
   EXPECT_TRUE(MakePlan("cpu", machine, model));
 }
 

@@ -21,8 +21,9 @@ constexpr int64_t kMostContext = 8192;       // of those
 int64_t MemoryFor(int64_t weight_bytes) { return weight_bytes + weight_bytes / 8 + 128 * kMiB; }
 
 int64_t MemoryOn(const serving::EngineEntry& engine, const QuickstartModel& model) {
-  return MemoryFor(model.weight_bytes - (engine.forms.fp8 ? model.fp8_saves : 0) -
-                   (engine.forms.affine ? model.affine_saves : 0) - (engine.forms.ordered ? model.ordered_saves : 0));
+  return MemoryFor(model.weight_bytes - (engine.weight_layouts.fp8 ? model.fp8_saves : 0) -
+                   (engine.weight_layouts.affine ? model.affine_saves : 0) -
+                   (engine.weight_layouts.ordered ? model.ordered_saves : 0));
 }
 
 double GiB(int64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(1024 * kMiB); }

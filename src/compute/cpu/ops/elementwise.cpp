@@ -16,9 +16,9 @@ host::Buffer Cpu::AddBias(Context& context, View x, View bias) {
                       [&](int64_t r, float* out) { context.kernels.add(x.row(r), bias.data, out, x.cols); });
 }
 
-host::Buffer Cpu::ScaleColumns(Context& context, View x, View factors) {
+host::Buffer Cpu::ScaleColumns(Context& context, View x, View scales) {
   return cpu::MapRows(context, x, [&](int64_t r, float* out) {
-    for (int64_t c = 0; c < x.cols; ++c) out[c] = x.row(r)[c] * factors.data[c];
+    for (int64_t c = 0; c < x.cols; ++c) out[c] = x.row(r)[c] * scales.data[c];
   });
 }
 

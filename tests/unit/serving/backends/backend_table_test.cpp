@@ -77,7 +77,8 @@ TEST(BackendTable, SaysWhatTheEnginesOfThisBuildDo) {
     ASSERT_TRUE(engine) << engine.error().message;
     const engine::EngineInfo& info = (*engine)->info();
     EXPECT_EQ(info.capabilities.batch_invariant, row.facts.batch_invariant);
-    EXPECT_EQ(info.hidden > 0 && info.pooling.type.has_value(), row.facts.embeddings);
+    EXPECT_EQ(info.hidden > 0 && info.capabilities.embeddings, row.facts.embeddings);
+    EXPECT_EQ(info.capabilities.kv_save_restore, row.facts.sessions);
     EXPECT_EQ(Saves(**engine), row.facts.sessions);
     const auto directory = Load(entry, kRoot + "/tests/data/models/llama3-hf");
     EXPECT_EQ(directory.has_value(), row.facts.huggingface) << (directory ? "" : directory.error().message);
