@@ -8,7 +8,7 @@
 #include "server/admin/admin_state.h"
 #include "server/admin/session_endpoints.h"
 #include "server/health/health_endpoints.h"
-#include "server/openai/embedding_endpoint.h"
+#include "server/openai/embeddings/embedding_endpoint.h"
 #include "server/openai/generate_endpoint.h"
 #include "server/openai/job.h"
 #include "server/openai/model_endpoints.h"

@@ -9,14 +9,15 @@
 #include <vector>
 
 #include "net/sse.h"
-#include "server/openai/generation_group.h"
 #include "server/request/unique_id.h"
+#include "serving/generation/generation_group.h"
 
 namespace inferflux::server {
 namespace asio = boost::asio;
 namespace json = boost::json;
 using scheduler::FinishReason;
 using scheduler::StreamEvent;
+using serving::GenerationGroup;
 
 std::string_view FinishName(FinishReason reason) { return reason == FinishReason::kLength ? "length" : "stop"; }
 
@@ -192,7 +193,8 @@ asio::awaitable<Outcome> ReplyStream(Job& job, GenerationGroup group, net::Respo
 }  // namespace
 
 asio::awaitable<Outcome> Reply(Job job, net::ResponseWriter& writer) {
-  auto group = GenerationGroup::Submit(*job.model->scheduler, std::move(job.requests), writer.notifier());
+  auto group = GenerationGroup::Submit(*job.model->scheduler, std::move(job.requests),
+                                       [notifier = writer.notifier()] { notifier->Notify(); });
   if (!group) {
     ApiError error = FromError(group.error(), job.prompt_param);
     error.retry_after = job.model->scheduler->stats().retry_after_seconds;

@@ -5,8 +5,8 @@
 #include <boost/json/serialize.hpp>
 
 #include "server/fake_model.h"
-#include "server/openai/embedding_format.h"
-#include "server/openai/embedding_request.h"
+#include "server/openai/embeddings/embedding_format.h"
+#include "server/openai/embeddings/embedding_request.h"
 #include "server/request/request_testing.h"
 
 namespace inferflux::testing {

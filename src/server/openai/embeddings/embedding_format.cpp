@@ -1,4 +1,4 @@
-#include "server/openai/embedding_format.h"
+#include "server/openai/embeddings/embedding_format.h"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>

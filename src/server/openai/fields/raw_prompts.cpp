@@ -1,4 +1,4 @@
-#include "server/request/raw_prompt.h"
+#include "server/openai/fields/raw_prompts.h"
 
 #include <boost/json/array.hpp>
 #include <limits>

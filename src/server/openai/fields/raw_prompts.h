@@ -1,19 +1,18 @@
-// Text that reaches a model without a template: a string, or token ids as they are.
+// Prompts without a template, as the API has them: a string, or token ids as they are, one or several.
 #pragma once
 
 #include <boost/json/value.hpp>
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "base/token_id.h"
 #include "server/request/api_error.h"
+#include "serving/generation/chat_prompt.h"
 
 namespace inferflux::server {
 
-using RawPrompt = std::variant<std::string, std::vector<TokenId>>;
+using serving::RawPrompt;
 
 // A string, a list of strings, a list of token ids, or a list of such lists: at least one prompt and at most
 // `max_prompts`.

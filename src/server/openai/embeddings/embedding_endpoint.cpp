@@ -1,4 +1,4 @@
-#include "server/openai/embedding_endpoint.h"
+#include "server/openai/embeddings/embedding_endpoint.h"
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "server/openai/embedding_format.h"
-#include "server/openai/embedding_request.h"
-#include "server/openai/generation_group.h"
+#include "server/openai/embeddings/embedding_format.h"
+#include "server/openai/embeddings/embedding_request.h"
 #include "server/request/count_request.h"
+#include "serving/generation/generation_group.h"
 
 namespace inferflux::server {
 namespace asio = boost::asio;
@@ -54,7 +54,8 @@ asio::awaitable<void> RunWave(EmbeddingJob& job, size_t first, net::ResponseWrit
   const size_t last = std::min(first + kWave, job.requests.size());
   std::vector<scheduler::GenerationRequest> wave(std::make_move_iterator(job.requests.begin() + first),
                                                  std::make_move_iterator(job.requests.begin() + last));
-  auto group = GenerationGroup::Submit(*job.model->scheduler, std::move(wave), writer.notifier());
+  auto group = serving::GenerationGroup::Submit(*job.model->scheduler, std::move(wave),
+                                                [notifier = writer.notifier()] { notifier->Notify(); });
   if (!group) {
     answer.error = FromError(group.error(), "input");
     co_return;

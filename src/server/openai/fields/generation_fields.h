@@ -1,41 +1,32 @@
-// The fields that chat and plain completions share, and what they become for the scheduler.
+// The fields that chat and plain completions share.
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "scheduler/generation.h"
 #include "server/request/fields.h"
-#include "server/request/grammar_fields.h"
 #include "server/request/sampling_fields.h"
+#include "serving/generation/generation_error.h"
+#include "serving/generation/generation_spec.h"
 
 namespace inferflux::server {
 
-inline constexpr int64_t kMaxChoices = 128;  // n, times the prompts of one request
+inline constexpr int32_t kMaxChoices = 128;  // n, times the prompts of one request
 inline constexpr size_t kMaxStops = 4;
 inline constexpr size_t kMaxStopBytes = 1024;
 inline constexpr int64_t kMaxSessionSeconds = 7 * 24 * 3600;
-inline constexpr int64_t kMaxTokensAsked = 1 << 24;
+inline constexpr int32_t kMaxTokensAsked = 1 << 24;
 
-struct GenerationFields : SamplingFields, GrammarFields {
+struct GenerationFields : serving::GenerationSpec {
   std::string model;
-  std::optional<int64_t> max_tokens;
-  std::vector<std::string> stop;
   bool stream = false;
   bool include_usage = false;
   bool has_stream_options = false;
-  std::optional<int64_t> n;
   std::string user;
-  bool ignore_eos = false;
-  std::optional<scheduler::Speculation> speculation;
-  std::string session_id;
-  std::optional<int64_t> session_ttl;  // seconds
-
-  int64_t choices() const { return n.value_or(1); }
+  std::string grammar_param;  // the field that `grammar` came from; empty: none did
 };
 
 std::span<const Field<GenerationFields>> GenerationFieldTable();
@@ -46,7 +37,7 @@ ApiStatus ParseRequest(std::span<const Field<T>> own, const boost::json::object&
   for (const auto& [key, value] : body) {
     ApiResult<bool> taken = ParseField(own, key, key, value, out);
     if (taken && !*taken) taken = ParseField<GenerationFields>(GenerationFieldTable(), key, key, value, out);
-    if (taken && !*taken) taken = ParseField<SamplingFields>(SamplingFieldTable(), key, key, value, out);
+    if (taken && !*taken) taken = ParseSamplingField(key, value, out.sampling);
     if (!taken) return Forward(taken);
     if (!*taken) return RefuseUnknown(key);
   }
@@ -56,8 +47,7 @@ ApiStatus ParseRequest(std::span<const Field<T>> own, const boost::json::object&
 // What holds between fields.
 ApiStatus CheckTogether(const GenerationFields& fields);
 
-// All but the prompt, for choice number `choice`; choices of one seed differ. `vocab_size` bounds logit_bias.
-ApiResult<scheduler::GenerationRequest> ToGenerationRequest(const GenerationFields& fields, int64_t choice,
-                                                            int32_t vocab_size);
+// What this API calls the field of the error. `prompt`: its name of the prompt.
+ApiError FromGeneration(serving::GenerationError error, const GenerationFields& fields, std::string_view prompt);
 
 }  // namespace inferflux::server

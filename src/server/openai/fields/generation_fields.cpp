@@ -1,8 +1,10 @@
-#include "server/request/generation_fields.h"
+#include "server/openai/fields/generation_fields.h"
 
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <utility>
+
+#include "server/openai/fields/grammar_fields.h"
 
 namespace inferflux::server {
 namespace json = boost::json;
@@ -78,26 +80,20 @@ ApiStatus TakeSessionId(const json::value& value, std::string_view param, Genera
   return {};
 }
 
-// Fields that belong to a base.
-template <ApiStatus (*take)(const json::value&, std::string_view, GrammarFields&)>
-ApiStatus TakeInBase(const json::value& value, std::string_view param, GenerationFields& out) {
-  return take(value, param, out);
-}
-
 constexpr Field<GenerationFields> kGenerationFields[] = {
     {"model", TextField<GenerationFields>{&GenerationFields::model, 256}},
-    {"max_tokens", IntegerField<GenerationFields>{&GenerationFields::max_tokens, 1, kMaxTokensAsked}},
+    {"max_tokens", CountField<GenerationFields>{&GenerationFields::max_tokens, 1, kMaxTokensAsked}},
     {"stop", CustomField<GenerationFields>{TakeStop}},
     {"stream", BooleanField<GenerationFields>{&GenerationFields::stream}},
     {"stream_options", CustomField<GenerationFields>{TakeStreamOptions}},
-    {"n", IntegerField<GenerationFields>{&GenerationFields::n, 1, kMaxChoices}},
+    {"n", CountField<GenerationFields>{&GenerationFields::choices, 1, kMaxChoices}},
     {"user", TextField<GenerationFields>{&GenerationFields::user, 512}},
     {"speculative", CustomField<GenerationFields>{TakeSpeculative}},
     {"session_id", CustomField<GenerationFields>{TakeSessionId}},
     {"session_ttl", IntegerField<GenerationFields>{&GenerationFields::session_ttl, 1, kMaxSessionSeconds}},
-    {"response_format", CustomField<GenerationFields>{TakeInBase<TakeResponseFormat>}},
-    {"grammar", CustomField<GenerationFields>{TakeInBase<TakeGrammar>}},
-    {"structured_outputs", CustomField<GenerationFields>{TakeInBase<TakeStructuredOutputs>}},
+    {"response_format", CustomField<GenerationFields>{TakeResponseFormat}},
+    {"grammar", CustomField<GenerationFields>{TakeGrammar}},
+    {"structured_outputs", CustomField<GenerationFields>{TakeStructuredOutputs}},
     {"ignore_eos", BooleanField<GenerationFields>{&GenerationFields::ignore_eos}},
 };
 
@@ -108,28 +104,39 @@ std::span<const Field<GenerationFields>> GenerationFieldTable() { return kGenera
 ApiStatus CheckTogether(const GenerationFields& fields) {
   if (fields.has_stream_options && !fields.stream) return Refuse("stream_options", "needs 'stream' to be true");
   if (fields.session_ttl && fields.session_id.empty()) return Refuse("session_ttl", "needs a 'session_id'");
-  if (!fields.session_id.empty() && fields.choices() > 1) {
+  if (!fields.session_id.empty() && fields.choices > 1) {
     return Refuse("session_id", "goes with one choice: 'n' must be 1");
   }
-  return CheckSampling(fields);
+  return CheckSampling(fields.sampling);
 }
 
-ApiResult<scheduler::GenerationRequest> ToGenerationRequest(const GenerationFields& fields, int64_t choice,
-                                                            int32_t vocab_size) {
-  auto sampling = ToSamplingParams(fields, choice, vocab_size);
-  if (!sampling) return Forward(sampling);
-  scheduler::GenerationRequest out;
-  out.sampling = std::move(*sampling);
-  out.max_tokens = static_cast<int32_t>(fields.max_tokens.value_or(0));
-  out.stop = fields.stop;
-  out.ignore_eos = fields.ignore_eos;
-  out.speculation = fields.speculation;
-  if (!fields.session_id.empty()) {
-    scheduler::SessionUse& session = out.session.emplace();
-    session.id = fields.session_id;
-    if (fields.session_ttl) session.ttl = std::chrono::seconds(*fields.session_ttl);
-  }
-  return out;
+ApiError FromGeneration(serving::GenerationError error, const GenerationFields& fields, std::string_view prompt) {
+  using Field = serving::GenerationError::Field;
+  const auto name = [&]() -> std::string {
+    switch (error.field) {
+      case Field::kModel:
+        return "model";
+      case Field::kPrompt:
+        return std::string(prompt);
+      case Field::kGrammar:
+        return fields.grammar_param;
+      case Field::kSpeculation:
+        return "speculative.type";
+      case Field::kLogitBias:
+        return "logit_bias";
+      case Field::kTools:
+        return "tools";
+      case Field::kToolChoice:
+        return "tool_choice";
+      case Field::kParallelCalls:
+        return "parallel_tool_calls";
+      case Field::kStrictTool:
+        return fmt::format("tools[{}].function.strict", error.index);
+    }
+    return {};
+  };
+  if (error.kind == serving::GenerationError::Kind::kNoChatTemplate) error.message += "; use /v1/completions";
+  return FromGeneration(std::move(error), name());
 }
 
 }  // namespace inferflux::server

@@ -1,24 +1,24 @@
 // The generations of one request: n choices for each of its prompts, side by side.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "base/function_ref.h"
-#include "net/notifier.h"
 #include "scheduler/generation_service.h"
-#include "server/request/api_error.h"
 
-namespace inferflux::server {
+namespace inferflux::serving {
 
 class GenerationGroup {
  public:
   using OnEvent = FunctionRef<void(size_t index, scheduler::StreamEvent event)>;
 
-  // Submits all or none. `notifier` rings whenever Drain has something to give.
+  // Submits all or none. `notify` is called, from the scheduler's thread, whenever Drain has
+  // something to give; it must not block, nor call into the group.
   static Result<GenerationGroup> Submit(scheduler::GenerationService& scheduler,
                                         std::vector<scheduler::GenerationRequest> requests,
-                                        const std::shared_ptr<net::Notifier>& notifier);
+                                        const std::function<void()>& notify);
   GenerationGroup(GenerationGroup&&) = default;
   GenerationGroup& operator=(GenerationGroup&&) = delete;
   ~GenerationGroup();  // cancels what has not finished
@@ -35,4 +35,4 @@ class GenerationGroup {
   size_t unfinished_ = 0;
 };
 
-}  // namespace inferflux::server
+}  // namespace inferflux::serving

@@ -1,11 +1,10 @@
-#include "server/openai/embedding_request.h"
+#include "server/openai/embeddings/embedding_request.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "server/openai/prompt.h"
 #include "server/request/fields.h"
 #include "server/request/find_model.h"
 #include "server/request/json_body.h"
@@ -77,8 +76,8 @@ ApiResult<EmbeddingJob> PrepareEmbedding(const Services& services, const net::Re
   EmbeddingJob out{.model = std::move(*model), .dimensions = *dimensions, .base64 = parsed->base64};
   for (size_t i = 0; i < parsed->inputs.size(); ++i) {
     const std::string name = EntryName("input", i, parsed->inputs.size());
-    auto prompt = RawPromptTokens(*out.model, parsed->inputs[i], name);
-    if (!prompt) return Forward(prompt);
+    auto prompt = serving::RawPromptTokens(*out.model, parsed->inputs[i]);
+    if (!prompt) return tl::make_unexpected(FromGeneration(std::move(prompt.error()), name));
     if (prompt->size() > static_cast<size_t>(out.model->info.context)) {
       return RefuseAs("context_length_exceeded", name,
                       fmt::format("'{}' has {} tokens, and the model '{}' takes at most {}; shorten it", name,

@@ -1,4 +1,4 @@
-#include "server/request/grammar_fields.h"
+#include "server/openai/fields/grammar_fields.h"
 
 #include <algorithm>
 #include <boost/json/array.hpp>
@@ -20,7 +20,7 @@ using Kind = GrammarSpec::Kind;
 
 constexpr size_t kMaxChoiceTexts = 1024;
 
-ApiStatus Set(GrammarSpec spec, std::string param, GrammarFields& out) {
+ApiStatus Set(GrammarSpec spec, std::string param, GenerationFields& out) {
   if (out.grammar) {
     return Refuse(param, "cannot go with '{}': one field alone says what the text must be", out.grammar_param);
   }
@@ -29,7 +29,7 @@ ApiStatus Set(GrammarSpec spec, std::string param, GrammarFields& out) {
   return {};
 }
 
-ApiStatus SetSource(Kind kind, const json::value& value, std::string_view param, GrammarFields& out) {
+ApiStatus SetSource(Kind kind, const json::value& value, std::string_view param, GenerationFields& out) {
   ApiResult<std::string> source = ReadText(value, param, text::kMaxGrammarBytes);
   if (!source) return Forward(source);
   return Set({.kind = kind, .source = std::move(*source)}, std::string(param), out);
@@ -49,7 +49,7 @@ ApiStatus TakeSchema(const json::value& value, std::string_view param, SchemaFie
   return {};
 }
 
-ApiStatus TakeJsonSchema(const json::value& value, std::string_view param, GrammarFields& out) {
+ApiStatus TakeJsonSchema(const json::value& value, std::string_view param, GenerationFields& out) {
   static constexpr Field<SchemaFields> kFields[] = {
       {"name", TextField<SchemaFields>{&SchemaFields::name, 64}},
       {"description", TextField<SchemaFields>{&SchemaFields::description, std::numeric_limits<size_t>::max()}},
@@ -72,24 +72,24 @@ struct FormatFields {
 
 // --- structured_outputs ---
 
-ApiStatus TakeJson(const json::value& value, std::string_view param, GrammarFields& out) {
+ApiStatus TakeJson(const json::value& value, std::string_view param, GenerationFields& out) {
   if (value.is_string()) return SetSource(Kind::kJsonSchema, value, param, out);
   const auto object = ReadObject(value, param);
   if (!object) return Forward(object);
   return Set({.kind = Kind::kJsonSchema, .source = json::serialize(value)}, std::string(param), out);
 }
 
-ApiStatus TakeJsonObject(const json::value& value, std::string_view param, GrammarFields& out) {
+ApiStatus TakeJsonObject(const json::value& value, std::string_view param, GenerationFields& out) {
   const auto wanted = ReadBoolean(value, param);
   if (!wanted) return Forward(wanted);
   return *wanted ? Set({.kind = Kind::kJsonObject}, std::string(param), out) : ApiStatus();
 }
 
-ApiStatus TakeRegex(const json::value& value, std::string_view param, GrammarFields& out) {
+ApiStatus TakeRegex(const json::value& value, std::string_view param, GenerationFields& out) {
   return SetSource(Kind::kRegex, value, param, out);
 }
 
-ApiStatus TakeChoice(const json::value& value, std::string_view param, GrammarFields& out) {
+ApiStatus TakeChoice(const json::value& value, std::string_view param, GenerationFields& out) {
   const auto list = ReadArray(value, param, kMaxChoiceTexts);
   if (!list) return Forward(list);
   GrammarSpec spec{.kind = Kind::kChoice};
@@ -103,7 +103,7 @@ ApiStatus TakeChoice(const json::value& value, std::string_view param, GrammarFi
 
 }  // namespace
 
-ApiStatus TakeResponseFormat(const json::value& value, std::string_view param, GrammarFields& out) {
+ApiStatus TakeResponseFormat(const json::value& value, std::string_view param, GenerationFields& out) {
   static constexpr Field<FormatFields> kFields[] = {
       {"type", TextField<FormatFields>{&FormatFields::type, 64}},
       {"json_schema", CustomField<FormatFields>{[](const json::value& schema, std::string_view, FormatFields& fields) {
@@ -126,19 +126,21 @@ ApiStatus TakeResponseFormat(const json::value& value, std::string_view param, G
   return Refuse(Join(param, "type"), "must be \"text\", \"json_object\" or \"json_schema\"");
 }
 
-ApiStatus TakeGrammar(const json::value& value, std::string_view param, GrammarFields& out) {
+ApiStatus TakeGrammar(const json::value& value, std::string_view param, GenerationFields& out) {
   return SetSource(Kind::kGbnf, value, param, out);
 }
 
-ApiStatus TakeStructuredOutputs(const json::value& value, std::string_view param, GrammarFields& out) {
-  static constexpr Field<GrammarFields> kFields[] = {
-      {"json", CustomField<GrammarFields>{TakeJson}},       {"json_object", CustomField<GrammarFields>{TakeJsonObject}},
-      {"regex", CustomField<GrammarFields>{TakeRegex}},     {"choice", CustomField<GrammarFields>{TakeChoice}},
-      {"grammar", CustomField<GrammarFields>{TakeGrammar}},
+ApiStatus TakeStructuredOutputs(const json::value& value, std::string_view param, GenerationFields& out) {
+  static constexpr Field<GenerationFields> kFields[] = {
+      {"json", CustomField<GenerationFields>{TakeJson}},
+      {"json_object", CustomField<GenerationFields>{TakeJsonObject}},
+      {"regex", CustomField<GenerationFields>{TakeRegex}},
+      {"choice", CustomField<GenerationFields>{TakeChoice}},
+      {"grammar", CustomField<GenerationFields>{TakeGrammar}},
   };
   const auto object = ReadObject(value, param);
   if (!object) return Forward(object);
-  return ParseObject<GrammarFields>(kFields, param, **object, out);
+  return ParseObject<GenerationFields>(kFields, param, **object, out);
 }
 
 }  // namespace inferflux::server

@@ -1,9 +1,10 @@
-#include "server/request/generation_fields.h"
+#include "server/openai/fields/generation_fields.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/fake_model.h"
+#include <algorithm>
+
 #include "server/openai/completion_request.h"
 #include "server/request/json_body.h"
 #include "server/request/request_testing.h"
@@ -24,15 +25,14 @@ GenerationFields Parse(std::string_view fields) {
   return request ? *request : CompletionRequest();
 }
 
-TEST(GenerationFieldsTest, TheEndsOfEveryRangeAreTakenAndWhatLiesBeyondIsNamed) {
-  struct Range {
-    const char* field;
-    const char* low;
-    const char* high;
-    const char* below;
-    const char* above;
-  };
-  for (const Range& range : {Range{"temperature", "0", "2", "-0.01", "2.01"},
+struct Range {
+  const char* field;
+  const char* low;
+  const char* high;
+  const char* below;
+  const char* above;
+};
+constexpr Range kRanges[] = {{"temperature", "0", "2", "-0.01", "2.01"},
                              {"top_p", "0", "1", "-0.1", "1.1"},
                              {"top_k", "0", "16777216", "-1", "16777217"},
                              {"min_p", "0", "1", "-0.1", "1.1"},
@@ -44,20 +44,32 @@ TEST(GenerationFieldsTest, TheEndsOfEveryRangeAreTakenAndWhatLiesBeyondIsNamed) 
                              {"dry_base", "1", "4", "0.9", "4.1"},
                              {"dry_allowed_length", "0", "1024", "-1", "1025"},
                              {"dry_penalty_last_n", "-1", "16777216", "-2", "16777217"},
+                             {"dry_sequence_breakers", R"(["a"])", R"(["a","b"])", "[\"\"]", "[5]"},
                              {"mirostat", "0", "2", "-1", "3"},
                              {"mirostat_tau", "0", "100", "-1", "101"},
                              {"mirostat_eta", "0", "1", "-0.1", "1.1"},
                              {"repetition_penalty", "0.01", "10", "0", "10.1"},
                              {"presence_penalty", "-2", "2", "-2.1", "2.1"},
                              {"frequency_penalty", "-2", "2", "-2.1", "2.1"},
+                             {"logit_bias", R"({"1":-100})", R"({"1":100})", R"({"1":-101})", R"({"1":101})"},
                              {"max_tokens", "1", "16777216", "0", "16777217"},
                              {"n", "1", "128", "0", "129"},
                              {"logprobs", "0", "5", "-1", "6"},
-                             {"seed", "-9223372036854775808", "9223372036854775807", "-1e30", "9223372036854775808"}}) {
+                             {"seed", "-9223372036854775808", "9223372036854775807", "-1e30", "9223372036854775808"}};
+
+TEST(GenerationFieldsTest, TheEndsOfEveryRangeAreTakenAndWhatLiesBeyondIsNamed) {
+  for (const Range& range : kRanges) {
     EXPECT_EQ(VerdictOnField(range.field, range.low), "ok") << range.field;
     EXPECT_EQ(VerdictOnField(range.field, range.high), "ok") << range.field;
-    EXPECT_THAT(VerdictOnField(range.field, range.below), StartsWith(std::string(range.field) + ": ")) << range.below;
-    EXPECT_THAT(VerdictOnField(range.field, range.above), StartsWith(std::string(range.field) + ": ")) << range.above;
+    EXPECT_THAT(VerdictOnField(range.field, range.below), StartsWith(range.field)) << range.below;
+    EXPECT_THAT(VerdictOnField(range.field, range.above), StartsWith(range.field)) << range.above;
+  }
+}
+
+TEST(GenerationFieldsTest, EverySamplingParameterIsAFieldWithATestedRange) {
+  for (const serving::SamplingRow& row : serving::SamplingTable()) {
+    EXPECT_TRUE(std::ranges::any_of(kRanges, [&](const Range& range) { return range.field == row.name; })) << row.name;
+    EXPECT_EQ(VerdictOnField(row.name, "null"), "ok") << row.name;
   }
 }
 
@@ -86,7 +98,7 @@ TEST(GenerationFieldsTest, NullMeansAbsent) {
                             "logit_bias", "logprobs", "max_tokens", "user", "echo", "suffix", "best_of"}) {
     EXPECT_EQ(VerdictOnField(field, "null"), "ok") << field;
   }
-  EXPECT_EQ(Parse(R"("temperature":null)").temperature, 1.0f);
+  EXPECT_EQ(Parse(R"("temperature":null)").sampling.params.temperature, 1.0f);
 }
 
 TEST(GenerationFieldsTest, UnknownFieldsAreNamed) {
@@ -108,26 +120,12 @@ TEST(GenerationFieldsTest, StreamOptionsNeedAStream) {
   EXPECT_TRUE(Parse(R"("stream":true,"stream_options":{"include_usage":true})").include_usage);
 }
 
-TEST(GenerationFieldsTest, LogitBiasIsCheckedAgainstTheVocabulary) {
-  const GenerationFields fields = Parse(R"("logit_bias":{"5":-100,"7":1.5})");
-  const auto request = ToGenerationRequest(fields, 0, 8);
-  ASSERT_TRUE(request.has_value());
-  EXPECT_EQ(request->sampling.logit_bias, (std::vector<std::pair<TokenId, float>>{{5, -100.0f}, {7, 1.5f}}));
-  EXPECT_EQ(ToGenerationRequest(fields, 0, 7).error().param, "logit_bias");
+TEST(GenerationFieldsTest, LogitBiasIsAnObjectFromTokenIds) {
+  EXPECT_EQ(Parse(R"("logit_bias":{"5":-100,"7":1.5})").sampling.params.logit_bias,
+            (std::vector<std::pair<TokenId, float>>{{5, -100.0f}, {7, 1.5f}}));
   EXPECT_THAT(VerdictOnField("logit_bias", R"({"5":101})"), StartsWith("logit_bias.5: "));
   EXPECT_THAT(VerdictOnField("logit_bias", R"({"-5":1})"), StartsWith("logit_bias.-5: "));
   EXPECT_THAT(VerdictOnField("logit_bias", R"({"x":1})"), StartsWith("logit_bias.x: "));
-}
-
-TEST(GenerationFieldsTest, DefaultsAreTheApis) {
-  const auto request = ToGenerationRequest(GenerationFields(), 0, 8);
-  ASSERT_TRUE(request.has_value());
-  EXPECT_EQ(request->sampling.temperature, 1.0f);
-  EXPECT_EQ(request->sampling.top_p, 1.0f);
-  EXPECT_EQ(request->sampling.top_k, 0);
-  EXPECT_EQ(request->sampling.repetition_penalty, 1.0f);
-  EXPECT_EQ(request->sampling.presence_penalty, 0.0f);
-  EXPECT_FALSE(request->top_logprobs.has_value());
 }
 
 TEST(GenerationFieldsTest, WhatMirostatReplacesIsRefusedBesideIt) {
@@ -140,22 +138,10 @@ TEST(GenerationFieldsTest, WhatMirostatReplacesIsRefusedBesideIt) {
   EXPECT_EQ(VerdictOnField("mirostat", R"(2,"top_k":0,"top_p":1,"temperature":0.7)"), "ok");
 }
 
-TEST(GenerationFieldsTest, DryBreakersAreTheTokensThatEndThem) {
-  const auto tokenizer = testing::ByteTokenizer();
-  const auto newline = tokenizer->Encode("\n").back(), colon = tokenizer->Encode(":").back();
-  EXPECT_TRUE(DryBreakers(Parse(R"("top_k":1)"), *tokenizer).empty()) << "DRY is off";
-  EXPECT_EQ(DryBreakers(Parse(R"("dry_multiplier":1)"), *tokenizer).size(), 4u);
-  EXPECT_EQ(DryBreakers(Parse(R"("dry_multiplier":1,"dry_sequence_breakers":["\n","x:","\n\n"])"), *tokenizer),
-            (std::vector<TokenId>{newline, colon}));
+TEST(GenerationFieldsTest, DryBreakersAreNonEmptyStrings) {
+  EXPECT_EQ(Parse(R"("dry_sequence_breakers":["x:"])").sampling.dry_sequence_breakers, std::vector<std::string>{"x:"});
   EXPECT_THAT(VerdictOnField("dry_sequence_breakers", R"(["a",""])"), StartsWith("dry_sequence_breakers[1]: "));
   EXPECT_THAT(VerdictOnField("dry_sequence_breakers", R"("a")"), StartsWith("dry_sequence_breakers: "));
-}
-
-TEST(GenerationFieldsTest, ChoicesOfOneSeedDifferAndNoSeedIsRandom) {
-  const GenerationFields seeded = Parse(R"("seed":-1)");
-  EXPECT_EQ(ToGenerationRequest(seeded, 0, 8)->sampling.seed, ToGenerationRequest(seeded, 0, 8)->sampling.seed);
-  EXPECT_NE(ToGenerationRequest(seeded, 0, 8)->sampling.seed, ToGenerationRequest(seeded, 1, 8)->sampling.seed);
-  EXPECT_NE(ToGenerationRequest({}, 0, 8)->sampling.seed, ToGenerationRequest({}, 0, 8)->sampling.seed);
 }
 
 TEST(JsonBodyTest, WhatIsNoObjectOfJsonIsAnErrorThatSaysWhy) {

@@ -10,7 +10,7 @@
 
 #include "net/http_message.h"
 #include "scheduler/generation.h"
-#include "server/request/raw_prompt.h"
+#include "server/openai/fields/raw_prompts.h"
 #include "server/request/services.h"
 #include "serving/models/served_model.h"
 

@@ -1,12 +1,12 @@
-#include "server/openai/generation_group.h"
+#include "serving/generation/generation_group.h"
 
 #include <utility>
 
-namespace inferflux::server {
+namespace inferflux::serving {
 
 Result<GenerationGroup> GenerationGroup::Submit(scheduler::GenerationService& scheduler,
                                                 std::vector<scheduler::GenerationRequest> requests,
-                                                const std::shared_ptr<net::Notifier>& notifier) {
+                                                const std::function<void()>& notify) {
   GenerationGroup out;
   for (scheduler::GenerationRequest& request : requests) {
     auto stream = scheduler.Submit(std::move(request));
@@ -14,7 +14,7 @@ Result<GenerationGroup> GenerationGroup::Submit(scheduler::GenerationService& sc
     out.streams_.push_back(std::move(*stream));
     ++out.unfinished_;
   }
-  for (const auto& stream : out.streams_) stream->SetNotify([notifier] { notifier->Notify(); });
+  for (const auto& stream : out.streams_) stream->SetNotify(notify);
   return out;
 }
 
@@ -44,4 +44,4 @@ bool GenerationGroup::Drain(OnEvent on_event) {
   return any;
 }
 
-}  // namespace inferflux::server
+}  // namespace inferflux::serving
