@@ -1,4 +1,5 @@
-// Errors as OpenAI's API words them: {"error": {"message", "type", "param", "code"}}.
+// What is wrong with a request, for any API, and the envelope that OpenAI's API and the paths of our own put it in:
+// {"error": {"message", "type", "param", "code"}}.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "server/openai/job.h"
+#include "server/openai/prepare.h"
 
 #include <utility>
 
@@ -6,6 +6,7 @@
 #include "server/openai/chat_request.h"
 #include "server/openai/completion_format.h"
 #include "server/openai/completion_request.h"
+#include "server/openai/openai_reply.h"
 #include "server/request/find_model.h"
 #include "server/request/json_body.h"
 #include "serving/generation/build_generation.h"
@@ -24,9 +25,13 @@ Job MakeJob(const GenerationFields& fields, std::shared_ptr<const serving::Serve
   out.model = std::move(model);
   out.choices_per_prompt = static_cast<size_t>(fields.choices);
   out.stream = fields.stream;
-  out.include_usage = fields.include_usage;
   out.prompt_param = std::move(prompt_param);
   return out;
+}
+
+void SetSurface(const GenerationFields& fields, std::unique_ptr<ReplyFormat> format, Job& out) {
+  out.surface = std::make_unique<OpenAiReply>(
+      OpenAiReply::Shape{out.model->id, out.requests.size(), fields.stream, fields.include_usage}, std::move(format));
 }
 
 }  // namespace
@@ -44,7 +49,7 @@ ApiResult<Job> PrepareChat(const Services& services, const net::Request& request
   auto built = serving::BuildChat(*out.model, std::move(chat->chat), *chat);
   if (!built) return tl::make_unexpected(FromGeneration(std::move(built.error()), *chat, "messages"));
   out.requests = std::move(built->requests);
-  out.format = std::make_unique<ChatFormat>(std::move(built->tool_calls), chat->logprobs);
+  SetSurface(*chat, std::make_unique<ChatFormat>(std::move(built->tool_calls), chat->logprobs), out);
   return out;
 }
 
@@ -70,7 +75,7 @@ ApiResult<Job> PrepareCompletion(const Services& services, const net::Request& r
     shape.prompts.push_back({text != nullptr ? *text : out.model->tokenizer->Decode(tokens),
                              std::string(out.model->tokenizer->Bytes(tokens.front()))});
   }
-  out.format = std::make_unique<CompletionFormat>(out.requests.size(), std::move(shape));
+  SetSurface(*completion, std::make_unique<CompletionFormat>(out.requests.size(), std::move(shape)), out);
   return out;
 }
 

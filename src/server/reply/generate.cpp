@@ -1,11 +1,12 @@
-#include "server/openai/generate_endpoint.h"
+#include "server/reply/generate.h"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <memory>
+#include <string>
 #include <utility>
 
-#include "server/openai/reply.h"
+#include "server/reply/reply_loop.h"
 #include "server/request/count_request.h"
 
 namespace inferflux::server {
@@ -15,20 +16,21 @@ namespace {
 // The result goes through a unique_ptr because a coroutine's result must be default-constructible here.
 using PreparedJob = std::unique_ptr<ApiResult<Job>>;
 
-asio::awaitable<PreparedJob> RunPrepare(Prepare prepare, const Services& services, const net::Request& request,
-                                        const Caller& caller) {
-  co_return std::make_unique<ApiResult<Job>>(prepare(services, request, caller));
+asio::awaitable<PreparedJob> RunPrepare(GeneratingEndpoint endpoint, const Services& services,
+                                        const net::Request& request, const Caller& caller) {
+  co_return std::make_unique<ApiResult<Job>>(endpoint.prepare(services, request, caller));
 }
 
 }  // namespace
 
-asio::awaitable<void> Generate(Services& services, const std::string& name, Prepare prepare, const Caller& caller,
+asio::awaitable<void> Generate(GeneratingEndpoint endpoint, Services& services, const Caller& caller,
                                const net::Request& request, net::ResponseWriter& writer) {
-  const PreparedJob job = co_await asio::co_spawn(services.preparation, RunPrepare(prepare, services, request, caller),
+  const std::string name(endpoint.name);
+  const PreparedJob job = co_await asio::co_spawn(services.preparation, RunPrepare(endpoint, services, request, caller),
                                                   asio::use_awaitable);
   if (!*job) {
     CountRequest(services.metrics, name, nullptr, "rejected");
-    co_await writer.Send(ErrorResponse(job->error()));
+    co_await writer.Send(endpoint.refuse(job->error()));
     co_return;
   }
   const auto model = (*job)->model;

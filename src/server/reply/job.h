@@ -5,11 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "net/http_message.h"
 #include "scheduler/generation.h"
-#include "server/openai/reply_format.h"
-#include "server/request/api_error.h"
-#include "server/request/services.h"
+#include "server/reply/reply_surface.h"
 #include "serving/models/served_model.h"
 
 namespace inferflux::server {
@@ -19,12 +16,8 @@ struct Job {
   std::vector<scheduler::GenerationRequest> requests;  // all choices of the first prompt, then of the next
   size_t choices_per_prompt = 1;
   bool stream = false;
-  bool include_usage = false;
   std::string prompt_param;  // the field that errors about the prompt name
-  std::unique_ptr<ReplyFormat> format;
+  std::unique_ptr<ReplySurface> surface;
 };
-
-ApiResult<Job> PrepareChat(const Services& services, const net::Request& request, const Caller& caller);
-ApiResult<Job> PrepareCompletion(const Services& services, const net::Request& request, const Caller& caller);
 
 }  // namespace inferflux::server
