@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/admin/admin_api.h"
+#include "server/anthropic/anthropic_api.h"
 #include "server/health/health_api.h"
 #include "server/openai/openai_api.h"
 #include "server/request/route.h"
@@ -13,7 +14,7 @@ namespace asio = boost::asio;
 namespace {
 
 // Every API of this server. One more is one more line.
-std::vector<Api> Apis() { return {OpenAiApi(), HealthApi(), AdminApi()}; }
+std::vector<Api> Apis() { return {OpenAiApi(), AnthropicApi(), HealthApi(), AdminApi()}; }
 
 ApiResult<Caller> CheckKey(const ApiKeys& keys, const Api& api, const net::Request& request, Scope scope) {
   const std::string_view key =
