@@ -86,6 +86,10 @@ struct Finish {
   FinishReason reason = FinishReason::kStop;
   Error error;  // with kError: what went wrong
   Usage usage;
+  // With kStop, what ended it: one of the request's stop strings, or an end-of-generation token; neither where the
+  // grammar leaves nothing to say.
+  std::optional<std::string> stop_string = {};
+  std::optional<TokenId> stop_token = {};
 };
 
 // One piece of a generation. `text` is always complete UTF-8; the text of a token that could begin a stop string is

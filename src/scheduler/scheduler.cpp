@@ -188,7 +188,10 @@ bool Scheduler::TakeToken(Request& request, const engine::OutputResult& sampled)
   request.last_token = now;
   request.mirostat_mu = sampled.mirostat_mu;
   ++request.generated;
-  if (!request.spec.ignore_eos && tokenizer_->IsEndOfGeneration(sampled.token)) return end(FinishReason::kStop);
+  if (!request.spec.ignore_eos && tokenizer_->IsEndOfGeneration(sampled.token)) {
+    request.stop_token = sampled.token;
+    return end(FinishReason::kStop);
+  }
   if (request.matcher) {
     auto taken = request.matcher->Accept(sampled.token);
     if (!taken) return end(FinishReason::kError, std::move(taken.error()));
@@ -227,6 +230,10 @@ void Scheduler::End(Request& request, FinishReason reason, Error error) {
   StreamEvent last = TakeEvent(request);
   last.embedding = std::move(request.embedding);
   last.finish = Finish{.reason = reason, .error = std::move(error), .usage = request.usage()};
+  if (reason == FinishReason::kStop) {
+    last.finish->stop_token = request.stop_token;
+    if (!request.stop_token) last.finish->stop_string = request.output.stop_string();
+  }
   request.stream->Push(std::move(last));
   const auto running = std::ranges::find(load_.running, &request, &RequestPtr::get);
   if (running != load_.running.end()) {

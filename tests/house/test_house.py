@@ -15,7 +15,7 @@ INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.M)
 # above all of its rooms, unless it is named.
 ROOMS = {
     "serving": [["backends"], ["models"], ["generation"]],
-    "server": [["request"], ["openai", "admin", "health", "anthropic", "ollama", "page"]],
+    "server": [["request"], ["reply"], ["openai", "admin", "health", "anthropic", "ollama", "page"]],
 }
 FAMILIES = SRC / "model/families"
 # Where a family's name is allowed outside of its folder: there it is the name of something else.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ class OutputText {
   GeneratedToken Describe(const engine::OutputResult& scored) const;
 
   bool stopped() const { return stops_.matched(); }
+  const std::optional<std::string>& stop_string() const { return stops_.match(); }
 
   // What has become certain since the last call: its text and tokens. A token is listed once all of its text is
   // certain.

@@ -26,14 +26,15 @@ std::string StopMatcher::Push(std::string_view text) {
   if (matched_) return {};
   for (const char byte : text) {
     held_.push_back(byte);
-    size_t found = 0;
+    const std::string* found = nullptr;
     for (auto& automaton : automata_) {
       automaton.Take(byte);
-      if (automaton.seen == automaton.stop.size()) found = std::max(found, automaton.seen);
+      if (automaton.seen < automaton.stop.size()) continue;
+      if (found == nullptr || found->size() < automaton.stop.size()) found = &automaton.stop;
     }
-    if (found > 0) {
-      matched_ = true;
-      held_.resize(held_.size() - found);
+    if (found != nullptr) {
+      matched_ = *found;
+      held_.resize(held_.size() - found->size());
       return std::exchange(held_, {});
     }
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +23,9 @@ class StopMatcher {
   // The generation has ended otherwise: what was held back.
   std::string Finish();
 
-  bool matched() const { return matched_; }
+  bool matched() const { return matched_.has_value(); }
+  // The stop string that ended the text.
+  const std::optional<std::string>& match() const { return matched_; }
 
  private:
   // The automaton of Knuth, Morris and Pratt (SIAM J. Comput. 6(2), 1977).
@@ -36,7 +39,7 @@ class StopMatcher {
 
   std::vector<Automaton> automata_;
   std::string held_;
-  bool matched_ = false;
+  std::optional<std::string> matched_;
 };
 
 }  // namespace inferflux::scheduler

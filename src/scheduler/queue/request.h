@@ -30,9 +30,10 @@ struct Request {
   TimePoint submitted;
   std::optional<TimePoint> last_token;
 
-  std::vector<TokenId> tokens;  // the prompt, and what was sampled
-  int32_t generated = 0;        // sampled tokens, the end token included
-  int32_t cached_tokens = 0;    // of the prompt, when it was first admitted
+  std::vector<TokenId> tokens;        // the prompt, and what was sampled
+  std::optional<TokenId> stop_token;  // the end-of-generation token, once it was sampled
+  int32_t generated = 0;              // sampled tokens, the end token included
+  int32_t cached_tokens = 0;          // of the prompt, when it was first admitted
   bool was_admitted = false;
   int32_t prompt_scored = 0;  // tokens of the prompt whose log probabilities are known, but for the first
   std::vector<GeneratedToken> prompt_logprobs;  // those, until they are sent

@@ -5,18 +5,21 @@
 #include <utility>
 
 #include "server/openai/chat_messages.h"
+#include "serving/generation/tool_use.h"
 
 namespace inferflux::server {
 namespace json = boost::json;
 namespace {
 
+using serving::OfferedFunction;
+using serving::ToolChoice;
+
 constexpr size_t kMaxTools = 128;
-constexpr std::string_view kNoParameters = R"({"type":"object","properties":{},"additionalProperties":false})";
 
 ApiStatus TakeMessages(const json::value& value, std::string_view param, ChatRequest& out) {
   ApiResult<json::array> messages = ParseMessages(value, param);
   if (!messages) return Forward(messages);
-  out.messages = std::move(*messages);
+  out.chat.messages = std::move(*messages);
   return {};
 }
 
@@ -67,9 +70,9 @@ ApiStatus TakeTools(const json::value& value, std::string_view param, ChatReques
     if (ApiStatus taken = ParseObject<OfferedTool>(kToolFields, name, **object, tool); !taken) return taken;
     if (tool.type != "function") return Refuse(Join(name, "type"), "must be \"function\"");
     if (!tool.function) return Refuse(Join(name, "function"), "is missing");
-    out.functions.push_back(std::move(*tool.function));
+    out.chat.functions.push_back(std::move(*tool.function));
   }
-  out.tools = **list;
+  out.chat.tools = **list;
   return {};
 }
 
@@ -90,7 +93,7 @@ ApiStatus TakeToolChoice(const json::value& value, std::string_view param, ChatR
   for (const auto& [word, kind] :
        {std::pair("auto", Kind::kAuto), std::pair("none", Kind::kNone), std::pair("required", Kind::kRequired)}) {
     if (value == word) {
-      out.tool_choice = {.kind = kind};
+      out.chat.tool_choice = {.kind = kind};
       return {};
     }
   }
@@ -107,55 +110,26 @@ ApiStatus TakeToolChoice(const json::value& value, std::string_view param, ChatR
                   "must be \"auto\", \"none\", \"required\" or {{\"type\": \"function\", \"function\": {{\"name\": "
                   "...}}}}");
   }
-  out.tool_choice = {.kind = Kind::kFunction, .function = std::move(named.function)};
+  out.chat.tool_choice = {.kind = Kind::kFunction, .function = std::move(named.function)};
   return {};
 }
 
-// What is asked of the tools, together; where that needs calls to be held to their form, the grammar that does it.
-ApiStatus ResolveTools(ChatRequest& out) {
-  using Kind = ToolChoice::Kind;
-  const ToolChoice& choice = out.tool_choice;
-  if (choice.kind == Kind::kNone) {
-    out.tools.clear();
-    out.functions.clear();
-  }
-  const bool forced = choice.kind == Kind::kRequired || choice.kind == Kind::kFunction;
-  if (forced && out.tools.empty()) return Refuse("tool_choice", "forces a call, but there are no 'tools'");
-  if (out.tools.empty()) return {};
-  if (out.grammar) {
-    return Refuse(out.grammar_param, "leaves no room for the call of a tool; set 'tool_choice' to \"none\"");
-  }
-  text::ToolCallSpec spec{.forced = forced, .several = out.parallel_tool_calls};
-  if (choice.kind == Kind::kFunction) spec.several = false;
-  for (size_t i = 0; i < out.functions.size(); ++i) {
-    const OfferedFunction& function = out.functions[i];
-    if (choice.kind == Kind::kFunction && function.name != choice.function) continue;
-    text::OfferedTool tool{.name = function.name, .parameters = {}};
-    if (forced || function.strict) {
-      tool.parameters = function.parameters.empty() ? std::string(kNoParameters) : function.parameters;
-    }
-    if (function.strict && out.held_calls_param.empty()) {
-      out.held_calls_param = fmt::format("tools[{}].function.strict", i);
-    }
-    spec.tools.push_back(std::move(tool));
-  }
-  if (spec.tools.empty()) return Refuse("tool_choice", "names '{}', which is not among the tools", choice.function);
-  if (!out.parallel_tool_calls) out.held_calls_param = "parallel_tool_calls";
-  if (forced) out.held_calls_param = "tool_choice";
-  if (out.held_calls_param.empty()) return {};
-  out.grammar = text::GrammarSpec{.kind = text::GrammarSpec::Kind::kToolCalls, .tool_calls = std::move(spec)};
-  out.grammar_param = "tools";
-  return {};
+ApiStatus TakeParallelCalls(const json::value& value, std::string_view param, ChatRequest& out) {
+  return ReadBoolean(value, param).map([&](bool several) { out.chat.parallel_tool_calls = several; });
+}
+
+ApiStatus TakeTopLogprobs(const json::value& value, std::string_view param, ChatRequest& out) {
+  return ReadInteger(value, param, 0, 20).map([&](int64_t count) { out.top_logprobs = static_cast<int32_t>(count); });
 }
 
 constexpr Field<ChatRequest> kChatFields[] = {
     {"messages", CustomField<ChatRequest>{TakeMessages}},
-    {"max_completion_tokens", IntegerField<ChatRequest>{&ChatRequest::max_completion_tokens, 1, kMaxTokensAsked}},
+    {"max_completion_tokens", CountField<ChatRequest>{&ChatRequest::max_completion_tokens, 1, kMaxTokensAsked}},
     {"logprobs", BooleanField<ChatRequest>{&ChatRequest::logprobs}},
-    {"top_logprobs", IntegerField<ChatRequest>{&ChatRequest::top_logprobs, 0, 20}},
+    {"top_logprobs", CustomField<ChatRequest>{TakeTopLogprobs}},
     {"tools", CustomField<ChatRequest>{TakeTools}},
     {"tool_choice", CustomField<ChatRequest>{TakeToolChoice}},
-    {"parallel_tool_calls", BooleanField<ChatRequest>{&ChatRequest::parallel_tool_calls}},
+    {"parallel_tool_calls", CustomField<ChatRequest>{TakeParallelCalls}},
     {"modalities", NoOpField{"[\"text\"]"}},
     {"service_tier", NoOpField{"\"auto\""}},
     {"store", NoOpField{"false"}},
@@ -175,15 +149,18 @@ ApiResult<ChatRequest> ParseChatRequest(const json::object& body) {
   ChatRequest out;
   if (ApiStatus taken = ParseRequest<ChatRequest>(kChatFields, body, out); !taken) return Forward(taken);
   if (ApiStatus checked = CheckTogether(out); !checked) return Forward(checked);
-  if (out.messages.empty()) return RefuseAs("missing_required_parameter", "messages", "'messages' is missing");
+  if (out.chat.messages.empty()) return RefuseAs("missing_required_parameter", "messages", "'messages' is missing");
   if (out.top_logprobs && !out.logprobs) return Refuse("top_logprobs", "needs 'logprobs' to be true");
-  if (out.max_completion_tokens) {
-    if (out.max_tokens && out.max_tokens != out.max_completion_tokens) {
+  if (out.logprobs && !out.top_logprobs) out.top_logprobs = 0;
+  if (out.max_completion_tokens > 0) {
+    if (out.max_tokens > 0 && out.max_tokens != out.max_completion_tokens) {
       return Refuse("max_tokens", "contradicts 'max_completion_tokens'; give one of them");
     }
     out.max_tokens = out.max_completion_tokens;
   }
-  if (ApiStatus settled = ResolveTools(out); !settled) return Forward(settled);
+  if (auto resolved = serving::ResolveTools(out.chat, out); !resolved) {
+    return tl::make_unexpected(FromGeneration(std::move(resolved.error()), out, "messages"));
+  }
   return out;
 }
 

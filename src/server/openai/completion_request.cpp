@@ -1,12 +1,14 @@
 #include "server/openai/completion_request.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace inferflux::server {
 namespace json = boost::json;
 namespace {
 
-constexpr int64_t kDefaultMaxTokens = 16;
+constexpr int32_t kDefaultMaxTokens = 16;
+
 ApiStatus TakePrompt(const json::value& value, std::string_view param, CompletionRequest& out) {
   auto prompts = ReadRawPrompts(value, param, static_cast<size_t>(kMaxChoices));
   if (!prompts) return Forward(prompts);
@@ -18,7 +20,7 @@ constexpr Field<CompletionRequest> kCompletionFields[] = {
     {"prompt", CustomField<CompletionRequest>{TakePrompt}},
     {"logprobs", IntegerField<CompletionRequest>{&CompletionRequest::logprobs, 0, 5}},
     {"echo", BooleanField<CompletionRequest>{&CompletionRequest::echo}},
-    {"prompt_logprobs", IntegerField<CompletionRequest>{&CompletionRequest::prompt_logprobs, 0, 20}},
+    {"prompt_logprobs", IntegerField<CompletionRequest>{&CompletionRequest::shown_prompt_logprobs, 0, 20}},
     {"best_of", NoOpField{"1"}},
     {"suffix", NoOpField{"\"\""}},
 };
@@ -30,11 +32,15 @@ ApiResult<CompletionRequest> ParseCompletionRequest(const json::object& body) {
   if (ApiStatus taken = ParseRequest<CompletionRequest>(kCompletionFields, body, out); !taken) return Forward(taken);
   if (ApiStatus checked = CheckTogether(out); !checked) return Forward(checked);
   if (out.prompts.empty()) return RefuseAs("missing_required_parameter", "prompt", "'prompt' is missing");
-  if (static_cast<int64_t>(out.prompts.size()) * out.choices() > kMaxChoices) {
+  if (static_cast<int64_t>(out.prompts.size()) * out.choices > kMaxChoices) {
     return Refuse("n", "times the number of prompts must be at most {}", kMaxChoices);
   }
   if (out.prompts.size() > 1 && !out.session_id.empty()) return Refuse("session_id", "goes with one prompt");
-  if (!out.max_tokens) out.max_tokens = kDefaultMaxTokens;
+  if (out.max_tokens == 0) out.max_tokens = kDefaultMaxTokens;
+  if (out.logprobs) out.top_logprobs = static_cast<int32_t>(*out.logprobs);
+  // Nothing is less than any number.
+  const auto prompt_logprobs = std::max(out.shown_prompt_logprobs, out.echo ? out.logprobs : std::nullopt);
+  if (prompt_logprobs) out.prompt_logprobs = static_cast<int32_t>(*prompt_logprobs);
   return out;
 }
 

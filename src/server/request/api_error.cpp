@@ -40,6 +40,26 @@ ApiError FromError(const Error& error, std::string_view param) {
   return {500, error.message, "server_error", "", "internal_error"};
 }
 
+ApiError FromGeneration(serving::GenerationError error, std::string_view param) {
+  using Kind = serving::GenerationError::Kind;
+  const auto code = [&] {
+    switch (error.kind) {
+      case Kind::kInvalid:
+      case Kind::kTemplate:
+        return "invalid_value";
+      case Kind::kUnsupported:
+        return "unsupported_parameter";
+      case Kind::kNoChatTemplate:
+        return "no_chat_template";
+      case Kind::kContextLength:
+        return "context_length_exceeded";
+    }
+    return "";
+  };
+  if (!error.is_sentence()) error.message = fmt::format("'{}' {}", param, error.message);
+  return {400, std::move(error.message), "invalid_request_error", std::string(param), code()};
+}
+
 ApiError FromStatus(int status, std::string_view message) {
   if (status == 503) return Overloaded(std::string(message), "unavailable");
   if (status >= 500) return {status, std::string(message), "server_error", "", "internal_error"};

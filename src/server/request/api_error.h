@@ -1,4 +1,5 @@
-// Errors as OpenAI's API words them: {"error": {"message", "type", "param", "code"}}.
+// What is wrong with a request, for any API, and the envelope that OpenAI's API and the paths of our own put it in:
+// {"error": {"message", "type", "param", "code"}}.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 
 #include "base/result.h"
 #include "net/http_message.h"
+#include "serving/generation/generation_error.h"
 
 namespace inferflux::server {
 
@@ -42,6 +44,9 @@ tl::unexpected<ApiError> RefuseAs(std::string_view code, std::string_view param,
 
 // What an error of the floors below means to a client. `param` is the field that an invalid argument is about.
 ApiError FromError(const Error& error, std::string_view param);
+
+// The same for what cannot become a generation; `param` is the API's own name of the error's field.
+ApiError FromGeneration(serving::GenerationError error, std::string_view param);
 
 // An error for what has only a status: the network floor's own refusals.
 ApiError FromStatus(int status, std::string_view message);

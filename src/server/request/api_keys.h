@@ -41,6 +41,9 @@ class ApiKeys {
   // 401 where the key is not known, 403 where it has not the scope.
   ApiResult<Caller> Check(std::string_view authorization, Scope scope) const;
 
+  // The same for the key alone.
+  ApiResult<Caller> CheckKey(std::string_view key, Scope scope) const;
+
   static Hash HashOf(std::string_view key);
 
  private:

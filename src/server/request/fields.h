@@ -28,6 +28,13 @@ struct IntegerField {
   int64_t min;
   int64_t max;
 };
+// An integer whose member says by its value that nothing was given.
+template <class T>
+struct CountField {
+  int32_t T::*member;
+  int32_t min;
+  int32_t max;
+};
 template <class T>
 struct BooleanField {
   bool T::*member;
@@ -50,7 +57,8 @@ struct NoOpField {
 template <class T>
 struct Field {
   std::string_view name;
-  std::variant<NumberField<T>, IntegerField<T>, BooleanField<T>, TextField<T>, CustomField<T>, NoOpField> kind;
+  std::variant<NumberField<T>, IntegerField<T>, CountField<T>, BooleanField<T>, TextField<T>, CustomField<T>, NoOpField>
+      kind;
 };
 
 // --- one value each; `param` names it in the error ---
@@ -83,6 +91,11 @@ struct FieldParser {
   }
   ApiStatus operator()(const IntegerField<T>& field) const {
     return ReadInteger(value, param, field.min, field.max).map([&](int64_t number) { out.*field.member = number; });
+  }
+  ApiStatus operator()(const CountField<T>& field) const {
+    return ReadInteger(value, param, field.min, field.max).map([&](int64_t number) {
+      out.*field.member = static_cast<int32_t>(number);
+    });
   }
   ApiStatus operator()(const BooleanField<T>& field) const {
     return ReadBoolean(value, param).map([&](bool truth) { out.*field.member = truth; });

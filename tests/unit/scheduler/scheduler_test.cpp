@@ -57,6 +57,18 @@ TEST(Scheduler, AStopStringEndsTheTextAndIsNeverShown) {
   EXPECT_EQ(received.tokens.size(), 2u) << "the stop string's tokens stay behind too";
 }
 
+TEST(Scheduler, TheFinishSaysWhatEndedTheText) {
+  SchedulerDriver driver(Says(Bytes("a, b; c")));
+  const Received at_stop = driver.Generate({.prompt = Bytes("?"), .stop = {"x", ";", ", "}});
+  EXPECT_EQ(at_stop.finish->stop_string, ", ");
+  EXPECT_FALSE(at_stop.finish->stop_token.has_value());
+  const Received at_end = driver.Generate({.prompt = Bytes("?"), .stop = {"x"}});
+  EXPECT_EQ(at_end.finish->stop_token, kEnd);
+  EXPECT_FALSE(at_end.finish->stop_string.has_value());
+  const Received at_length = driver.Generate({.prompt = Bytes("?"), .max_tokens = 1, .stop = {";"}});
+  EXPECT_FALSE(at_length.finish->stop_token.has_value() || at_length.finish->stop_string.has_value());
+}
+
 TEST(Scheduler, CharactersAreNeverCut) {
   SchedulerDriver driver(Says(Bytes("grün 😀")));
   const Received received = driver.Generate({.prompt = Bytes("?")});

@@ -126,6 +126,9 @@ class FakeServer {
   net::ClientResponse Post(const std::string& target, std::string body, std::string authorization = "") {
     return Send({"POST", target, {{"Authorization", std::move(authorization)}}, std::move(body)});
   }
+  net::ClientResponse Post(const std::string& target, std::string body, std::vector<net::Header> headers) {
+    return Send({"POST", target, std::move(headers), std::move(body)});
+  }
   net::ClientResponse Get(const std::string& target) { return Send({"GET", target, {}, {}}); }
   boost::json::value PostJson(const std::string& target, std::string body) {
     return boost::json::parse(Post(target, std::move(body)).body);

@@ -74,6 +74,8 @@ TEST(StopMatcher, OfOverlappingStopsTheOneThatIsCompleteFirstWins) {
   EXPECT_TRUE(pieces.matched());
   StopMatcher same_end({"c", "abc"});
   EXPECT_EQ(same_end.Push("xabc"), "x");
+  EXPECT_EQ(whole.match(), "bc");
+  EXPECT_EQ(same_end.match(), "abc");
 }
 
 TEST(StopMatcher, WholeCharactersOnly) {

@@ -23,7 +23,7 @@ std::string VerdictOnMessages(std::string_view messages) {
 }
 std::string MessagesOf(std::string_view messages) {
   const auto request = ParseChatRequest(*ParseJsonBody(fmt::format(R"({{"messages":{}}})", messages)));
-  return request ? boost::json::serialize(request->messages) : request.error().message;
+  return request ? boost::json::serialize(request->chat.messages) : request.error().message;
 }
 
 TEST(ChatMessagesTest, PartsOfTextAreJoinedAndDeveloperIsSystem) {
@@ -75,9 +75,9 @@ TEST(ChatRequestTest, ToolsAreCheckedAndPassedOnAsTheyCame) {
   const auto parse = [&](std::string_view more) {
     return ParseChatRequest(*ParseJsonBody(fmt::format(R"({{{},"tools":{}{}}})", kHello, tools, more)));
   };
-  EXPECT_EQ(boost::json::serialize(parse("")->tools), tools);
-  EXPECT_TRUE(parse(R"(,"tool_choice":"none")")->tools.empty());
-  EXPECT_FALSE(parse(R"(,"tool_choice":"auto")")->tools.empty());
+  EXPECT_EQ(boost::json::serialize(parse("")->chat.tools), tools);
+  EXPECT_TRUE(parse(R"(,"tool_choice":"none")")->chat.tools.empty());
+  EXPECT_FALSE(parse(R"(,"tool_choice":"auto")")->chat.tools.empty());
   EXPECT_THAT(VerdictOn(R"("tools":[{"type":"function"}])"), StartsWith("tools[0].function: "));
   EXPECT_THAT(VerdictOn(R"("tools":[{"type":"web_search"}])"), StartsWith("tools[0].type: "));
   EXPECT_THAT(VerdictOn(R"("tools":[{"type":"function","function":{"name":"f","strict":1}}])"),

@@ -1,0 +1,53 @@
+// The fields that chat and plain completions share.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "server/request/fields.h"
+#include "server/request/sampling_fields.h"
+#include "serving/generation/generation_error.h"
+#include "serving/generation/generation_spec.h"
+
+namespace inferflux::server {
+
+inline constexpr int32_t kMaxChoices = 128;  // n, times the prompts of one request
+inline constexpr size_t kMaxStops = 4;
+inline constexpr size_t kMaxStopBytes = 1024;
+inline constexpr int64_t kMaxSessionSeconds = 7 * 24 * 3600;
+inline constexpr int32_t kMaxTokensAsked = 1 << 24;
+
+struct GenerationFields : serving::GenerationSpec {
+  std::string model;
+  bool stream = false;
+  bool include_usage = false;
+  bool has_stream_options = false;
+  std::string user;
+  std::string grammar_param;  // the field that `grammar` came from; empty: none did
+};
+
+std::span<const Field<GenerationFields>> GenerationFieldTable();
+
+// Takes a request's body: `own` are the endpoint's fields beside the shared ones.
+template <class T>
+ApiStatus ParseRequest(std::span<const Field<T>> own, const boost::json::object& body, T& out) {
+  for (const auto& [key, value] : body) {
+    ApiResult<bool> taken = ParseField(own, key, key, value, out);
+    if (taken && !*taken) taken = ParseField<GenerationFields>(GenerationFieldTable(), key, key, value, out);
+    if (taken && !*taken) taken = ParseSamplingField(key, value, out.sampling);
+    if (!taken) return Forward(taken);
+    if (!*taken) return RefuseUnknown(key);
+  }
+  return {};
+}
+
+// What holds between fields.
+ApiStatus CheckTogether(const GenerationFields& fields);
+
+// What this API calls the field of the error. `prompt`: its name of the prompt.
+ApiError FromGeneration(serving::GenerationError error, const GenerationFields& fields, std::string_view prompt);
+
+}  // namespace inferflux::server

@@ -1,0 +1,22 @@
+// An endpoint that generates, of any API: prepare off the I/O threads, run, count.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <string_view>
+
+#include "net/response_writer.h"
+#include "server/reply/job.h"
+#include "server/request/services.h"
+
+namespace inferflux::server {
+
+struct GeneratingEndpoint {
+  std::string_view name;  // labels the metrics
+  ApiResult<Job> (*prepare)(const Services&, const net::Request&, const Caller&);
+  net::Response (*refuse)(const ApiError&);  // what becomes no job
+};
+
+boost::asio::awaitable<void> Generate(GeneratingEndpoint endpoint, Services& services, const Caller& caller,
+                                      const net::Request& request, net::ResponseWriter& writer);
+
+}  // namespace inferflux::server

@@ -1,0 +1,104 @@
+#include "server/reply/reply_loop.h"
+
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "serving/generation/generation_group.h"
+
+namespace inferflux::server {
+namespace asio = boost::asio;
+using scheduler::StreamEvent;
+using serving::GenerationGroup;
+
+net::Response ReplySurface::Head() const {
+  net::Response head(200, "text/event-stream; charset=utf-8");
+  head.headers.push_back({"Cache-Control", "no-cache"});
+  head.headers.push_back({"X-Accel-Buffering", "no"});  // asks nginx not to hold events back
+  return head;
+}
+
+namespace {
+
+// Waits until the group has given something; false where the client has gone.
+asio::awaitable<bool> NextEvents(GenerationGroup& group, net::ResponseWriter& writer,
+                                 GenerationGroup::OnEvent on_event) {
+  while (!writer.Gone()) {
+    if (group.Drain(on_event)) co_return true;
+    co_await writer.notifier()->Wait();
+  }
+  co_return false;
+}
+
+asio::awaitable<Outcome> ReplyWhole(Job& job, GenerationGroup group, net::ResponseWriter& writer) {
+  ReplyTotals totals(job.choices_per_prompt);
+  std::vector<StreamEvent> answers(group.size());
+  const auto collect = [&](size_t index, StreamEvent event) {
+    StreamEvent& all = answers[index];
+    all.text += event.text;
+    std::move(event.tokens.begin(), event.tokens.end(), std::back_inserter(all.tokens));
+    if (!event.prompt.empty()) all.prompt = std::move(event.prompt);
+    if (!event.finish) return;
+    totals.Count(index, *event.finish);
+    all.finish = std::move(event.finish);
+  };
+  while (!group.finished() && !totals.error()) {
+    if (!co_await NextEvents(group, writer, collect)) co_return "cancelled";
+  }
+  if (totals.error()) {
+    co_await writer.Send(job.surface->Refusal(*totals.error()));
+    co_return "error";
+  }
+  net::Response response = job.surface->Whole(answers, totals);
+  co_await writer.Send(std::move(response));
+  co_return totals.outcome();
+}
+
+asio::awaitable<Outcome> ReplyStream(Job& job, GenerationGroup group, net::ResponseWriter& writer) {
+  ReplyTotals totals(job.choices_per_prompt);
+  ReplySurface& surface = *job.surface;
+  std::string bytes;
+  surface.Begin(bytes);
+  const auto take = [&](size_t index, StreamEvent event) {
+    if (event.finish) totals.Count(index, *event.finish);
+    if (!totals.error()) surface.Append(index, event, bytes);
+  };
+  // The head goes out with the first event, so that a request which fails at once fails with its own status.
+  if (!co_await NextEvents(group, writer, take)) co_return "cancelled";
+  if (totals.error()) {
+    co_await writer.Send(surface.Refusal(*totals.error()));
+    co_return "error";
+  }
+  if (!co_await writer.Begin(surface.Head())) co_return "cancelled";
+  while (!group.finished() && !totals.error()) {
+    if (!co_await writer.Write(std::exchange(bytes, {}))) co_return "cancelled";
+    if (!co_await NextEvents(group, writer, take)) co_return "cancelled";
+  }
+  // An error is the last that a stream says; it cannot have a status of its own any more.
+  if (totals.error()) {
+    surface.Fail(*totals.error(), bytes);
+  } else {
+    surface.End(totals, bytes);
+  }
+  if (!co_await writer.Write(std::move(bytes)) || !co_await writer.End()) co_return "cancelled";
+  if (totals.error()) co_return "error";
+  co_return totals.outcome();
+}
+
+}  // namespace
+
+asio::awaitable<Outcome> Reply(Job job, net::ResponseWriter& writer) {
+  auto group = GenerationGroup::Submit(*job.model->scheduler, std::move(job.requests),
+                                       [notifier = writer.notifier()] { notifier->Notify(); });
+  if (!group) {
+    ApiError error = FromError(group.error(), job.prompt_param);
+    error.retry_after = job.model->scheduler->stats().retry_after_seconds;
+    co_await writer.Send(job.surface->Refusal(error));
+    co_return "rejected";
+  }
+  if (job.stream) co_return co_await ReplyStream(job, std::move(*group), writer);
+  co_return co_await ReplyWhole(job, std::move(*group), writer);
+}
+
+}  // namespace inferflux::server
