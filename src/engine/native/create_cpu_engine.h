@@ -17,7 +17,7 @@ namespace inferflux::engine {
 // The forms that it holds as a directory has them.
 formats::WeightLayouts CpuWeightLayouts();
 
-// `pool` must outlive the engine. An INFERFLUX_CPU_ISA that this machine cannot run is an error.
+// `pool` must outlive the engine. An INFERFLUX_CPU_ISA that this machine or build lacks is an error.
 Result<std::unique_ptr<Engine>> CreateCpuEngine(ThreadPool& pool, model::ModelConfig config,
                                                 std::shared_ptr<const model::ModelSource> source,
                                                 const EngineOptions& options);

@@ -46,6 +46,7 @@ struct EngineEntry {
   std::function<std::vector<engine::Device>()> devices =
       {};                             // what it computes on; asks the device, so only when wanted
   formats::WeightLayouts forms = {};  // that it holds as a directory has them
+  std::string note;                   // what people should know of this build of it; empty: nothing
 };
 
 // One thing to try, or a reason why it is not tried.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/cpu_features.h"
+#include "compute/cpu/kernels/select_isa.h"
 #include "engine/native/create_cpu_engine.h"
 #include "engine/native/create_reference_engine.h"
 #include "engine/native/kv_budget.h"
@@ -29,8 +29,10 @@ std::vector<EngineEntry> BuiltInEngines(ThreadPool& pool) {
        .make = Native([&pool](auto config, auto source, const auto& options) {
          return engine::CreateCpuEngine(pool, std::move(config), std::move(source), options);
        }),
-       .devices = [&pool] { return HostDevice(pool.workers(), SelectCpuIsa().value_or(CpuIsa::kScalar)); },
-       .forms = engine::CpuWeightLayouts()},
+       .devices =
+           [&pool] { return HostDevice(pool.workers(), compute::cpu::SelectCpuIsa().value_or(CpuIsa::kScalar)); },
+       .forms = engine::CpuWeightLayouts(),
+       .note = compute::cpu::DescribeBuild().text},
       {.target = Target::kReference,
        .provider = Provider::kNative,
        .make = Native([](auto config, auto source, const auto& options) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/cpu_features.h"
 #include "compute/cpu/packing/packed_panels.h"
@@ -144,7 +145,10 @@ struct Kernels {
                   float* out) = {};  // by style
 };
 
-// Kernels of `isa`, as far as `features` have its optional parts; scalar ones where this build has none of that name.
+// The sets of kernels that this build has (INFERFLUX_CPU, cmake/InferfluxCpu.cmake), from the plainest up.
+std::span<const CpuIsa> BuiltIsas();
+
+// Kernels of `isa`, as far as `features` have its optional parts; scalar ones where this build does not have the set.
 const Kernels& KernelsFor(CpuIsa isa, const CpuFeatures& features = DetectCpuFeatures());
 
 }  // namespace inferflux::compute::cpu

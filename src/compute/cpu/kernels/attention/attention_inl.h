@@ -198,7 +198,7 @@ void AttendSpan(const AttentionTask<T>& task, int span, const AttentionSums& out
   });
 }
 
-void MergeSums(int queries, int64_t width, const AttentionSums& from, const AttentionSums& into) {
+inline void MergeSums(int queries, int64_t width, const AttentionSums& from, const AttentionSums& into) {
   const hn::ScalableTag<float> d;
   for (int i = 0; i < queries; ++i) {
     if (from.total[i] == 0.0f) continue;

@@ -20,11 +20,6 @@ struct alignas(64) TileWeights {
 };
 
 template <class Source>
-constexpr bool kIntegerScales = requires {
-  Source::kSubs;
-};
-
-template <class Source>
 constexpr int OffsetOfWeights() {
   if constexpr (requires { Source::kOffset; }) return Source::kOffset;
   return 0;

@@ -55,6 +55,12 @@ constexpr int PartsOfBlock() {
   return 1;
 }
 
+// Whether sub-blocks have integer scales, and a chunk one float scale.
+template <class Source>
+constexpr bool kIntegerScales = requires {
+  Source::kSubs;
+};
+
 struct PackedQ8_0 {
   static constexpr bool kSigned = true;
   static constexpr int kMost = 128;
