@@ -6,7 +6,8 @@
 #include <span>
 
 #include "base/cpu_features.h"
-#include "compute/cpu/packing/packed_panels.h"
+#include "compute/cpu/kernels/matmul/activation_chunks.h"
+#include "compute/cpu/weight_formats/weight_formats.h"
 #include "compute/kv_types.h"
 #include "compute/params.h"
 
@@ -102,8 +103,8 @@ using SpanKernel = void (*)(const AttentionTask<T>&, int span, const AttentionSu
 struct Kernels {
   CpuIsa isa = CpuIsa::kScalar;
 
-  // --- products, by PanelFormat ---
-  MatmulKernel product[kPanelFormats] = {};
+  // --- matmuls, by PanelFormat ---
+  MatmulKernel matmul[kPanelFormats] = {};
   // Whether those of K types take many rows as RowLaneChunks.
   bool rows_in_lanes = false;
   // Q8_0 weights count as value + this.

@@ -7,8 +7,6 @@
 namespace inferflux::compute {
 namespace {
 
-using cpu::PanelFormat;
-
 // Products smaller than this many multiply-adds are not worth waking another core for.
 constexpr int64_t kSmallMatmul = int64_t{1} << 17;
 
@@ -93,7 +91,7 @@ host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
       const int64_t last_run = packed ? first_run + 1 : runs.count;
       for (int64_t r = first_run; r < last_run; ++r) {
         task.rows = runs.First(r + 1) - runs.First(r);
-        context.kernels.product[static_cast<int>(part.format)](FromRow(task, runs.First(r)));
+        context.kernels.matmul[cpu::IndexOf(part.format)](FromRow(task, runs.First(r)));
       }
     }
   };

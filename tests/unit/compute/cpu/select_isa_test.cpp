@@ -59,7 +59,7 @@ TEST(KernelTable, EverySetHasEveryMatmul) {
   for (const CpuIsa isa : kEvery) {
     const Kernels& kernels = KernelsFor(isa);
     EXPECT_TRUE(IsBuilt(kernels.isa));
-    EXPECT_TRUE(std::ranges::all_of(kernels.product, [](MatmulKernel kernel) { return kernel != nullptr; }))
+    EXPECT_TRUE(std::ranges::all_of(kernels.matmul, [](MatmulKernel kernel) { return kernel != nullptr; }))
         << CpuIsaName(isa);
   }
 }

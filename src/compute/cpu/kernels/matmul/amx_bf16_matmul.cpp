@@ -9,7 +9,7 @@ namespace inferflux::compute::cpu::INFERFLUX_ISA {
 
 void AddAllTileMatmuls(Kernels& kernels) {
   ForParts<kMatmulParts>([&]<int kPart>() { AddTileMatmuls<kPart>(kernels); });
-  kernels.product[static_cast<int>(PanelFormat::kBf16)] = TiledBf16Matmul;
+  kernels.matmul[IndexOf(FormatOf<DenseBf16>())] = TiledBf16Matmul;
   kernels.int8_rounds = Int8TileRounds;
   kernels.bf16_rounds = Bf16TileRounds;
 }

@@ -130,7 +130,7 @@ template <class F>
 class TiledMatmul {
  public:
   using Chunk = typename F::Chunk;
-  using Source = typename F::Source;
+  using Source = Unpacker<F>;
 
   explicit TiledMatmul(const MatmulTask& task)
       : task_(task),
@@ -148,7 +148,7 @@ class TiledMatmul {
     if (unpacked_ != &chunk) Unpacking<Source>(chunk, blocks, Prefetch(), scratch_.weights[now_]).Finish();
     const auto [next, next_blocks] = NextChunk(task_, &chunk);
     Unpacking<Source> unpacking(next == nullptr ? chunk : *next, next_blocks, prefetch, scratch_.weights[1 - now_]);
-    const Source w{chunk};
+    const Source w(chunk);
     for (int64_t tile = 0; tile < rows_.tiles; tile += 2) {
       WithRows<2>(std::min<int64_t>(2, rows_.tiles - tile), [&]<int kRowTiles>() {
         const int64_t steps = kIntegerScales<Source> ? kChunkSteps : blocks;
@@ -181,7 +181,7 @@ class TiledMatmul {
   void AddToRows(const Source& w, const ActivationChunk* x, int64_t tile, [[maybe_unused]] int blocks,
                  const int32_t* tile_sums, float* sums) {
     const int64_t begin = rows_.Begin(tile);
-    ForTiles<F::kRows>(rows_.End(tile) - begin, [&]<int M>(int64_t from, int64_t) {
+    ForTiles<kTileRows<F>>(rows_.End(tile) - begin, [&]<int M>(int64_t from, int64_t) {
       const int64_t row = begin + from;
       const int32_t* row_sums = tile_sums + (row - rows_.First(tile)) * kPanel;
       if constexpr (kIntegerScales<Source>) {

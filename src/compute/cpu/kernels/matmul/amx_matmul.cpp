@@ -9,8 +9,8 @@ template <int kPart>
 void AddTileMatmuls(Kernels& kernels) {
   ForFormats<kPart, kMatmulParts>([&]<class F>() {
     // A scale of 16 inputs is a quarter of a tile's depth, and would leave the rest of it unused.
-    if constexpr (PartsOfBlock<typename F::Source>() == 1) {
-      kernels.product[static_cast<int>(F::kFormat)] = TiledInt8Matmul<F>;
+    if constexpr (F::kInt8Matmul && PartsOfBlock<F>() == 1) {
+      kernels.matmul[IndexOf(FormatOf<F>())] = TiledInt8Matmul<F>;
     }
   });
 }

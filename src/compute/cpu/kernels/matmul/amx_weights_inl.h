@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "compute/cpu/kernels/matmul/unpack_weights_inl.h"
 #include "compute/cpu/kernels/simd/prefetch.h"
-#include "compute/cpu/packing/packed_panels.h"
+#include "compute/cpu/weight_formats/unpack_inl.h"
+#include "compute/cpu/weight_formats/weight_formats.h"
 
 namespace inferflux::compute::cpu {
 namespace {
@@ -75,8 +75,8 @@ requires(!kIntegerScales<Source>) inline void UnpackBlock(const Source& w, int b
 }
 
 // These lie as tiles take them.
-inline void UnpackBlock(const PackedQ8_0&, int, TileWeights&) {}
-inline const void* LowTiles(const PackedQ8_0& w, const TileWeights&) { return w.chunk.q; }
+inline void UnpackBlock(const Unpacker<Q8_0>&, int, TileWeights&) {}
+inline const void* LowTiles(const Unpacker<Q8_0>& w, const TileWeights&) { return w.chunk.q; }
 template <class Source>
 inline const void* LowTiles(const Source&, const TileWeights& weights) {
   return weights.low;

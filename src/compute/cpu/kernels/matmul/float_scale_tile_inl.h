@@ -4,10 +4,9 @@
 
 #include <algorithm>
 
-#include "compute/cpu/kernels/matmul/unpack_weights_inl.h"
+#include "compute/cpu/kernels/matmul/activation_chunks.h"
 #include "compute/cpu/kernels/matmul/unpacked_weights_inl.h"
 #include "compute/cpu/kernels/simd/prefetch.h"
-#include "compute/cpu/packing/packed_panels.h"
 
 namespace inferflux::compute::cpu {
 namespace {

@@ -8,7 +8,9 @@ namespace inferflux::compute::cpu::INFERFLUX_ISA {
 template <int kPart>
 void AddInt8Matmuls(Kernels& kernels) {
   kernels.signed_offset = kSignedOffset;
-  ForFormats<kPart, kMatmulParts>([&]<class F>() { kernels.product[static_cast<int>(F::kFormat)] = Int8Matmul<F>; });
+  ForFormats<kPart, kMatmulParts>([&]<class F>() {
+    if constexpr (F::kInt8Matmul) kernels.matmul[IndexOf(FormatOf<F>())] = Int8Matmul<F>;
+  });
 }
 
 template void AddInt8Matmuls<INFERFLUX_PART>(Kernels& kernels);

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "compute/cpu/kernels/matmul/unpack_weights_inl.h"
+#include "compute/cpu/kernels/matmul/activation_chunks.h"
 #include "compute/cpu/kernels/matmul/unpacked_weights_inl.h"
 #include "compute/cpu/kernels/simd/prefetch.h"
-#include "compute/cpu/packing/packed_panels.h"
 
 namespace inferflux::compute::cpu {
 namespace {

@@ -11,10 +11,10 @@ void AddInt8Matmuls(Kernels& kernels) {
   kernels.signed_offset = kSignedOffset;
   kernels.rows_in_lanes = true;
   ForFormats<kPart, kMatmulParts>([&]<class F>() {
-    MatmulKernel& matmul = kernels.product[static_cast<int>(F::kFormat)];
-    if constexpr (kIntegerScales<typename F::Source>) {
+    MatmulKernel& matmul = kernels.matmul[IndexOf(FormatOf<F>())];
+    if constexpr (kIntegerScales<F>) {
       matmul = RowLaneMatmul<F>;
-    } else {
+    } else if constexpr (F::kInt8Matmul) {
       matmul = Int8Matmul<F>;
     }
   });

@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "compute/cpu/kernels/matmul/unpack_weights_inl.h"
-#include "compute/cpu/packing/packed_panels.h"
+#include "compute/cpu/weight_formats/unpack_inl.h"
+#include "compute/cpu/weight_formats/weight_formats.h"
 
 namespace inferflux::compute::cpu {
 namespace {
@@ -38,7 +38,7 @@ struct UnpackedWeights : Source {
   alignas(64) uint8_t minimums[kPairsOfMinimums ? kBlocks / 2 : 1][64];
 
   // Of the first `blocks` blocks, which are all that a chunk may have.
-  UnpackedWeights(const auto& chunk, int blocks) : Source{chunk} {
+  UnpackedWeights(const auto& chunk, int blocks) : Source(chunk) {
     const Source& packed = *this;
     for (int block = 0; block < blocks; ++block) {
 #pragma GCC unroll 8  // so that shifts are constants
