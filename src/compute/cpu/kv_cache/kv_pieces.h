@@ -1,4 +1,4 @@
-// Where the CPU backend's KV blocks lie.
+// Addresses within the CPU backend's KV blocks.
 #pragma once
 
 #include "compute/cpu/cpu_backend.h"

@@ -51,7 +51,8 @@ void PackZeroPoint4(const HostMatrix& matrix, int64_t panel, typename ZeroPoint4
 void PackFp8(const HostMatrix& matrix, int64_t panel, ChunkedFp8::Chunk* chunks) {
   const auto& layout = std::get<formats::Fp8Layout>(*matrix.form);
   ForLanes(matrix, panel, [&](int lane, int64_t row) {
-    const float* scales = layout.scales.data() + row / layout.block_outputs * formats::ScaleColumns(layout, matrix.cols);
+    const float* scales =
+        layout.scales.data() + row / layout.block_outputs * formats::ScaleColumns(layout, matrix.cols);
     ChunkedFp8::PackRow(chunks, lane, layout.values.data() + row * matrix.cols, matrix.cols, scales,
                         layout.block_inputs);
   });

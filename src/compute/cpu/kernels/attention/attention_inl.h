@@ -119,7 +119,7 @@ inline void Softmax(float* scores, Range range, float softcap, float* highest, f
   *total = hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-// The keys of the stretch that lies one span after this one, where there is one.
+// The keys of the stretch one span after this one, where there is one.
 template <class T>
 inline Prefetch NextKeys(const AttentionTask<T>& task, int position, int count) {
   position += kSpan;

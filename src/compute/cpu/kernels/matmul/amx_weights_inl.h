@@ -1,5 +1,5 @@
-// Block-quantised weights as tiles take them. Where scales are whole numbers the weights are multiplied with them: such
-// a product takes two bytes, a signed high one and an unsigned low one, and each has a tile of its own. Included after
+// Block-quantised weights as tiles read them. Where scales are integers the weights are multiplied with them: such
+// a product has two bytes, a signed high one and an unsigned low one, and each has a tile of its own. Included after
 // the lanes header.
 #pragma once
 
@@ -74,7 +74,7 @@ requires(!kIntegerScales<Source>) inline void UnpackBlock(const Source& w, int b
   }
 }
 
-// These lie as tiles take them.
+// These have the layout of tiles already.
 inline void UnpackBlock(const Unpacker<Q8_0>&, int, TileWeights&) {}
 inline const void* LowTiles(const Unpacker<Q8_0>& w, const TileWeights&) { return w.chunk.q; }
 template <class Source>
@@ -88,12 +88,12 @@ class Unpacking {
  public:
   template <class Chunk>
   Unpacking(const Chunk& chunk, int blocks, const Prefetch& prefetch, TileWeights& out)
-      : w_(chunk), blocks_(blocks), ahead_(prefetch), step_(prefetch.StepOf(std::max(1, blocks))), out_(out) {}
+      : w_(chunk), blocks_(blocks), prefetch_(prefetch), step_(prefetch.StepOf(std::max(1, blocks))), out_(out) {}
 
   // Up to `count` of `all`.
   void Until(int64_t count, int64_t all) {
     for (; block_ * all < blocks_ * count; ++block_) {
-      ahead_.Fetch(step_);
+      prefetch_.Fetch(step_);
       UnpackBlock(w_, block_, out_);
     }
   }
@@ -102,7 +102,7 @@ class Unpacking {
  private:
   Source w_;
   int64_t blocks_;
-  Prefetch ahead_;
+  Prefetch prefetch_;
   int64_t step_;
   TileWeights& out_;
   int block_ = 0;

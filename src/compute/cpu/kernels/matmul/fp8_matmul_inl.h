@@ -37,7 +37,7 @@ inline void Fp8Row(const MatmulTask& task, int64_t first, float* sums) {
   for (int n = 0; n < N; ++n) StoreFloats(sums + n * kPanel, total[n]);
 }
 
-// Many rows: a chunk of some panels becomes floats in the first-level cache, and meets all rows there.
+// Many rows: a chunk of some panels becomes floats in the first-level cache, and is multiplied by all rows there.
 template <int N>
 inline void Fp8Rows(const MatmulTask& task, int64_t first, float* sums, float* widened) {
   for (int64_t done = 0, c = 0; done < task.inputs; done += kFp8Inputs, ++c) {

@@ -15,7 +15,7 @@ namespace {
 
 // Rows that a tile multiplies at once: as many as there are registers for.
 template <class Format>
-constexpr int kTileRows = kIntegerScales<Format> ? kChunkRows : kBlockRows;
+constexpr int kRowsOfTile = kIntegerScales<Format> ? kChunkRows : kBlockRows;
 
 template <class Format>
 constexpr bool PrefetchesOneRow() {
@@ -102,11 +102,11 @@ inline void ForChunks(const MatmulTask& task, const Multiply& multiply) {
 // Weights are unpacked once for all rows, or in registers for one tile of rows after the other: whichever costs less.
 template <class F>
 void Int8Matmul(const MatmulTask& task) {
-  const int64_t tiles = (task.rows + kTileRows<F> - 1) / kTileRows<F>;
+  const int64_t tiles = (task.rows + kRowsOfTile<F> - 1) / kRowsOfTile<F>;
   ForChunks<F>(task, [&](const typename F::Chunk& chunk, const ActivationChunk* x, int blocks, const Prefetch& prefetch,
                          float* sums) {
     const auto multiply = [&](const auto& w) {
-      ForTiles<kTileRows<F>>(task.rows, [&]<int M>(int64_t row, int64_t tile) {
+      ForTiles<kRowsOfTile<F>>(task.rows, [&]<int M>(int64_t row, int64_t tile) {
         MultiplyTile<F, M>(w, x + row, blocks, prefetch.Part(tile, tiles), sums + row * kPanel, kPanel);
       });
     };

@@ -55,8 +55,8 @@ struct RowLaneWeights {
 inline __m256i Repeat4(const void* p) { return LoadQuad(static_cast<const int8_t*>(p)); }
 inline __m256 RepeatFloat(const void* p) { return _mm256_castsi256_ps(Repeat4(p)); }
 
-// sum + the products of bytes, in this order (AddMatmuls); `inputs` is read where it lies.
-inline __m256i AddMatmulsOf(__m256i sum, __m256i weights, const int8_t* inputs) {
+// sum + the products of bytes, in this order (AddProducts); `inputs` is a memory operand.
+inline __m256i AddProductsOf(__m256i sum, __m256i weights, const int8_t* inputs) {
   __m256i products;
   asm volatile("vpmaddubsw %[inputs], %[weights], %[products]\n\tvpaddw %[products], %[sum], %[sum]"
                : [sum] "+x"(sum), [products] "=&x"(products)
@@ -93,7 +93,7 @@ class RowLaneTile {
         for (int v = 0; v < V; ++v) {
           const int8_t* inputs = x_.q[8 * b + g][v * kLaneRows];
           sums[o][v] =
-              g == first ? _mm256_maddubs_epi16(weights, Load256(inputs)) : AddMatmulsOf(sums[o][v], weights, inputs);
+              g == first ? _mm256_maddubs_epi16(weights, Load256(inputs)) : AddProductsOf(sums[o][v], weights, inputs);
         }
       }
     }
@@ -217,7 +217,7 @@ inline void TransposeEight(const float* from, int64_t stride, float (*rows)[8]) 
   }
 }
 
-// Sums of `rows` rows that lie as [16][stride].
+// sums: [16][stride], of `rows` rows.
 inline void StoreTransposed(const float* sums, int64_t stride, int64_t rows, int64_t outputs, float* y,
                             int64_t y_stride) {
   for (int64_t first = 0; first < rows; first += kLaneRows) {
@@ -313,7 +313,7 @@ class RowLaneTask {
   const int64_t panels_;
   const int64_t chunks_;
   const int64_t in_lanes_;  // rows; the others, too few to fill a vector by half, are multiplied one by one
-  float* const sums_;       // [panel][16][V * 8], and behind those of a panel its other rows' [row][16]
+  float* const sums_;       // [panel][16][V * 8], followed, in each panel, by its other rows' [row][16]
 };
 
 template <class F>

@@ -1,4 +1,4 @@
-// A chunk of weights unpacked once for the tiles of many rows, where to unpack it anew for each tile takes longer than
+// A chunk of weights unpacked once for the tiles of many rows, where unpacking it again for each tile takes longer than
 // to store it and read it again. Included once an instruction set, after its lanes header.
 #pragma once
 
