@@ -54,6 +54,19 @@ struct FileBlockList {
   static constexpr bool Contains([[maybe_unused]] formats::TensorType type) { return ((Each::kType == type) || ...); }
 };
 
+// Whether sub-blocks have integer scales, and a chunk one float scale.
+template <class Format>
+inline constexpr bool kIntegerScales = requires {
+  Format::kSubs;
+};
+
+// Float scales of each block of 32.
+template <class Format>
+constexpr int PartsOfBlock() {
+  if constexpr (requires { Format::kParts; }) return Format::kParts;
+  return 1;
+}
+
 // Four bits of a block: groups 0 to 3 in the low nibbles, 4 to 7 in the high ones.
 using Nibbles = uint8_t[4][kGroupBytes];
 // Two bits of a block: groups 4h to 4h + 3 in [h], from below.

@@ -80,19 +80,6 @@ constexpr bool HasPanels(formats::TensorType type) {
   return type == formats::TensorType::kF32 || FormatOf(type) != FormatOf<DenseF32>();
 }
 
-// Whether sub-blocks have integer scales, and a chunk one float scale.
-template <class Format>
-inline constexpr bool kIntegerScales = requires {
-  Format::kSubs;
-};
-
-// Float scales of each block of 32.
-template <class Format>
-constexpr int PartsOfBlock() {
-  if constexpr (requires { Format::kParts; }) return Format::kParts;
-  return 1;
-}
-
 // What activations become for a matmul with a format.
 struct ActivationForm {
   enum class Kind {

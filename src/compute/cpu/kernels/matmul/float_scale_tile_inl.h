@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "compute/cpu/kernels/matmul/activation_chunks.h"
-#include "compute/cpu/kernels/matmul/unpacked_weights_inl.h"
 #include "compute/cpu/kernels/simd/prefetch.h"
+#include "compute/cpu/weight_formats/unpack_inl.h"
 
 namespace inferflux::compute::cpu {
 namespace {
