@@ -1,9 +1,5 @@
 #include "base/cpu_features.h"
 
-#include <array>
-#include <cstdlib>
-#include <utility>
-
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -52,12 +48,12 @@ CpuFeatures Detect() {
   return out;
 }
 
-constexpr std::array<std::pair<CpuIsa, std::string_view>, 6> kNames = {{{CpuIsa::kScalar, "scalar"},
-                                                                        {CpuIsa::kAvx2, "avx2"},
-                                                                        {CpuIsa::kAvxVnni, "avx-vnni"},
-                                                                        {CpuIsa::kAvx512Vnni, "avx512-vnni"},
-                                                                        {CpuIsa::kAmx, "amx"},
-                                                                        {CpuIsa::kNeon, "neon"}}};
+}  // namespace
+
+const CpuFeatures& DetectCpuFeatures() {
+  static const CpuFeatures features = Detect();
+  return features;
+}
 
 bool Runs(const CpuFeatures& features, CpuIsa isa) {
   switch (isa) {
@@ -77,35 +73,20 @@ bool Runs(const CpuFeatures& features, CpuIsa isa) {
   return false;
 }
 
-}  // namespace
-
-const CpuFeatures& DetectCpuFeatures() {
-  static const CpuFeatures features = Detect();
-  return features;
-}
-
-Result<CpuIsa> SelectCpuIsa() {
-  const CpuFeatures& features = DetectCpuFeatures();
-  if (const char* forced = std::getenv("INFERFLUX_CPU_ISA"); forced != nullptr && *forced != '\0') {
-    for (const auto& [isa, name] : kNames) {
-      if (name != forced) continue;
-      if (!Runs(features, isa)) {
-        return Fail(ErrorCode::kUnsupported, "INFERFLUX_CPU_ISA={}: this machine cannot run it", forced);
-      }
-      return isa;
-    }
-    return Fail(ErrorCode::kInvalidArgument,
-                "INFERFLUX_CPU_ISA={}: unknown; use scalar, avx2, avx-vnni, avx512-vnni, amx or neon", forced);
-  }
-  for (const CpuIsa isa : {CpuIsa::kAmx, CpuIsa::kAvx512Vnni, CpuIsa::kAvxVnni, CpuIsa::kAvx2, CpuIsa::kNeon}) {
-    if (Runs(features, isa)) return isa;
-  }
-  return CpuIsa::kScalar;
-}
-
 std::string_view CpuIsaName(CpuIsa isa) {
-  for (const auto& [value, name] : kNames) {
-    if (value == isa) return name;
+  switch (isa) {
+    case CpuIsa::kScalar:
+      return "scalar";
+    case CpuIsa::kAvx2:
+      return "avx2";
+    case CpuIsa::kAvxVnni:
+      return "avx-vnni";
+    case CpuIsa::kAvx512Vnni:
+      return "avx512-vnni";
+    case CpuIsa::kAmx:
+      return "amx";
+    case CpuIsa::kNeon:
+      return "neon";
   }
   return "unknown";
 }

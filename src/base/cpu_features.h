@@ -1,14 +1,12 @@
-// Which instruction sets this process may use: what the CPU has, the kernel allows, and the user did not forbid.
+// Which instruction sets the processor has and the operating system lets this process use. Includes nothing else of the
+// project: configuring a build compiles it too (cmake/InferfluxCpu.cmake).
 #pragma once
 
 #include <string_view>
 
-#include "base/result.h"
-
 namespace inferflux {
 
-// One name a family of matrix kernels, from the plainest up. kAmx includes kAvx512Vnni; that and kAvxVnni include
-// kAvx2.
+// One name per set of CPU kernels, from the plainest up. kAmx includes kAvx512Vnni; that and kAvxVnni include kAvx2.
 enum class CpuIsa { kScalar, kAvx2, kAvxVnni, kAvx512Vnni, kAmx, kNeon };
 
 struct CpuFeatures {
@@ -23,9 +21,9 @@ struct CpuFeatures {
 
 const CpuFeatures& DetectCpuFeatures();
 
-// The best set of kernels that this machine runs, or the one that INFERFLUX_CPU_ISA names (scalar, avx2, avx-vnni,
-// avx512-vnni, amx, neon). A name that is unknown or that the machine cannot run is an error that says so.
-Result<CpuIsa> SelectCpuIsa();
+// Whether a machine with these features runs the kernels of `isa`.
+bool Runs(const CpuFeatures& features, CpuIsa isa);
+
 std::string_view CpuIsaName(CpuIsa isa);
 
 }  // namespace inferflux

@@ -35,6 +35,8 @@ std::string DeviceNames(const EngineEntry& engine) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+std::string NoteOf(const EngineEntry& engine) { return engine.note.empty() ? "" : "; " + engine.note; }
+
 const EngineEntry* FindEngine(std::span<const EngineEntry> engines, const BackendRow& row) {
   for (const EngineEntry& engine : engines) {
     if (engine.target == row.target && engine.provider == row.provider) return &engine;
@@ -54,7 +56,7 @@ std::string BackendsAsText(std::span<const EngineEntry> engines) {
     const EngineEntry* engine = FindEngine(engines, row);
     const bool here = engine != nullptr && engine->make;
     out += fmt::format("{:10} {:10} {}\n", serving::Traits(row.target).name, serving::ProviderName(row.provider),
-                       here ? "yes  " + DeviceNames(*engine) : "no   " + ReasonOf(engine, row));
+                       here ? "yes  " + DeviceNames(*engine) + NoteOf(*engine) : "no   " + ReasonOf(engine, row));
   }
   return out;
 }
@@ -68,6 +70,7 @@ std::string BackendsAsJson(std::span<const EngineEntry> engines) {
                                 {"provider", serving::ProviderName(row.provider)},
                                 {"available", here},
                                 {"reason", here ? "" : ReasonOf(engine, row)},
+                                {"note", here ? engine->note : ""},
                                 {"devices", here ? Devices(*engine) : json::array()},
                                 {"formats", Words(FormatWords(row))},
                                 {"kv_dtypes", Words(row.kv_dtypes)},

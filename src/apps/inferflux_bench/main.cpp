@@ -14,6 +14,7 @@
 #include "apps/inferflux_bench/workload.h"
 #include "base/usable_cores.h"
 #include "command_line/command_line.h"
+#include "compute/cpu/kernels/select_isa.h"
 #include "engine/native/native_backends.h"
 #include "model/families/family.h"
 
@@ -94,7 +95,7 @@ std::string BackendNames() {
 }
 
 Result<std::vector<Row>> Measure(const Options& options, const std::string& path, const std::string& name) {
-  const auto isa = SelectCpuIsa();
+  const auto isa = compute::cpu::SelectCpuIsa();
   if (!isa) return Forward(isa);
   auto source = model::ModelSource::Open(path);
   if (!source) return Forward(source);

@@ -61,7 +61,7 @@ struct ProfiledCpu : compute::Cpu {
   }
   static double& OperationsOf(OperationWork& work, compute::cpu::PanelFormat format) {
     if (compute::cpu::IsInt8(format)) return work.int8_operations;
-    return format == compute::cpu::PanelFormat::kBf16 ? work.bf16_operations : work.float_operations;
+    return format == compute::cpu::FormatOf<compute::cpu::DenseBf16>() ? work.bf16_operations : work.float_operations;
   }
   static Buffer Gate(Context& context, View gate, View up, compute::Activation activation) {
     const ProfileTimer timer(context.profile, "gate");

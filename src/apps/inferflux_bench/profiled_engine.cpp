@@ -1,7 +1,7 @@
 #include "apps/inferflux_bench/profiled_engine.h"
 
 #include "apps/inferflux_bench/profiled_cpu.h"
-#include "base/cpu_features.h"
+#include "compute/cpu/kernels/select_isa.h"
 #include "engine/native/native_engine.h"
 
 namespace inferflux::apps {
@@ -10,7 +10,7 @@ Result<std::unique_ptr<engine::Engine>> CreateProfiledEngine(ThreadPool& pool, P
                                                              model::ModelConfig config,
                                                              std::shared_ptr<const model::ModelSource> source,
                                                              const engine::EngineOptions& options) {
-  const auto isa = SelectCpuIsa();
+  const auto isa = compute::cpu::SelectCpuIsa();
   if (!isa) return Forward(isa);
   auto context = std::make_unique<ProfiledCpu::Context>(pool, *isa, profile);
   context->repack = options.device.repack;

@@ -16,6 +16,7 @@
 #include "apps/inferfluxd/stop_signals.h"
 #include "base/log.h"
 #include "base/thread_pool.h"
+#include "compute/cpu/kernels/select_isa.h"
 #include "metrics/registry.h"
 #include "server/api_server.h"
 #include "serving/backends/built_in_engines.h"
@@ -158,6 +159,9 @@ Status Serve(const DaemonOptions& options) {
   if (Status closed = CheckDoor(settings); !closed) return closed;
   auto rules = serving::MakeBackendRules(settings.backends());
   if (!rules) return Forward(rules);
+  if (const auto note = compute::cpu::DescribeBuild(); !note.text.empty()) {
+    log::Write(note.slower ? log::Level::kWarning : log::Level::kInfo, "cpu kernels: " + note.text);
+  }
   auto keys = LoadKeys(settings);
   if (!keys) return Forward(keys);
   const auto threads = static_cast<int>(settings.Integer("runtime.threads"));

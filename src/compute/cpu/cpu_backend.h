@@ -30,7 +30,7 @@ namespace inferflux::compute {
 struct Cpu {
   static constexpr const char* kName = "cpu";
   static constexpr bool kBatchInvariant = true;
-  // As fast as longer steps, and those who decode beside a prompt wait half as long (docs/benchmarks.md).
+  // As fast as longer steps, and sequences that decode beside a prompt wait half as long (docs/benchmarks.md).
   static constexpr int32_t kStepTokens = 112;
 
   // Belongs to one thread. The pool is lent, and may be shared with other contexts.
@@ -41,7 +41,7 @@ struct Cpu {
     host::Arena arena;
     ThreadPool& pool;
     const cpu::Kernels& kernels;
-    // Whether LoadMatrix packs. Otherwise matrices stay in their file, and products pack panels as they need them: the
+    // Whether LoadMatrix packs. Otherwise matrices stay in their file, and matmuls pack panels as they need them: the
     // same results, bit for bit, slower.
     bool repack = true;
     int64_t weight_bytes = 0;  // of what LoadMatrix, LoadTable and LoadExperts hold
@@ -66,6 +66,7 @@ struct Cpu {
   static std::vector<Device> Devices(const ContextOptions& options);
   // An INFERFLUX_CPU_ISA that this machine cannot run is an error too.
   static Result<std::unique_ptr<Context>> CreateContext(const ContextOptions& options);
+  static std::string BuildNote();  // which instruction sets the build lacks, for people; empty: none
   static MemoryInfo Memory(const Context& context) { return host::MemoryOf(context.weight_bytes); }
   using TimeMark = host::TimeMark;
   static TimeMark MarkTime(Context&) { return TimeMark::clock::now(); }

@@ -16,6 +16,10 @@ template <compute::OpensDevices B>
 NativeBackend NativeBackendOf() {
   return {.name = B::kName,
           .layouts = compute::kMatmulLayoutsOf<B>,
+          .note = []() -> std::string {
+            if constexpr (requires { B::BuildNote(); }) return B::BuildNote();
+            return {};
+          },
           .devices = [](const compute::ContextOptions& options) { return B::Devices(options); },
           .create =
               [](model::ModelConfig config, std::shared_ptr<const model::ModelSource> source,

@@ -45,6 +45,7 @@ struct EngineEntry {
   bool automatic = true;                                       // whether `auto` may lead to it
   std::function<std::vector<compute::Device>()> devices = {};  // what it computes on; asks the device each time
   formats::WeightLayouts weight_layouts = {};                  // of a checkpoint, that it holds as they are
+  std::string note;  // what people should know of this build of it; empty: nothing
 };
 
 // One thing to try, or a reason why it is not tried.

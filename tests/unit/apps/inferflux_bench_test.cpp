@@ -4,8 +4,8 @@
 #include "apps/inferflux_bench/report.h"
 #include "apps/inferflux_bench/synthetic_model.h"
 #include "apps/inferflux_bench/workload.h"
-#include "base/cpu_features.h"
 #include "base/half.h"
+#include "compute/cpu/kernels/select_isa.h"
 #include "engine/native/native_backends.h"
 #include "formats/quant/blocks.h"
 #include "model/families/family.h"
@@ -179,7 +179,7 @@ TEST(InferfluxBenchTest, RefusesUnknownShapesAndTypes) {
 
 TEST(InferfluxBenchTest, MeasuresCeilings) {
   ThreadPool pool(1);
-  auto meter = CeilingMeter::Create(pool, compute::cpu::KernelsFor(*SelectCpuIsa()));
+  auto meter = CeilingMeter::Create(pool, compute::cpu::KernelsFor(*compute::cpu::SelectCpuIsa()));
   ASSERT_TRUE(meter);
   const Ceilings ceilings = meter->Measure(0.05);
   EXPECT_GT(ceilings.read_bytes, 1e8);

@@ -1,22 +1,19 @@
-// The instruction sets that this machine runs, so that each is tested where it can be.
+// The instruction sets that this build has kernels for and this machine runs, so that each is tested where it can be.
 #pragma once
 
 #include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "base/cpu_features.h"
+#include "compute/cpu/kernels/kernel_table.h"
 
 namespace inferflux::testing {
 
 inline std::vector<CpuIsa> RunnableIsas() {
-  const CpuFeatures& features = DetectCpuFeatures();
-  std::vector<CpuIsa> out{CpuIsa::kScalar};
-  if (features.avx2) out.push_back(CpuIsa::kAvx2);
-  if (features.avx_vnni) out.push_back(CpuIsa::kAvxVnni);
-  if (features.avx512_vnni) out.push_back(CpuIsa::kAvx512Vnni);
-  if (features.amx_int8 && features.amx_bf16) out.push_back(CpuIsa::kAmx);
-  if (features.neon_dotprod) out.push_back(CpuIsa::kNeon);
+  std::vector<CpuIsa> out;
+  for (const CpuIsa isa : compute::cpu::BuiltIsas()) {
+    if (Runs(DetectCpuFeatures(), isa)) out.push_back(isa);
+  }
   return out;
 }
 

@@ -6,9 +6,8 @@ namespace inferflux::compute::cpu::INFERFLUX_ISA {
 Kernels AllKernels(CpuIsa isa) {
   Kernels out;
   out.isa = isa;
-  AddAttention(out);
-  AddFloatScaleMatmuls(out);
-  AddIntegerScaleMatmuls(out);
+  ForParts<kAttentionParts>([&]<int kPart>() { AddAttention<kPart>(out); });
+  ForParts<kMatmulParts>([&]<int kPart>() { AddInt8Matmuls<kPart>(out); });
   AddDenseMatmuls(out);
   AddBf16Matmuls(out);
   AddRows(out);

@@ -1,58 +1,105 @@
 #include "compute/cpu/kernels/kernel_table.h"
 
+#include <array>
+
 #include "compute/cpu/kernels/isa_tables.h"
 
+// INFERFLUX_HAS_...: the sets that this build has (src/compute/CMakeLists.txt).
 namespace inferflux::compute::cpu {
 namespace {
 
-#if defined(__x86_64__)
-const Kernels& Avx512Kernels(bool bf16) {
+#if defined(INFERFLUX_HAS_AVX2)
+const Kernels& Avx2Kernels() {
+  static const Kernels kernels = avx2::AllKernels(CpuIsa::kAvx2);
+  return kernels;
+}
+#endif
+
+#if defined(INFERFLUX_HAS_AVX_VNNI)
+const Kernels& AvxVnniKernels() {
+  static const Kernels kernels = avx_vnni::AllKernels(CpuIsa::kAvxVnni);
+  return kernels;
+}
+#endif
+
+#if defined(INFERFLUX_HAS_AVX512_VNNI)
+const Kernels& Avx512Kernels([[maybe_unused]] bool bf16) {
   static const Kernels without = avx512_vnni::AllKernels(CpuIsa::kAvx512Vnni);
+#if defined(INFERFLUX_HAS_AVX512_BF16)
   static const Kernels with = [] {
     Kernels out = without;
     avx512_bf16::AddBf16Matmuls(out);
     return out;
   }();
-  return bf16 ? with : without;
+  if (bf16) return with;
+#endif
+  return without;
 }
+#endif
 
+#if defined(INFERFLUX_HAS_AMX)
 const Kernels& AmxKernels() {
   static const Kernels kernels = [] {
     Kernels out = Avx512Kernels(/*bf16=*/false);
     out.isa = CpuIsa::kAmx;
-    amx::AddTileMatmuls(out);
+    amx::AddAllTileMatmuls(out);
     return out;
   }();
   return kernels;
 }
 #endif
 
+#if defined(INFERFLUX_HAS_NEON)
+const Kernels& NeonKernels() {
+  static const Kernels kernels = neon::AllKernels(CpuIsa::kNeon);
+  return kernels;
+}
+#endif
+
+constexpr std::array kBuilt = {
+    CpuIsa::kScalar,
+#if defined(INFERFLUX_HAS_AVX2)
+    CpuIsa::kAvx2,
+#endif
+#if defined(INFERFLUX_HAS_AVX_VNNI)
+    CpuIsa::kAvxVnni,
+#endif
+#if defined(INFERFLUX_HAS_AVX512_VNNI)
+    CpuIsa::kAvx512Vnni,
+#endif
+#if defined(INFERFLUX_HAS_AMX)
+    CpuIsa::kAmx,
+#endif
+#if defined(INFERFLUX_HAS_NEON)
+    CpuIsa::kNeon,
+#endif
+};
+
 }  // namespace
+
+std::span<const CpuIsa> BuiltIsas() { return kBuilt; }
 
 const Kernels& KernelsFor(CpuIsa isa, [[maybe_unused]] const CpuFeatures& features) {
   switch (isa) {
-#if defined(__x86_64__)
-    case CpuIsa::kAvx2: {
-      static const Kernels kernels = [&] {
-        Kernels out = avx2::AllKernels(isa);
-        avx2::AddRowLaneMatmuls(out);
-        return out;
-      }();
-      return kernels;
-    }
-    case CpuIsa::kAvxVnni: {
-      static const Kernels kernels = avx_vnni::AllKernels(isa);
-      return kernels;
-    }
+#if defined(INFERFLUX_HAS_AVX2)
+    case CpuIsa::kAvx2:
+      return Avx2Kernels();
+#endif
+#if defined(INFERFLUX_HAS_AVX_VNNI)
+    case CpuIsa::kAvxVnni:
+      return AvxVnniKernels();
+#endif
+#if defined(INFERFLUX_HAS_AVX512_VNNI)
     case CpuIsa::kAvx512Vnni:
       return Avx512Kernels(features.avx512_bf16);
+#endif
+#if defined(INFERFLUX_HAS_AMX)
     case CpuIsa::kAmx:
       return AmxKernels();
-#elif defined(__aarch64__)
-    case CpuIsa::kNeon: {
-      static const Kernels kernels = neon::AllKernels(isa);
-      return kernels;
-    }
+#endif
+#if defined(INFERFLUX_HAS_NEON)
+    case CpuIsa::kNeon:
+      return NeonKernels();
 #endif
     default: {
       static const Kernels kernels = scalar::AllKernels(CpuIsa::kScalar);

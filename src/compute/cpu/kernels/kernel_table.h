@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/cpu_features.h"
-#include "compute/cpu/packing/packed_panels.h"
+#include "compute/cpu/kernels/matmul/activation_chunks.h"
+#include "compute/cpu/weight_formats/weight_formats.h"
 #include "compute/kv_types.h"
 #include "compute/params.h"
 
@@ -30,12 +32,12 @@ struct MatmulTask {
   int64_t rows = 0;
   const ActivationChunk* activations = nullptr;  // chunk c of row r: activations[c * activation_rows + r]
   int64_t activation_rows = 0;
-  // Where the kernels take rows in lanes, and there are enough of them: chunk c of the task's rows is the
+  // Where the kernels multiply rows in lanes, and there are enough of them: chunk c of the task's rows is the
   // RowLaneChunk<LaneVectorsOf(rows)> at lanes + c * lanes_stride.
   const std::byte* lanes = nullptr;
   int64_t lanes_stride = 0;
   Rows<float> x;       // for F32, F16 and FP8, instead of activations
-  Rows<Bf16> x_bf16;   // for BF16: inputs rounded, and a zero behind an odd number of them
+  Rows<Bf16> x_bf16;   // for BF16: inputs rounded, and a zero after an odd number of them
   float* y = nullptr;  // output 0 of row 0
   int64_t y_stride = 0;
   std::byte* scratch = nullptr;  // kMatmulScratchBytes, 64-byte aligned, this worker's own
@@ -47,7 +49,7 @@ inline constexpr int64_t kTaskRows = 64;
 static_assert(kTaskRows == kLaneVectors * kLaneRows);
 // Panels that one task may have.
 inline constexpr int64_t kTaskPanels = 4;
-// The sums of every row, and behind them what tiles multiply: a chunk of unpacked weights, and their own sums.
+// The sums of every row, followed by what tiles multiply: a chunk of unpacked weights, and their own sums.
 inline constexpr int64_t kSumBytes = kTaskRows * kTaskPanels * kPanel * 4;
 inline constexpr int64_t kTileScratchBytes = int64_t{32} << 10;
 inline constexpr int64_t kMatmulScratchBytes = kSumBytes + kTileScratchBytes;
@@ -101,8 +103,8 @@ using SpanKernel = void (*)(const AttentionTask<T>&, int span, const AttentionSu
 struct Kernels {
   CpuIsa isa = CpuIsa::kScalar;
 
-  // --- products, by PanelFormat ---
-  MatmulKernel product[kPanelFormats] = {};
+  // --- matmuls, by PanelFormat ---
+  MatmulKernel matmul[kPanelFormats] = {};
   // Whether those of K types take many rows as RowLaneChunks.
   bool rows_in_lanes = false;
   // Q8_0 weights count as value + this.
@@ -128,7 +130,7 @@ struct Kernels {
   double (*int8_rounds)(int64_t rounds) = nullptr;
   double (*bf16_rounds)(int64_t rounds) = nullptr;
   double (*float_rounds)(int64_t rounds) = nullptr;
-  // Fetches what lies `ahead` bytes prefetch; past the end too.
+  // Prefetches `prefetch` bytes ahead; past the end too.
   void (*read_bytes)(const std::byte* data, int64_t bytes, int64_t prefetch) = nullptr;
 
   // --- rows of floats ---
@@ -144,7 +146,10 @@ struct Kernels {
                   float* out) = {};  // by style
 };
 
-// Kernels of `isa`, as far as `features` have its optional parts; scalar ones where this build has none of that name.
+// The sets of kernels that this build has (INFERFLUX_CPU, cmake/InferfluxCpu.cmake), from the plainest up.
+std::span<const CpuIsa> BuiltIsas();
+
+// Kernels of `isa`, as far as `features` have its optional parts; scalar ones where this build does not have the set.
 const Kernels& KernelsFor(CpuIsa isa, const CpuFeatures& features = DetectCpuFeatures());
 
 }  // namespace inferflux::compute::cpu

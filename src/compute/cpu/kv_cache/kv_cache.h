@@ -1,8 +1,8 @@
-// Keys and values of one model in blocks of positions, laid out for the products that attention is made of.
+// Keys and values of one model in blocks of positions, laid out for the two matmuls of attention.
 //
 // A layer has all its blocks' keys, then all its values. Keys of a block and KV head: [positions / 16 rounded
-// up][head_dim][16 positions], so that a score's terms lie in lanes. Values: [positions][head_dim, padded to 16]. Types
-// that are stored with scales have them behind both: a float for each position.
+// up][head_dim][16 positions], so that 16 scores are computed in lanes. Values: [positions][head_dim, padded to 16].
+// Types that are stored with scales have a float for each position after the keys, and after the values.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,51 @@
 #include "compute/cpu/ops/activations.h"
 
 #include <algorithm>
-
-#include "compute/cpu/ops/lane_chunks.h"
+#include <array>
+#include <cstring>
+#include <new>
 
 namespace inferflux::compute::cpu {
+
+namespace {
+
+using Kind = ActivationForm::Kind;
+
+constexpr auto kForms = [] {
+  std::array<ActivationForm, kPanelFormats> out;
+  int row = 0;
+  ForFormats([&]<class Format>() { out[row++] = ActivationFormOf<Format>(); });
+  return out;
+}();
+
+// The first format whose activations have the same form.
+size_t FirstWithForm(const ActivationForm& form) {
+  return static_cast<size_t>(std::ranges::find(kForms, form) - kForms.begin());
+}
+
+// One chunk of `rows` rows, quantised by chunk, as the RowLaneChunk<LaneVectorsOf(rows)> that `to` becomes; lanes
+// without a row are zero.
+template <int V>
+void GatherLanes(const ActivationChunk* x, int64_t rows, std::byte* to) {
+  if constexpr (V > kFewestLaneVectors) {
+    if (LaneVectorsOf(rows) < V) return GatherLanes<V - 1>(x, rows, to);
+  }
+  using Chunk = RowLaneChunk<V>;
+  static_assert(sizeof(Chunk) <= V * kLaneVectorBytes);
+  auto& out = *new (to) Chunk;
+  if (rows < Chunk::kRows) std::memset(to, 0, sizeof(Chunk));
+  out.highest32 = out.highest8 = 0;
+  for (int64_t r = 0; r < std::min<int64_t>(rows, Chunk::kRows); ++r) {
+    for (int g = 0; g < kChunk / kGroup; ++g) std::memcpy(out.q[g][r], x[r].q + kGroup * g, kGroup);
+    for (int i = 0; i < kBlocks; ++i) out.sums[i / 2][r][i % 2] = x[r].sums[i];
+    for (int i = 0; i < kSubs16; ++i) out.sums16[i / 2][r][i % 2] = x[r].sums16[i];
+    out.scales[r] = x[r].scales[0];
+    out.highest32 = std::max(out.highest32, x[r].highest32);
+    out.highest8 = std::max(out.highest8, x[r].highest8);
+  }
+}
+
+}  // namespace
 
 RowRuns RunsOf(int64_t rows, bool in_lanes) {
   // Seven vectors leave registers for totals: on Zen 3 Q6_K gains 7% by it over eight. Few rows are best not cut.
@@ -13,74 +54,22 @@ RowRuns RunsOf(int64_t rows, bool in_lanes) {
   return {.rows = rows, .count = (rows + most - 1) / most, .even = even};
 }
 
-Activations::Flavour Activations::FlavourOf(PanelFormat format) {
-  switch (format) {
-    case PanelFormat::kF32:
-    case PanelFormat::kF16:
-    case PanelFormat::kFp8:
-      return Flavour::kFloat;
-    case PanelFormat::kBf16:
-      return Flavour::kBf16;
-    case PanelFormat::kQ4_0:
-      return Flavour::kBlocksOffset8;
-    case PanelFormat::kFp4:
-      return Flavour::kBlocksOffset12;
-    case PanelFormat::kNvFp4:
-      return Flavour::kHalvesOffset12;
-    case PanelFormat::kQ5_0:
-      return Flavour::kBlocksOffset16;
-    case PanelFormat::kQ8_0:
-    case PanelFormat::kZeroPoint4By32:
-    case PanelFormat::kZeroPoint4By128:
-    case PanelFormat::kQ4_1:
-    case PanelFormat::kQ5_1:
-    case PanelFormat::kIq4Nl:
-    case PanelFormat::kIq4Xs:
-      return Flavour::kBlocksSigned;
-    case PanelFormat::kQ2K:
-    case PanelFormat::kQ3K:
-    case PanelFormat::kQ4K:
-    case PanelFormat::kQ5K:
-    case PanelFormat::kQ6K:
-    case PanelFormat::kCodebook:
-      return Flavour::kChunks;
-  }
-  return Flavour::kFloat;
-}
-
-// What weights by block are stored with on top of their values.
-int32_t Activations::OffsetOf(Flavour flavour) const {
-  switch (flavour) {
-    case Flavour::kBlocksOffset8:
-      return 8;
-    case Flavour::kBlocksOffset12:
-    case Flavour::kHalvesOffset12:
-      return 12;
-    case Flavour::kBlocksOffset16:
-      return 16;
-    case Flavour::kBlocksSigned:
-      return kernels_.signed_offset;
-    default:
-      return 0;
-  }
-}
-
 void Activations::Give(PanelFormat format, MatmulTask& task) {
-  const Flavour flavour = FlavourOf(format);
-  host::Buffer& made = made_[static_cast<int>(flavour)];
-  switch (flavour) {
-    case Flavour::kFloat:
+  const ActivationForm& form = kForms[static_cast<size_t>(IndexOf(format))];
+  host::Buffer& made = made_[FirstWithForm(form)];
+  switch (form.kind) {
+    case Kind::kFloats:
       task.x = {x_.data, x_.stride};
       return;
-    case Flavour::kBf16:
+    case Kind::kBf16:
       if (made.rows() == 0) Round(made);
       task.x_bf16 = {reinterpret_cast<const Bf16*>(made.row(0)), 2 * made.stride()};
       return;
     default:
-      if (made.rows() == 0) Quantize(flavour, made);
+      if (made.rows() == 0) Quantize(form, made);
       task.activations = reinterpret_cast<const ActivationChunk*>(made.row(0));
       task.activation_rows = x_.rows;
-      if (flavour == Flavour::kChunks && kernels_.rows_in_lanes && LaneVectorsOf(runs_.First(1)) > 0) {
+      if (form.kind == Kind::kChunks && kernels_.rows_in_lanes && LaneVectorsOf(runs_.First(1)) > 0) {
         if (lanes_.rows() == 0) GatherInLanes(task.activations);
         task.lanes = reinterpret_cast<const std::byte*>(lanes_.row(0));
         task.lanes_stride = LanesStride();
@@ -105,17 +94,16 @@ void Activations::Round(host::Buffer& made) {
   });
 }
 
-void Activations::Quantize(Flavour flavour, host::Buffer& made) {
+void Activations::Quantize(const ActivationForm& form, host::Buffer& made) {
   made = arena_.Allocate(Chunks() * x_.rows, sizeof(ActivationChunk) / sizeof(float));
   auto* out = reinterpret_cast<ActivationChunk*>(made.row(0));
-  const int32_t offset = OffsetOf(flavour);
-  const auto quantize_blocks =
-      flavour == Flavour::kHalvesOffset12 ? kernels_.quantize_halves : kernels_.quantize_blocks;
+  const int32_t offset = form.offset == ActivationForm::kSignedOffset ? kernels_.signed_offset : form.offset;
+  const auto quantize_blocks = form.kind == Kind::kHalves ? kernels_.quantize_halves : kernels_.quantize_blocks;
   ForRows([&](int64_t r) {
     for (int64_t c = 0; c < Chunks(); ++c) {
       const float* from = x_.row(r) + c * kChunk;
       ActivationChunk* to = out + c * x_.rows + r;
-      if (flavour == Flavour::kChunks) {
+      if (form.kind == Kind::kChunks) {
         kernels_.quantize_chunk(from, to);
       } else {
         quantize_blocks(from, std::min<int64_t>(kChunk, x_.cols - c * kChunk), offset, to);
@@ -133,7 +121,8 @@ void Activations::GatherInLanes(const ActivationChunk* x) {
       const int64_t first = runs_.First(i % runs_.count);
       const int64_t rows = runs_.First(i % runs_.count + 1) - first;
       if (LaneVectorsOf(rows) == 0) continue;
-      GatherLanes(x + c * x_.rows + first, rows, out + c * LanesStride() + first / kLaneRows * kLaneVectorBytes);
+      GatherLanes<kLaneVectors>(x + c * x_.rows + first, rows,
+                                out + c * LanesStride() + first / kLaneRows * kLaneVectorBytes);
     }
   });
 }

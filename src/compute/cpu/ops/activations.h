@@ -1,5 +1,5 @@
-// The rows of a product as its kernels take them: cut into runs, one a task, and in the element types that the formats
-// of its weights want.
+// The rows of a matmul as its kernels read them: cut into runs, one for each task, and in the element types that the
+// formats of its weights need.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 #include "base/thread_pool.h"
 #include "compute/cpu/kernels/kernel_table.h"
-#include "compute/cpu/packing/packed_panels.h"
+#include "compute/cpu/weight_formats/weight_formats.h"
 #include "compute/host/arena.h"
 #include "compute/host/host_buffer.h"
 
@@ -29,34 +29,20 @@ struct RowRuns {
 };
 RowRuns RunsOf(int64_t rows, bool in_lanes);
 
-// Made at most once for all weights that want the same.
+// Made at most once for all weights that need the same.
 class Activations {
  public:
   Activations(host::Arena& arena, ThreadPool& pool, const Kernels& kernels, host::View x, const RowRuns& runs)
       : arena_(arena), pool_(pool), kernels_(kernels), x_(x), runs_(runs) {}
 
-  // Gives `task` all rows as products with `format` take them.
+  // Gives `task` all rows as matmuls with `format` read them.
   void Give(PanelFormat format, MatmulTask& task);
 
  private:
-  enum class Flavour {
-    kFloat,
-    kBf16,
-    kBlocksOffset8,
-    kBlocksOffset12,
-    kBlocksOffset16,
-    kHalvesOffset12,
-    kBlocksSigned,
-    kChunks
-  };
-  static constexpr int kFlavours = 8;
-  static Flavour FlavourOf(PanelFormat format);
-  int32_t OffsetOf(Flavour flavour) const;
-
   template <class F>
   void ForRows(const F& f);
   void Round(host::Buffer& made);
-  void Quantize(Flavour flavour, host::Buffer& made);
+  void Quantize(const ActivationForm& form, host::Buffer& made);
   void GatherInLanes(const ActivationChunk* x);
 
   int64_t Chunks() const { return (x_.cols + kChunk - 1) / kChunk; }
@@ -68,7 +54,7 @@ class Activations {
   const Kernels& kernels_;
   const host::View x_;
   const RowRuns runs_;
-  host::Buffer made_[kFlavours];
+  host::Buffer made_[kPanelFormats];  // by the first format with the form
   host::Buffer lanes_;
 };
 

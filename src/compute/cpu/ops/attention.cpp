@@ -17,7 +17,7 @@ struct Tile {
   int32_t kv_head = 0;
   int32_t first_span = 0;
   int32_t last_span = 0;   // exclusive
-  int32_t first_slot = 0;  // where its spans' sums lie, when spans are shared out
+  int32_t first_slot = 0;  // where its spans' sums are, when spans are shared out
 };
 
 auto SpanKernelOf(const cpu::Kernels& kernels, float) { return kernels.span_fp32; }

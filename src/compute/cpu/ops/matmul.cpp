@@ -7,13 +7,11 @@
 namespace inferflux::compute {
 namespace {
 
-using cpu::PanelFormat;
-
-// Products smaller than this many multiply-adds are not worth waking another core for.
+// Matmuls of fewer multiply-adds do not pay for waking another core.
 constexpr int64_t kSmallMatmul = int64_t{1} << 17;
 
 // Calls body(begin, end, worker) for [0, count) cut into runs that get shorter towards the end: a worker's weights
-// follow one another in memory, so that what it fetches ahead is its own, and yet all end at about the same time.
+// are consecutive in memory, so that what it prefetches is its own, and all workers still end at about the same time.
 template <class F>
 void ForRuns(ThreadPool& pool, int64_t count, const F& body) {
   const int64_t share = int64_t{4} * pool.workers();
@@ -62,7 +60,7 @@ host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
   Buffer out = context.arena.Allocate(x.rows, matrix.rows);
   const cpu::RowRuns runs = cpu::RunsOf(x.rows, context.kernels.rows_in_lanes);
   cpu::Activations activations(context.arena, context.pool, context.kernels, x, runs);
-  std::vector<cpu::MatmulTask> tasks;  // one a part, to be narrowed to panels and rows
+  std::vector<cpu::MatmulTask> tasks;  // one for each part, to be narrowed to panels and rows
   for (const cpu::PackedPart& part : matrix.parts) {
     tasks.push_back({.panels = part.panels,
                      .panel_bytes = cpu::PanelBytes(part.format, matrix.cols),
@@ -93,7 +91,7 @@ host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
       const int64_t last_run = packed ? first_run + 1 : runs.count;
       for (int64_t r = first_run; r < last_run; ++r) {
         task.rows = runs.First(r + 1) - runs.First(r);
-        context.kernels.product[static_cast<int>(part.format)](FromRow(task, runs.First(r)));
+        context.kernels.matmul[cpu::IndexOf(part.format)](FromRow(task, runs.First(r)));
       }
     }
   };

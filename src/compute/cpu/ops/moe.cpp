@@ -12,7 +12,7 @@ Result<Cpu::Experts> Cpu::LoadExperts(Context& context, std::span<const std::vec
 
 std::string Cpu::DescribeExperts(const Experts& experts) { return host::DescribeExperts<Cpu>(experts); }
 
-// Expert by expert: the lines that one was chosen for share a product, since a row's result does not depend on the
+// Expert by expert: the lines that one was chosen for share a matmul, since a row's result does not depend on the
 // others.
 host::Buffer Cpu::ExpertMatMul(Context& context, View x, const Experts& experts, const Routing& routing) {
   Buffer out = context.arena.Allocate(routing.lines(), experts.front().rows);
@@ -28,9 +28,9 @@ host::Buffer Cpu::ExpertMatMul(Context& context, View x, const Experts& experts,
     for (size_t l = first; l < last; ++l) {
       std::copy_n(x.row(routing.source(x, lines[l])), x.cols, input.row(static_cast<int64_t>(l - first)));
     }
-    const Buffer product = MatMul(context, input, experts[static_cast<size_t>(expert)]);
+    const Buffer result = MatMul(context, input, experts[static_cast<size_t>(expert)]);
     for (size_t l = first; l < last; ++l) {
-      std::copy_n(View(product).row(static_cast<int64_t>(l - first)), out.cols(), out.row(lines[l]));
+      std::copy_n(View(result).row(static_cast<int64_t>(l - first)), out.cols(), out.row(lines[l]));
     }
     first = last;
   }

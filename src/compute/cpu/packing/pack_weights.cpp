@@ -25,9 +25,9 @@ Result<cpu::PackedMatrix> Cpu::LoadMatrix(Context& context, std::span<const Host
     out.rows += part.rows;
     out.tasks += (panels + cpu::kTaskPanels - 1) / cpu::kTaskPanels;
     offsets.push_back(static_cast<int64_t>(bytes));
-    const auto product =
+    const auto part_bytes =
         CheckedMul(static_cast<uint64_t>(panels), static_cast<uint64_t>(cpu::PanelBytes(format, part.cols)));
-    const auto sum = product ? CheckedAdd(bytes, (*product + 63) / 64 * 64) : std::nullopt;
+    const auto sum = part_bytes ? CheckedAdd(bytes, (*part_bytes + 63) / 64 * 64) : std::nullopt;
     if (!sum) return Fail(ErrorCode::kResourceExhausted, "{}: its packed size overflows", part.name);
     bytes = *sum;
     if (!formats.empty()) formats += '+';
@@ -36,7 +36,7 @@ Result<cpu::PackedMatrix> Cpu::LoadMatrix(Context& context, std::span<const Host
   if (!context.repack) {
     out.unpacked.assign(parts.begin(), parts.end());
     for (const HostMatrix& part : parts) context.weight_bytes += host::StoredBytesOf(part);
-    out.description = fmt::format("{} [{}, {}] packed for each product as {}, {}", host::TypesOf(parts), out.rows,
+    out.description = fmt::format("{} [{}, {}] packed for each matmul as {}, {}", host::TypesOf(parts), out.rows,
                                   out.cols, formats, CpuIsaName(context.kernels.isa));
     return out;
   }

@@ -1,8 +1,8 @@
 // Every encoder's hidden states against transformers', from GGUF and from the directory that transformers saved:
 // several texts in one step (tools/golden_encoders.py).
-#include "base/cpu_features.h"
 #include "base/thread_pool.h"
 #include "compute/cpu/cpu_backend.h"
+#include "compute/cpu/kernels/select_isa.h"
 #include "compute/reference/reference_backend.h"
 #include "model/families/expect_hidden.h"
 
@@ -23,7 +23,7 @@ TEST_P(GoldenEncoder, ReferenceEqualsTransformers) {
 
 TEST_P(GoldenEncoder, CpuEqualsTransformers) {
   ThreadPool pool(2);
-  const auto isa = SelectCpuIsa();
+  const auto isa = compute::cpu::SelectCpuIsa();
   ASSERT_TRUE(isa) << isa.error().message;
   compute::Cpu::Context context(pool, *isa);
   testing::ExpectHidden<compute::Cpu>(context, GetParam() + ".gguf", GetParam(), kBound);

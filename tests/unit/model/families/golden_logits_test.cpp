@@ -3,6 +3,7 @@
 
 #include "base/thread_pool.h"
 #include "compute/cpu/cpu_backend.h"
+#include "compute/cpu/kernels/select_isa.h"
 #include "compute/reference/reference_backend.h"
 #include "model/families/expect_golden.h"
 #include "support/cpu_isas.h"
@@ -69,7 +70,7 @@ TEST_P(GoldenCheckpoint, ReferenceEqualsTransformers) {
 
 TEST_P(GoldenCheckpoint, CpuIsAsCloseAsItsTypesAre) {
   ThreadPool pool(2);
-  const auto isa = SelectCpuIsa();
+  const auto isa = compute::cpu::SelectCpuIsa();
   ASSERT_TRUE(isa) << isa.error().message;
   compute::Cpu::Context context(pool, *isa);
   testing::ExpectGolden<compute::Cpu>(context, Path("-hf"), Path(".golden.gguf"), GetParam().second,

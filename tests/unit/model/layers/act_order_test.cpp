@@ -4,6 +4,7 @@
 
 #include "base/thread_pool.h"
 #include "compute/cpu/cpu_backend.h"
+#include "compute/cpu/kernels/select_isa.h"
 #include "compute/reference/reference_backend.h"
 #include "model/families/golden.h"
 #include "model/families/load_runner.h"
@@ -30,7 +31,7 @@ std::vector<std::string> PlanOf(typename B::Context& context, const std::string&
 
 TEST(ActOrder, OfAllPartsOfAProductAreOne) {
   ThreadPool pool(1);
-  compute::Cpu::Context context(pool, *SelectCpuIsa());
+  compute::Cpu::Context context(pool, *compute::cpu::SelectCpuIsa());
   const auto plan = PlanOf<compute::Cpu>(context, "gptq_act_order-hf");
   for (const char* product : {"qkv: ", "attention_out: ", "gate_up: ", "down: "}) {
     EXPECT_THAT(plan, Contains(AllOf(HasSubstr(product), HasSubstr("Q4_0"), HasSubstr(kOrdered)))) << product;
@@ -39,7 +40,7 @@ TEST(ActOrder, OfAllPartsOfAProductAreOne) {
 
 TEST(ActOrder, ThatDifferMakeAProductOneOfFloats) {
   ThreadPool pool(1);
-  compute::Cpu::Context context(pool, *SelectCpuIsa());
+  compute::Cpu::Context context(pool, *compute::cpu::SelectCpuIsa());
   const auto plan = PlanOf<compute::Cpu>(context, "gptq_desc_act-hf");
   EXPECT_THAT(plan, Contains(AllOf(HasSubstr("qkv: F32+F32+F32"), Not(HasSubstr(kOrdered)))));
   EXPECT_THAT(plan, Contains(AllOf(HasSubstr("attention_out: Q8_0"), HasSubstr(kOrdered))));

@@ -5,6 +5,7 @@
 
 #include "base/thread_pool.h"
 #include "compute/cpu/cpu_backend.h"
+#include "compute/cpu/kernels/select_isa.h"
 #include "model/families/family.h"
 #include "model/families/golden.h"
 #include "model/model_runner.h"
@@ -55,7 +56,7 @@ TEST_P(KeptRowsOf, HaveTheBitsOfAllRows) {
   const auto config = ReadModelConfig(**source, 0);
   ASSERT_TRUE(config) << config.error().message;
   ThreadPool pool(2);
-  compute::Cpu::Context context(pool, *SelectCpuIsa());
+  compute::Cpu::Context context(pool, *compute::cpu::SelectCpuIsa());
   auto runner = ModelRunner<compute::Cpu, compute::KvFp16>::Load(context, *config, *source, 8, kBlockSize);
   ASSERT_TRUE(runner) << runner.error().message;
 

@@ -6,6 +6,7 @@
 
 #include "base/thread_pool.h"
 #include "compute/cpu/cpu_backend.h"
+#include "compute/cpu/kernels/select_isa.h"
 #include "compute/reference/reference_backend.h"
 #include "model/families/golden.h"
 #include "model/families/load_runner.h"
@@ -59,7 +60,7 @@ TEST(KvGeometry, ALayerWithOneHeadComputesWhatTwoEqualHeadsDo) {
 TEST(KvGeometry, TheCpuAgreesWithTheReference) {
   compute::Reference::Context reference;
   ThreadPool pool(2);
-  compute::Cpu::Context cpu(pool, *SelectCpuIsa());
+  compute::Cpu::Context cpu(pool, *compute::cpu::SelectCpuIsa());
   const std::string path = testing::PerLayerKvModel(true);
   EXPECT_LT(testing::RelativeError(LogitsOf<compute::Cpu>(cpu, path), LogitsOf<compute::Reference>(reference, path)),
             1e-5);

@@ -6,13 +6,22 @@
 
 namespace inferflux::compute::cpu::INFERFLUX_ISA {
 
+template <int kPart>
 void AddAttention(Kernels& kernels) {
-  kernels.span_fp32 = AttendSpan<float>;
-  kernels.span_fp16 = AttendSpan<Fp16>;
-  kernels.span_bf16 = AttendSpan<Bf16>;
-  kernels.span_int8 = AttendSpan<int8_t>;
-  kernels.span_fp8 = AttendSpan<Fp8>;
-  kernels.merge = MergeSums;
+  if constexpr (kPart == 0) {
+    kernels.span_fp32 = AttendSpan<float>;
+    kernels.merge = MergeSums;
+  } else if constexpr (kPart == 1) {
+    kernels.span_fp16 = AttendSpan<Fp16>;
+  } else if constexpr (kPart == 2) {
+    kernels.span_bf16 = AttendSpan<Bf16>;
+  } else if constexpr (kPart == 3) {
+    kernels.span_int8 = AttendSpan<int8_t>;
+  } else {
+    kernels.span_fp8 = AttendSpan<Fp8>;
+  }
 }
+
+template void AddAttention<INFERFLUX_PART>(Kernels& kernels);
 
 }  // namespace inferflux::compute::cpu::INFERFLUX_ISA

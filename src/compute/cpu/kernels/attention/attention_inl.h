@@ -119,7 +119,7 @@ inline void Softmax(float* scores, Range range, float softcap, float* highest, f
   *total = hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-// The keys of the stretch that lies one span after this one, where there is one.
+// The keys of the stretch one span after this one, where there is one.
 template <class T>
 inline Prefetch NextKeys(const AttentionTask<T>& task, int position, int count) {
   position += kSpan;
@@ -198,7 +198,7 @@ void AttendSpan(const AttentionTask<T>& task, int span, const AttentionSums& out
   });
 }
 
-void MergeSums(int queries, int64_t width, const AttentionSums& from, const AttentionSums& into) {
+inline void MergeSums(int queries, int64_t width, const AttentionSums& from, const AttentionSums& into) {
   const hn::ScalableTag<float> d;
   for (int i = 0; i < queries; ++i) {
     if (from.total[i] == 0.0f) continue;

@@ -18,10 +18,10 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-// Fewer rows are multiplied in vectors: to unpack for tiles takes some of them to pay. An estimate, not measured.
+// Fewer rows are multiplied in vectors: unpacking for tiles pays only for several. An estimate, not measured.
 constexpr int64_t kFewestTiledRows = 8;
 
-// Behind the sums of every row.
+// After the sums of every row.
 struct TileScratch {
   TileWeights weights[2];  // what is multiplied, and what comes next
   int32_t sums[2 * kBlocks * kTileInts];
@@ -48,28 +48,29 @@ inline std::pair<const Chunk*, int> NextChunk(const MatmulTask& task, const Chun
 }
 
 // Tiles have float scales for each block: out[block][row tile] = sums of a block's products. x has the first row of
-// each row tile; beside(n) is called when n of the blocks are done.
-template <int kRowTiles, class Beside>
+// each row tile; meanwhile(n) is called when n of the blocks are done.
+template <int kRowTiles, class Meanwhile>
 inline void MultiplyBlocks(const void* weights, const ActivationChunk* const* x, int blocks, int32_t* out,
-                           const Beside& beside) {
-  const auto multiply = [&]<int kHalf>(int b) {  // two blocks take turns, so that neither waits for the other's sums
-    LoadTile<kWeightTile + kHalf>(static_cast<const uint8_t*>(weights) + 8 * kGroupBytes * b, kGroupBytes);
-    ForEach<kRowTiles>([&]<int kRow>() {
-      constexpr int kSums = 2 * kHalf + kRow;
-      ZeroTile<kSums>();
-      LoadTile<kActivationTile + kRow>(x[kRow]->q + kBlock * b, sizeof(ActivationChunk));
-      DotSignedTiles<kSums, kActivationTile + kRow, kWeightTile + kHalf>();
-      StoreTile<kSums>(out + (2 * b + kRow) * kTileInts, kTileRowBytes);
-    });
-    beside(b + 1);
-  };
+                           const Meanwhile& meanwhile) {
+  const auto multiply =
+      [&]<int kHalf>(int b) {  // alternates between two blocks, so that neither waits for the other's sums
+        LoadTile<kWeightTile + kHalf>(static_cast<const uint8_t*>(weights) + 8 * kGroupBytes * b, kGroupBytes);
+        ForEach<kRowTiles>([&]<int kRow>() {
+          constexpr int kSums = 2 * kHalf + kRow;
+          ZeroTile<kSums>();
+          LoadTile<kActivationTile + kRow>(x[kRow]->q + kBlock * b, sizeof(ActivationChunk));
+          DotSignedTiles<kSums, kActivationTile + kRow, kWeightTile + kHalf>();
+          StoreTile<kSums>(out + (2 * b + kRow) * kTileInts, kTileRowBytes);
+        });
+        meanwhile(b + 1);
+      };
   for (int b = 0; b < blocks; b += 2) {
     multiply.template operator()<0>(b);
     if (b + 1 < blocks) multiply.template operator()<1>(b + 1);
   }
 }
 
-// sums[m] += M rows times a chunk; dots[block] lie 2 * kTileInts apart.
+// sums[m] += M rows times a chunk; dots[block] are 2 * kTileInts apart.
 template <int M, class Source>
 inline void AddBlocks(const Source& w, const ActivationChunk* x, int blocks, const int32_t* dots, float* sums) {
   Floats total[M];
@@ -84,11 +85,11 @@ inline void AddBlocks(const Source& w, const ActivationChunk* x, int blocks, con
 
 constexpr int kChunkSteps = kChunk / kTileRowBytes;
 
-// Tiles have been multiplied with whole scales: out[row tile][low, high] = sums of a chunk's products; beside(n) is
-// called when n of kChunkSteps are done.
-template <int kRowTiles, bool kHigh, class Beside>
+// Tiles have been multiplied with integer scales: out[row tile][low, high] = sums of a chunk's products; meanwhile(n)
+// is called when n of kChunkSteps are done.
+template <int kRowTiles, bool kHigh, class Meanwhile>
 inline void MultiplyChunk(const TileWeights& weights, const ActivationChunk* const* x, int32_t* out,
-                          const Beside& beside) {
+                          const Meanwhile& meanwhile) {
   ForEach<kRowTiles>([&]<int kRow>() {
     ZeroTile<2 * kRow>();
     if constexpr (kHigh) ZeroTile<2 * kRow + 1>();
@@ -102,7 +103,7 @@ inline void MultiplyChunk(const TileWeights& weights, const ActivationChunk* con
       DotUnsignedTiles<2 * kRow, kActivationTile + kRow, kWeightTile>();
       if constexpr (kHigh) DotSignedTiles<2 * kRow + 1, kActivationTile + kRow, kWeightTile + 1>();
     });
-    beside(step + 1);
+    meanwhile(step + 1);
   }
   ForEach<kRowTiles>([&]<int kRow>() {
     int32_t* to = out + 2 * kRow * kTileInts;
@@ -125,12 +126,12 @@ inline void AddTotals(const Source& w, const ActivationChunk* x, const int32_t* 
   AddChunk<M>(w, x, total, sums, kPanel);
 }
 
-// The work of one task; unpacking goes ahead of multiplying by one chunk.
+// The work of one task; the next chunk is unpacked while one is multiplied.
 template <class F>
 class TiledMatmul {
  public:
   using Chunk = typename F::Chunk;
-  using Source = typename F::Source;
+  using Source = Unpacker<F>;
 
   explicit TiledMatmul(const MatmulTask& task)
       : task_(task),
@@ -148,7 +149,7 @@ class TiledMatmul {
     if (unpacked_ != &chunk) Unpacking<Source>(chunk, blocks, Prefetch(), scratch_.weights[now_]).Finish();
     const auto [next, next_blocks] = NextChunk(task_, &chunk);
     Unpacking<Source> unpacking(next == nullptr ? chunk : *next, next_blocks, prefetch, scratch_.weights[1 - now_]);
-    const Source w{chunk};
+    const Source w(chunk);
     for (int64_t tile = 0; tile < rows_.tiles; tile += 2) {
       WithRows<2>(std::min<int64_t>(2, rows_.tiles - tile), [&]<int kRowTiles>() {
         const int64_t steps = kIntegerScales<Source> ? kChunkSteps : blocks;
@@ -162,26 +163,26 @@ class TiledMatmul {
     now_ = 1 - now_;
   }
 
-  // Where the products put the sums of a pass's row tile t.
+  // Where the tile products put the sums of a pass's row tile t.
   int32_t* SumsOf(int t) { return scratch_.sums + (kIntegerScales<Source> ? 2 * t : t) * kTileInts; }
 
-  template <int kRowTiles, class Beside>
+  template <int kRowTiles, class Meanwhile>
   void MultiplyTiles(const Source& w, const ActivationChunk* x, int64_t tile, [[maybe_unused]] int blocks,
-                     const Beside& beside) {
+                     const Meanwhile& meanwhile) {
     const ActivationChunk* first[kRowTiles];
     for (int t = 0; t < kRowTiles; ++t) first[t] = x + rows_.First(tile + t);
     const TileWeights& weights = scratch_.weights[now_];
     if constexpr (kIntegerScales<Source>) {
-      MultiplyChunk<kRowTiles, !kOneByte<Source>>(weights, first, scratch_.sums, beside);
+      MultiplyChunk<kRowTiles, !kOneByte<Source>>(weights, first, scratch_.sums, meanwhile);
     } else {
-      MultiplyBlocks<kRowTiles>(LowTiles(w, weights), first, blocks, scratch_.sums, beside);
+      MultiplyBlocks<kRowTiles>(LowTiles(w, weights), first, blocks, scratch_.sums, meanwhile);
     }
   }
 
   void AddToRows(const Source& w, const ActivationChunk* x, int64_t tile, [[maybe_unused]] int blocks,
                  const int32_t* tile_sums, float* sums) {
     const int64_t begin = rows_.Begin(tile);
-    ForTiles<F::kRows>(rows_.End(tile) - begin, [&]<int M>(int64_t from, int64_t) {
+    ForTiles<kRowsOfTile<F>>(rows_.End(tile) - begin, [&]<int M>(int64_t from, int64_t) {
       const int64_t row = begin + from;
       const int32_t* row_sums = tile_sums + (row - rows_.First(tile)) * kPanel;
       if constexpr (kIntegerScales<Source>) {

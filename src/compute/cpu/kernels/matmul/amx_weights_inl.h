@@ -1,14 +1,14 @@
-// Block-quantised weights as tiles take them. Where scales are whole numbers the weights are multiplied with them: such
-// a product takes two bytes, a signed high one and an unsigned low one, and each has a tile of its own. Included after
+// Block-quantised weights as tiles read them. Where scales are integers the weights are multiplied with them: such
+// a product has two bytes, a signed high one and an unsigned low one, and each has a tile of its own. Included after
 // the lanes header.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "compute/cpu/kernels/matmul/unpack_weights_inl.h"
 #include "compute/cpu/kernels/simd/prefetch.h"
-#include "compute/cpu/packing/packed_panels.h"
+#include "compute/cpu/weight_formats/unpack_inl.h"
+#include "compute/cpu/weight_formats/weight_formats.h"
 
 namespace inferflux::compute::cpu {
 namespace {
@@ -17,11 +17,6 @@ namespace {
 struct alignas(64) TileWeights {
   uint8_t low[kChunk * kPanel];  // signed where there is no high byte
   int8_t high[kChunk * kPanel];
-};
-
-template <class Source>
-constexpr bool kIntegerScales = requires {
-  Source::kSubs;
 };
 
 template <class Source>
@@ -79,9 +74,9 @@ requires(!kIntegerScales<Source>) inline void UnpackBlock(const Source& w, int b
   }
 }
 
-// These lie as tiles take them.
-inline void UnpackBlock(const PackedQ8_0&, int, TileWeights&) {}
-inline const void* LowTiles(const PackedQ8_0& w, const TileWeights&) { return w.chunk.q; }
+// These have the layout of tiles already.
+inline void UnpackBlock(const Unpacker<Q8_0>&, int, TileWeights&) {}
+inline const void* LowTiles(const Unpacker<Q8_0>& w, const TileWeights&) { return w.chunk.q; }
 template <class Source>
 inline const void* LowTiles(const Source&, const TileWeights& weights) {
   return weights.low;
@@ -93,12 +88,12 @@ class Unpacking {
  public:
   template <class Chunk>
   Unpacking(const Chunk& chunk, int blocks, const Prefetch& prefetch, TileWeights& out)
-      : w_(chunk), blocks_(blocks), ahead_(prefetch), step_(prefetch.StepOf(std::max(1, blocks))), out_(out) {}
+      : w_(chunk), blocks_(blocks), prefetch_(prefetch), step_(prefetch.StepOf(std::max(1, blocks))), out_(out) {}
 
   // Up to `count` of `all`.
   void Until(int64_t count, int64_t all) {
     for (; block_ * all < blocks_ * count; ++block_) {
-      ahead_.Fetch(step_);
+      prefetch_.Fetch(step_);
       UnpackBlock(w_, block_, out_);
     }
   }
@@ -107,7 +102,7 @@ class Unpacking {
  private:
   Source w_;
   int64_t blocks_;
-  Prefetch ahead_;
+  Prefetch prefetch_;
   int64_t step_;
   TileWeights& out_;
   int block_ = 0;

@@ -7,7 +7,7 @@
 namespace inferflux::compute::cpu::INFERFLUX_ISA {
 
 void AddBf16Matmuls(Kernels& kernels) {
-  kernels.product[static_cast<int>(PanelFormat::kBf16)] = DenseMatmul<Bf16Pairs>;
+  kernels.matmul[IndexOf(FormatOf<DenseBf16>())] = DenseMatmul<Bf16Pairs>;
   kernels.round_bf16 = RoundToBf16;
   kernels.bf16_rounds = Bf16Rounds;
 }

@@ -7,9 +7,9 @@
 namespace inferflux::compute::cpu::INFERFLUX_ISA {
 
 void AddDenseMatmuls(Kernels& kernels) {
-  kernels.product[static_cast<int>(PanelFormat::kF32)] = DenseMatmul<Widened<float>>;
-  kernels.product[static_cast<int>(PanelFormat::kF16)] = DenseMatmul<Widened<Fp16>>;
-  kernels.product[static_cast<int>(PanelFormat::kFp8)] = Fp8Matmul;
+  kernels.matmul[IndexOf(FormatOf<DenseF32>())] = DenseMatmul<Widened<float>>;
+  kernels.matmul[IndexOf(FormatOf<DenseF16>())] = DenseMatmul<Widened<Fp16>>;
+  kernels.matmul[IndexOf(FormatOf<ChunkedFp8>())] = Fp8Matmul;
 }
 
 }  // namespace inferflux::compute::cpu::INFERFLUX_ISA

@@ -59,8 +59,8 @@ inline void DenseTile(const typename F::Input* x, int64_t x_stride, const typena
   }
 }
 
-// The results of up to kTaskPanels panels at a time: what `add(first panel, panels, sums)` adds to zeros, which stand
-// [rows][kSumsStride] at the scratch memory's beginning.
+// The results of up to kTaskPanels panels at a time: what `add(first panel, panels, sums)` adds to zeros, which are
+// [rows][kSumsStride] at the beginning of the scratch memory.
 template <class Add>
 inline void SumPanels(const MatmulTask& task, Add add) {
   auto* sums = reinterpret_cast<float*>(task.scratch);

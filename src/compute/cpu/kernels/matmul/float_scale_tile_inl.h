@@ -4,10 +4,9 @@
 
 #include <algorithm>
 
-#include "compute/cpu/kernels/matmul/unpack_weights_inl.h"
-#include "compute/cpu/kernels/matmul/unpacked_weights_inl.h"
+#include "compute/cpu/kernels/matmul/activation_chunks.h"
 #include "compute/cpu/kernels/simd/prefetch.h"
-#include "compute/cpu/packing/packed_panels.h"
+#include "compute/cpu/weight_formats/unpack_inl.h"
 
 namespace inferflux::compute::cpu {
 namespace {
@@ -28,7 +27,8 @@ inline void AddBlock(const Source& w, const ActivationChunk* x, int b, int part,
 }
 
 // sums[m] += M rows times a chunk of one panel, one scale a block, or a part of it, and perhaps a minimum. `x` is the
-// first row's chunk, rows follow one another. `ahead` has the share of a later chunk that is to be fetched meanwhile.
+// first row's chunk, rows follow one another. `prefetch` has the share of a later chunk that is to be fetched
+// meanwhile.
 template <int M, class Source>
 inline void BlocksTile(const Source& w, const ActivationChunk* x, int blocks, Prefetch prefetch, float* sums,
                        int64_t stride) {
@@ -74,7 +74,7 @@ inline void BlocksTile(const Source& w, const ActivationChunk* x, int blocks, Pr
   for (int m = 0; m < M; ++m) StoreFloats(sums + m * stride, total[m]);
 }
 
-// The same of an opened chunk where sums are int16.
+// The same of an unpacked chunk where sums are int16.
 template <int M, class Source>
 requires(!kSumsHoldOffsets) inline void BlocksTile(const UnpackedWeights<Source>& w, const ActivationChunk* x,
                                                    int blocks, Prefetch prefetch, float* sums, int64_t stride) {

@@ -1,4 +1,4 @@
-// The float kernel under dense weights and both products of attention: sums[m][n] += a[m][k] * b[k][n], k upwards, one
+// The float kernel of dense weights and of both matmuls of attention: sums[m][n] += a[m][k] * b[k][n], k upwards, one
 // fused multiply-add a step. Each sum is one chain, so it does not depend on the tile that it is part of.
 // Included once an instruction set, after its lanes header.
 #pragma once

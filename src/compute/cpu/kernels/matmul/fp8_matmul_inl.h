@@ -11,7 +11,7 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-inline Floats Weights(const ChunkFp8& chunk, int64_t input, Floats scales) {
+inline Floats Weights(const ChunkedFp8::Chunk& chunk, int64_t input, Floats scales) {
   return Mul(LoadDownscaled(chunk.q[input]), scales);
 }
 
@@ -22,10 +22,10 @@ inline void Fp8Row(const MatmulTask& task, int64_t first, float* sums) {
   for (int n = 0; n < N; ++n) total[n] = ZeroFloats();
   for (int64_t done = 0, c = 0; done < task.inputs; done += kFp8Inputs, ++c) {
     const int64_t steps = std::min<int64_t>(kFp8Inputs, task.inputs - done);
-    const ChunkFp8* chunks[N];
+    const ChunkedFp8::Chunk* chunks[N];
     Floats scales[N];
     for (int n = 0; n < N; ++n) {
-      chunks[n] = reinterpret_cast<const ChunkFp8*>(task.panels + (first + n) * task.panel_bytes) + c;
+      chunks[n] = reinterpret_cast<const ChunkedFp8::Chunk*>(task.panels + (first + n) * task.panel_bytes) + c;
       scales[n] = LoadFloats(chunks[n]->scales);
     }
     for (int64_t k = 0; k < steps; ++k) {
@@ -37,13 +37,13 @@ inline void Fp8Row(const MatmulTask& task, int64_t first, float* sums) {
   for (int n = 0; n < N; ++n) StoreFloats(sums + n * kPanel, total[n]);
 }
 
-// Many rows: a chunk of some panels becomes floats in the first-level cache, and meets all rows there.
+// Many rows: a chunk of some panels becomes floats in the first-level cache, and is multiplied by all rows there.
 template <int N>
 inline void Fp8Rows(const MatmulTask& task, int64_t first, float* sums, float* widened) {
   for (int64_t done = 0, c = 0; done < task.inputs; done += kFp8Inputs, ++c) {
     const int64_t steps = std::min<int64_t>(kFp8Inputs, task.inputs - done);
     for (int n = 0; n < N; ++n) {
-      const auto& chunk = reinterpret_cast<const ChunkFp8*>(task.panels + (first + n) * task.panel_bytes)[c];
+      const auto& chunk = reinterpret_cast<const ChunkedFp8::Chunk*>(task.panels + (first + n) * task.panel_bytes)[c];
       const Floats scales = LoadFloats(chunk.scales);
       for (int64_t k = 0; k < steps; ++k) {
         StoreFloats(widened + (n * kFp8Inputs + k) * kPanel, Weights(chunk, k, scales));

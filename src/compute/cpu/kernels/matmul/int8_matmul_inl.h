@@ -1,4 +1,4 @@
-// Products of int8 activations with block-quantised weights. Within a chunk everything is exact in int32 (by block:
+// Matmuls of int8 activations with block-quantised weights. Within a chunk everything is exact in int32 (by block:
 // within a block); the float steps that follow are the same for one row and for many, in the order of the chunks.
 // Included once an instruction set, after its lanes header.
 #pragma once
@@ -13,43 +13,27 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-// A format: its packed chunk, how a product reads it, and whether one row alone leaves the time to fetch prefetch.
-// Q8_0, Q4_0 are then read as fast as they come, which is better left to the machine's own prefetchers (27 to 22 GB/s
-// on one Zen 4 thread).
-template <class ChunkType, class PackedSource, int kRowsOfTile, bool kFetchesForOneRow>
-struct Format {
-  using Chunk = ChunkType;
-  using Source = PackedSource;
-  static constexpr int kRows = kRowsOfTile;
-  static constexpr bool kFetchesForOne = kFetchesForOneRow;
-  template <int M>
-  static void Tile(const auto& w, const ActivationChunk* x, int blocks, Prefetch prefetch, float* sums,
-                   int64_t stride) {
-    if constexpr (requires { Source::kSubs; }) {
-      ChunkTile<M>(w, x, prefetch, sums, stride);
-    } else {
-      BlocksTile<M>(w, x, blocks, prefetch, sums, stride);
-    }
+// Rows that a tile multiplies at once: as many as there are registers for.
+template <class Format>
+constexpr int kRowsOfTile = kIntegerScales<Format> ? kChunkRows : kBlockRows;
+
+template <class Format>
+constexpr bool PrefetchesOneRow() {
+  if constexpr (requires { Format::kPrefetchOneRow; }) return Format::kPrefetchOneRow;
+  return true;
+}
+
+// sums[m] += M rows times a chunk of one panel, of which the inputs have `blocks` blocks. w is an Unpacker<Format>, or
+// what it has unpacked.
+template <class Format, int M>
+inline void MultiplyTile(const auto& w, const ActivationChunk* x, int blocks, Prefetch prefetch, float* sums,
+                         int64_t stride) {
+  if constexpr (kIntegerScales<Format>) {
+    ChunkTile<M>(w, x, prefetch, sums, stride);
+  } else {
+    BlocksTile<M>(w, x, blocks, prefetch, sums, stride);
   }
-};
-using FormatQ8_0 = Format<ChunkQ8_0, PackedQ8_0, kBlockRows, false>;
-using FormatZeroPoint4By32 = Format<ChunkZeroPoint4<1>, PackedZeroPoint4<1>, kBlockRows, true>;
-using FormatZeroPoint4By128 =
-    Format<ChunkZeroPoint4<kZeroPoint4Run>, PackedZeroPoint4<kZeroPoint4Run>, kBlockRows, true>;
-using FormatQ4_0 = Format<ChunkQ4_0, PackedQ4_0, kBlockRows, false>;
-using FormatQ4_1 = Format<ChunkQ4_1, PackedQ4_1, kBlockRows, true>;
-using FormatQ5_0 = Format<ChunkQ5_0, PackedQ5_0, kBlockRows, true>;
-using FormatQ5_1 = Format<ChunkQ5_1, PackedQ5_1, kBlockRows, true>;
-using FormatIq4Nl = Format<ChunkIq4Nl, PackedIq4<ChunkIq4Nl>, kBlockRows, true>;
-using FormatIq4Xs = Format<ChunkIq4Xs, PackedIq4<ChunkIq4Xs>, kBlockRows, true>;
-using FormatFp4 = Format<ChunkFp4, PackedFp4<ChunkFp4>, kBlockRows, true>;
-using FormatNvFp4 = Format<ChunkNvFp4, PackedNvFp4, kBlockRows, true>;
-using FormatQ2K = Format<ChunkQ2K, PackedQ2K, kChunkRows, true>;
-using FormatQ3K = Format<ChunkQ3K, PackedQ3K, kChunkRows, true>;
-using FormatQ4K = Format<ChunkQ4K, PackedQ4K, kChunkRows, true>;
-using FormatQ5K = Format<ChunkQ5K, PackedQ5K, kChunkRows, true>;
-using FormatQ6K = Format<ChunkQ6K, PackedQ6K, kChunkRows, true>;
-using FormatCodebook = Format<ChunkCodebook, PackedCodebook, kChunkRows, true>;
+}
 
 // Chunk c of panel p.
 template <class Chunk>
@@ -80,7 +64,7 @@ inline void StorePanel(const float* sums, int64_t rows, int64_t outputs, float* 
 }
 
 // Calls multiply(chunk, x, blocks, prefetch, sums) for each chunk of each panel, panels forwards: x is the first row's
-// chunk, rows follow one another; `ahead` is what is to be fetched meanwhile, evenly; and sums[row][16] is what the
+// chunk, rows follow one another; `prefetch` is what is to be fetched meanwhile, evenly; and sums[row][16] is what the
 // chunk's share is added to. The lines that the results go to are fetched too: one a row, far apart, they would cost up
 // to a tenth of the time later.
 template <class F, class Multiply>
@@ -103,7 +87,7 @@ inline void ForChunks(const MatmulTask& task, const Multiply& multiply) {
             __builtin_prefetch(y + r * task.y_stride, 1, 3);
           }
         }
-        const bool fetches = F::kFetchesForOne || task.rows > 1;
+        const bool fetches = PrefetchesOneRow<F>() || task.rows > 1;
         const Prefetch prefetch(reinterpret_cast<const char*>(panel + c) + kPrefetch,
                                 fetches ? sizeof(typename F::Chunk) : 0);
         multiply(panel[c], task.activations + c * task.activation_rows, BlocksInChunk(task.inputs, c), prefetch, sums);
@@ -118,18 +102,18 @@ inline void ForChunks(const MatmulTask& task, const Multiply& multiply) {
 // Weights are unpacked once for all rows, or in registers for one tile of rows after the other: whichever costs less.
 template <class F>
 void Int8Matmul(const MatmulTask& task) {
-  const int64_t tiles = (task.rows + F::kRows - 1) / F::kRows;
+  const int64_t tiles = (task.rows + kRowsOfTile<F> - 1) / kRowsOfTile<F>;
   ForChunks<F>(task, [&](const typename F::Chunk& chunk, const ActivationChunk* x, int blocks, const Prefetch& prefetch,
                          float* sums) {
     const auto multiply = [&](const auto& w) {
-      ForTiles<F::kRows>(task.rows, [&]<int M>(int64_t row, int64_t tile) {
-        F::template Tile<M>(w, x + row, blocks, prefetch.Part(tile, tiles), sums + row * kPanel, kPanel);
+      ForTiles<kRowsOfTile<F>>(task.rows, [&]<int M>(int64_t row, int64_t tile) {
+        MultiplyTile<F, M>(w, x + row, blocks, prefetch.Part(tile, tiles), sums + row * kPanel, kPanel);
       });
     };
     if constexpr (kUnpacksOnce) {
-      tiles > 1 ? multiply(UnpackedWeights<typename F::Source>(chunk, blocks)) : multiply(typename F::Source{chunk});
+      tiles > 1 ? multiply(UnpackedWeights<Unpacker<F>>(chunk, blocks)) : multiply(Unpacker<F>(chunk));
     } else {
-      multiply(typename F::Source{chunk});
+      multiply(Unpacker<F>(chunk));
     }
   });
 }

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "compute/cpu/kernels/matmul/unpack_weights_inl.h"
-#include "compute/cpu/kernels/matmul/unpacked_weights_inl.h"
+#include "compute/cpu/kernels/matmul/activation_chunks.h"
 #include "compute/cpu/kernels/simd/prefetch.h"
-#include "compute/cpu/packing/packed_panels.h"
+#include "compute/cpu/weight_formats/unpack_inl.h"
 
 namespace inferflux::compute::cpu {
 namespace {
@@ -23,7 +22,7 @@ inline int32_t OffsetOf(const ActivationChunk& x, int sub) {
   }
 }
 
-// low[m] += the sums of 16 activations each, times the factors of their sub-blocks. Where sums are int16.
+// low[m] += the sums of 16 activations each, times a factor for each sub-block. Where sums are int16.
 template <int M, class FactorOf>
 inline void AddSumsOf16(const ActivationChunk* x, const FactorOf& factor, Ints* low) {
   for (int two = 0; two < kSubs16 / 2; ++two) {
@@ -62,7 +61,7 @@ inline void AddSubs(const Source& w, const ActivationChunk* x, Prefetch prefetch
   }
 }
 
-// The same of an opened chunk where sums are int16.
+// The same of an unpacked chunk where sums are int16.
 template <int M, int kRun, class Source>
 requires(!kSumsHoldOffsets) inline void AddSubs(const UnpackedWeights<Source>& w, const ActivationChunk* x,
                                                 Prefetch prefetch, Ints* total) {
@@ -93,7 +92,7 @@ requires(!kSumsHoldOffsets) inline void AddSubs(const UnpackedWeights<Source>& w
 // The same where sums are int16: each takes a whole sub-block where the activations leave room for it, and else as much
 // as always fits.
 template <int M, class Source>
-inline void AddZeroPoint4Subs(const Source& w, const ActivationChunk* x, Prefetch prefetch, Ints* total) {
+inline void AddInt16Subs(const Source& w, const ActivationChunk* x, Prefetch prefetch, Ints* total) {
   constexpr int kGroups = kChunk / kGroup / Source::kSubs;
   constexpr int kRun = std::min(kGroups, SumGroups(Source::kMost));
   bool fit = kRun < kGroups;
@@ -158,7 +157,7 @@ inline void AddPairsOfSubs(const Source& w, const ActivationChunk* x, Prefetch p
   }
 }
 
-// The minimums times the sums of activations, in whole numbers, and what those are scaled by.
+// The minimums times the sums of activations, as integers, and what those are scaled by.
 template <int M, class Source>
 inline void AddMinimums(const Source& w, const ActivationChunk* x, Ints* low) {
   if constexpr (Source::kSubs == kBlocks) {
@@ -211,7 +210,7 @@ inline void ChunkTile(const Source& w, const ActivationChunk* x, Prefetch prefet
   Ints total[M];
   for (int m = 0; m < M; ++m) total[m] = ZeroInts();
   if constexpr (!kSumsHoldOffsets) {
-    AddZeroPoint4Subs<M>(w, x, prefetch, total);
+    AddInt16Subs<M>(w, x, prefetch, total);
   } else if constexpr (kPairedSums) {
     FitPairs<M, Source>(x) ? AddPairsOfSubs<M>(w, x, prefetch, total) : AddSubs<M, kGroups>(w, x, prefetch, total);
   } else {

@@ -1,18 +1,25 @@
+// In place of int8_matmul.cpp on AVX2.
 #include INFERFLUX_LANES
 // After the lanes.
-#include "compute/cpu/kernels/isa_tables.h"
+#include "compute/cpu/kernels/kernel_groups.h"
 #include "compute/cpu/kernels/matmul/row_lane_matmul_inl.h"
 
 namespace inferflux::compute::cpu::INFERFLUX_ISA {
 
-void AddRowLaneMatmuls(Kernels& kernels) {
+template <int kPart>
+void AddInt8Matmuls(Kernels& kernels) {
+  kernels.signed_offset = kSignedOffset;
   kernels.rows_in_lanes = true;
-  kernels.product[static_cast<int>(PanelFormat::kQ2K)] = RowLaneMatmul<FormatQ2K>;
-  kernels.product[static_cast<int>(PanelFormat::kQ3K)] = RowLaneMatmul<FormatQ3K>;
-  kernels.product[static_cast<int>(PanelFormat::kQ4K)] = RowLaneMatmul<FormatQ4K>;
-  kernels.product[static_cast<int>(PanelFormat::kQ5K)] = RowLaneMatmul<FormatQ5K>;
-  kernels.product[static_cast<int>(PanelFormat::kQ6K)] = RowLaneMatmul<FormatQ6K>;
-  kernels.product[static_cast<int>(PanelFormat::kCodebook)] = RowLaneMatmul<FormatCodebook>;
+  ForFormats<kPart, kMatmulParts>([&]<class F>() {
+    MatmulKernel& matmul = kernels.matmul[IndexOf(FormatOf<F>())];
+    if constexpr (kIntegerScales<F>) {
+      matmul = RowLaneMatmul<F>;
+    } else if constexpr (F::kInt8Matmul) {
+      matmul = Int8Matmul<F>;
+    }
+  });
 }
+
+template void AddInt8Matmuls<INFERFLUX_PART>(Kernels& kernels);
 
 }  // namespace inferflux::compute::cpu::INFERFLUX_ISA

@@ -1,20 +1,192 @@
-// Products of int8 activations and weights with whole scales for many rows, with the rows in lanes: bit for bit what
-// Int8Matmul makes of them. Included for AVX2, after its lanes header.
+// Matmuls of int8 activations and weights with integer scales for many rows, with the rows in lanes: the same bits as
+// Int8Matmul's, which has the outputs in lanes. The bytes that are multiplied come from memory as operands, where
+// outputs in lanes need an instruction to repeat four of them. Included for AVX2, after its lanes header.
 //
-// Float scales for each block come with more work in floats, and were not faster so (Q4_0 and Q8_0 on Zen 3).
+// Formats with float scales for each block have more float operations, and were not faster so (Q4_0 and Q8_0 on Zen 3).
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <utility>
 
 #include "compute/cpu/kernels/kernel_table.h"
 #include "compute/cpu/kernels/matmul/int8_matmul_inl.h"
-#include "compute/cpu/kernels/matmul/row_lane_tile_inl.h"
-#include "compute/cpu/ops/lane_chunks.h"
 
 namespace inferflux::compute::cpu {
 namespace {
+
+// A chunk of weights unpacked once: four inputs of an output are ready to be repeated in all lanes.
+template <class Source>
+struct RowLaneWeights {
+  static constexpr int kSubs = Source::kSubs;
+  static constexpr int kPairs = kSubs / 2;
+
+  // By group of inputs, or sub-block, or two of these, and by output.
+  alignas(64) uint8_t groups[kChunk / kGroup][kGroupBytes];
+  alignas(64) int32_t scales[kSubs][kPanel];  // twice an int16
+  // ScalePairs of the sums of activations, an int16 for each of two sub-blocks: minimums, or scales where weights have
+  // an offset.
+  alignas(64) int32_t pairs[kPairs][kPanel];
+  alignas(64) float d[kPanel];
+  alignas(64) float minimums_scale[kPanel];  // only where there are minimums
+
+  explicit RowLaneWeights(const auto& chunk) {
+    const Source packed(chunk);
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma GCC unroll 8  // so that shifts are constants
+      for (int g = 0; g < 8; ++g) StoreBytes(groups[8 * block + g], packed.Group(block, g));
+    }
+    for (int sub = 0; sub < kSubs; ++sub) StoreBytes(scales[sub], packed.Scale(sub));
+    for (int two = 0; two < kPairs; ++two) {
+      if constexpr (kSubs == kBlocks) {
+        StoreBytes(pairs[two], packed.Minimums(two));
+      } else if constexpr (Source::kMinimums) {
+        StoreBytes(pairs[two], PairOf(packed.Minimum(2 * two), packed.Minimum(2 * two + 1)));
+      } else {
+        StoreBytes(pairs[two], PairOf(packed.Scale(2 * two), packed.Scale(2 * two + 1)));
+      }
+    }
+    StoreFloats(d, packed.D());
+    if constexpr (Source::kMinimums) StoreFloats(minimums_scale, MinimumsScale(packed));
+  }
+};
+
+inline __m256i Repeat4(const void* p) { return LoadQuad(static_cast<const int8_t*>(p)); }
+inline __m256 RepeatFloat(const void* p) { return _mm256_castsi256_ps(Repeat4(p)); }
+
+// sum + the products of bytes, in this order (AddProducts); `inputs` is a memory operand.
+inline __m256i AddProductsOf(__m256i sum, __m256i weights, const int8_t* inputs) {
+  __m256i products;
+  asm volatile("vpmaddubsw %[inputs], %[weights], %[products]\n\tvpaddw %[products], %[sum], %[sum]"
+               : [sum] "+x"(sum), [products] "=&x"(products)
+               : [weights] "x"(weights), [inputs] "m"(*reinterpret_cast<const __m256i*>(inputs)));
+  return sum;
+}
+
+// V vectors of rows times O outputs.
+template <int V, int O, class Source>
+class RowLaneTile {
+ public:
+  using Weights = RowLaneWeights<Source>;
+  using Inputs = RowLaneChunk<V>;
+
+  // sums[output][row] += the chunk's products, for the outputs from `output` on.
+  static void Run(const Weights& w, int output, const Inputs& x, float* sums) {
+    RowLaneTile(w, output, x).Multiply(sums + output * Inputs::kRows);
+  }
+
+ private:
+  using Vectors = __m256i[O][V];
+
+  RowLaneTile(const Weights& w, int output, const Inputs& x) : w_(w), output_(output), x_(x) {}
+
+  // sums = the products of groups [first, first + kRun) of block b.
+  template <int kRun>
+  [[gnu::always_inline]] void MultiplyGroups(int b, int first, Vectors& sums) const {
+#pragma GCC unroll 8
+    for (int g = first; g < first + kRun; ++g) {
+#pragma GCC unroll 8
+      for (int o = 0; o < O; ++o) {
+        const __m256i weights = Repeat4(w_.groups[8 * b + g] + kGroup * (output_ + o));
+#pragma GCC unroll 8
+        for (int v = 0; v < V; ++v) {
+          const int8_t* inputs = x_.q[8 * b + g][v * kLaneRows];
+          sums[o][v] =
+              g == first ? _mm256_maddubs_epi16(weights, Load256(inputs)) : AddProductsOf(sums[o][v], weights, inputs);
+        }
+      }
+    }
+  }
+
+  // total += the sums of all sub-blocks times their scales; kRun groups are added up before a scale comes in.
+  template <int kRun>
+  [[gnu::always_inline]] void AddSubs(Vectors& total) const {
+    constexpr int kSubsInBlock = Weights::kSubs / kBlocks;
+    constexpr int kGroups = 8 / kSubsInBlock;
+#pragma GCC unroll 1
+    for (int b = 0; b < kBlocks; ++b) {
+#pragma GCC unroll 8
+      for (int run = 0; run < 8; run += kRun) {
+        Vectors sums;
+        MultiplyGroups<kRun>(b, run, sums);
+#pragma GCC unroll 8
+        for (int o = 0; o < O; ++o) {
+          const __m256i scale = Repeat4(&w_.scales[kSubsInBlock * b + run / kGroups][output_ + o]);
+#pragma GCC unroll 8
+          for (int v = 0; v < V; ++v) {
+            total[o][v] = _mm256_add_epi32(total[o][v], _mm256_madd_epi16(sums[o][v], scale));
+          }
+        }
+      }
+    }
+  }
+
+  // Each sum takes a whole sub-block where the activations leave room for it, and else as much as always fits.
+  [[gnu::always_inline]] void AddAllSubs(Vectors& total) const {
+    constexpr int kGroups = kChunk / kGroup / Weights::kSubs;
+    constexpr int kRun = std::min(kGroups, SumGroups(Source::kMost));
+    if constexpr (kRun == kGroups) {
+      AddSubs<kRun>(total);
+    } else if ((Weights::kSubs == kSubs16 ? x_.highest8 : x_.highest32) * Source::kMost <= INT16_MAX) {
+      AddSubs<kGroups>(total);
+    } else {
+      AddSubs<kRun>(total);
+    }
+  }
+
+  // low = the sums of activations times the minimums, or scales, of their sub-blocks.
+  [[gnu::always_inline]] void MultiplySums(Vectors& low) const {
+#pragma GCC unroll 8
+    for (int two = 0; two < Weights::kPairs; ++two) {
+#pragma GCC unroll 8
+      for (int o = 0; o < O; ++o) {
+        const __m256i factors = Repeat4(&w_.pairs[two][output_ + o]);
+#pragma GCC unroll 8
+        for (int v = 0; v < V; ++v) {
+          const auto* sums = Weights::kSubs == kBlocks ? x_.sums[two] : x_.sums16[two];
+          const __m256i products = _mm256_madd_epi16(factors, Load256(sums + v * kLaneRows));
+          low[o][v] = two == 0 ? products : _mm256_add_epi32(low[o][v], products);
+        }
+      }
+    }
+  }
+
+  void Multiply(float* sums) const {
+    Vectors total;
+#pragma GCC unroll 8
+    for (int o = 0; o < O; ++o) {
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) total[o][v] = _mm256_setzero_si256();
+    }
+    AddAllSubs(total);
+    Vectors low;
+    MultiplySums(low);
+#pragma GCC unroll 8
+    for (int o = 0; o < O; ++o) {
+      const __m256 d = RepeatFloat(w_.d + output_ + o);
+      const __m256 minimums_scale =
+          Source::kMinimums ? RepeatFloat(w_.minimums_scale + output_ + o) : _mm256_setzero_ps();
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) {
+        __m256i whole = total[o][v];
+        if constexpr (!Source::kMinimums) {
+          constexpr int kShift = std::countr_zero(static_cast<unsigned>(Source::kOffset));
+          whole = _mm256_sub_epi32(whole, _mm256_slli_epi32(low[o][v], kShift));
+        }
+        __m256 sum = _mm256_mul_ps(_mm256_cvtepi32_ps(whole), d);
+        if constexpr (Source::kMinimums) sum = _mm256_fmadd_ps(_mm256_cvtepi32_ps(low[o][v]), minimums_scale, sum);
+        float* to = sums + o * Inputs::kRows + v * kLaneRows;
+        const __m256 scale = _mm256_load_ps(x_.scales + v * kLaneRows);
+        _mm256_storeu_ps(to, _mm256_fmadd_ps(sum, scale, _mm256_loadu_ps(to)));
+      }
+    }
+  }
+
+  const Weights& w_;
+  const int output_;
+  const Inputs& x_;
+};
 
 // How many outputs are multiplied at once: two where there are few sums, so that they hide the latency of the units.
 template <int V>
@@ -45,7 +217,7 @@ inline void TransposeEight(const float* from, int64_t stride, float (*rows)[8]) 
   }
 }
 
-// Sums of `rows` rows that lie as [16][stride].
+// sums: [16][stride], of `rows` rows.
 inline void StoreTransposed(const float* sums, int64_t stride, int64_t rows, int64_t outputs, float* y,
                             int64_t y_stride) {
   for (int64_t first = 0; first < rows; first += kLaneRows) {
@@ -71,7 +243,7 @@ template <class F, int V>
 class RowLaneTask {
  public:
   using Chunk = typename F::Chunk;
-  using Source = typename F::Source;
+  using Source = Unpacker<F>;
   using Inputs = RowLaneChunk<V>;
 
   explicit RowLaneTask(const MatmulTask& task)
@@ -113,10 +285,10 @@ class RowLaneTask {
       RowLaneTile<V, O, Source>::Run(w, o, x, sums);
     }
     if (in_lanes_ < task_.rows) {
-      const Source packed{ChunkOf(step)};
+      const Source packed(ChunkOf(step));
       const ActivationChunk* rest = task_.activations + c * task_.activation_rows + in_lanes_;
       WithRows<kLaneRows / 2 - 1>(task_.rows - in_lanes_, [&]<int M>() {
-        F::template Tile<M>(packed, rest, kBlocks, Prefetch(), sums + in_lanes_ * kPanel, kPanel);
+        MultiplyTile<F, M>(packed, rest, kBlocks, Prefetch(), sums + in_lanes_ * kPanel, kPanel);
       });
     }
   }
@@ -141,7 +313,7 @@ class RowLaneTask {
   const int64_t panels_;
   const int64_t chunks_;
   const int64_t in_lanes_;  // rows; the others, too few to fill a vector by half, are multiplied one by one
-  float* const sums_;       // [panel][16][V * 8], and behind those of a panel its other rows' [row][16]
+  float* const sums_;       // [panel][16][V * 8], followed, in each panel, by its other rows' [row][16]
 };
 
 template <class F>

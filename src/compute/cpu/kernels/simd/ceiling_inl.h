@@ -21,7 +21,7 @@ inline void Repeat(int64_t rounds, const Sum& zero, Step step) {
   Sum sums[kMeterSums];
   for (Sum& sum : sums) sum = zero;
   for (int64_t i = 0; i < rounds; i += 16) {
-    asm volatile("" : : : "memory");  // what is read is read anew in each turn
+    asm volatile("" : : : "memory");  // what is read is read again in each turn
 #pragma GCC unroll 16
     for (int repeat = 0; repeat < 16; ++repeat) {
       for (int s = 0; s < kMeterSums; ++s) sums[s] = step(sums[s], repeat * kMeterSums + s);

@@ -31,15 +31,15 @@ constexpr int SumGroups(int most) {
 inline Sums StartSums(int32_t /*offset*/) { return ZeroInts(); }
 // sum += the products of bytes, in this order: GCC would make those of many groups before it adds up the first, and 16
 // registers don't hold them.
-inline void AddMatmuls(__m256i& sum, __m256i weights, __m256i four) {
+inline void AddProducts(__m256i& sum, __m256i weights, __m256i four) {
   __m256i products;
   asm volatile("vpmaddubsw %[four], %[weights], %[products]\n\tvpaddw %[products], %[sum], %[sum]"
                : [sum] "+x"(sum), [products] "=&x"(products)
                : [weights] "x"(weights), [four] "x"(four));
 }
 inline Sums AddGroup(Sums sum, Bytes weights, Quad four) {
-  AddMatmuls(sum.a, weights.a, four);
-  AddMatmuls(sum.b, weights.b, four);
+  AddProducts(sum.a, weights.a, four);
+  AddProducts(sum.b, weights.b, four);
   return sum;
 }
 inline Sums FirstGroup(Bytes weights, Quad four) {
@@ -69,8 +69,8 @@ inline Pairs PairOf(ScalePairs first, ScalePairs second) {
 }
 // With signed weights: |w| * (a with w's sign). Exact, since 2 * 128 * 127 fits an int16.
 inline Sums AddSignedGroup(Sums sum, Bytes weights, Quad four) {
-  AddMatmuls(sum.a, _mm256_abs_epi8(weights.a), _mm256_sign_epi8(four, weights.a));
-  AddMatmuls(sum.b, _mm256_abs_epi8(weights.b), _mm256_sign_epi8(four, weights.b));
+  AddProducts(sum.a, _mm256_abs_epi8(weights.a), _mm256_sign_epi8(four, weights.a));
+  AddProducts(sum.b, _mm256_abs_epi8(weights.b), _mm256_sign_epi8(four, weights.b));
   return sum;
 }
 // sum += four products a lane with signed weights, in this order.

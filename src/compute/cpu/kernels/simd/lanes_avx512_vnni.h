@@ -18,9 +18,9 @@ using Quad = __m512i;   // the same 4 signed bytes in each lane
 using Pairs = __m512i;  // 16 x 2 int16
 using Two = __m512i;    // the same 2 bfloat16 in each lane
 
-constexpr int kChunkRows = 8;  // of an int8 product with scales a chunk
-constexpr int kBlockRows = 6;  // the same a block: floats are at hand
-constexpr int kDenseRows = 6;  // of a product with dense weights: kDenseRows * kDensePanels sums
+constexpr int kChunkRows = 8;  // of an int8 matmul with integer scales
+constexpr int kBlockRows = 6;  // of one with float scales
+constexpr int kDenseRows = 6;  // of a matmul with dense weights: kDenseRows * kDensePanels sums
 constexpr int kDensePanels = 4;
 constexpr int kFloatRows = 8;
 constexpr int kFloatSums = 16;   // sums that a tile of floats may hold in registers

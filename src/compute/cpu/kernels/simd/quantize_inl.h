@@ -36,7 +36,7 @@ inline float QuantizeRun(const float* x, int64_t n, int8_t* q) {
   const hn::Rebind<uint8_t, decltype(d)> d8;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto factor = hn::Set(d, 127.0f / highest);
-  const auto to_whole = hn::Set(d, 0x1.8p23f);  // a whole number added to this lies in its lowest bits
+  const auto to_whole = hn::Set(d, 0x1.8p23f);  // an integer added to this is in its lowest bits
   for (int64_t i = 0; i < n; i += lanes) {
     const auto shifted = hn::Add(hn::Mul(hn::LoadU(d, x + i), factor), to_whole);
     const auto lowest = hn::And(hn::BitCast(du, shifted), hn::Set(du, 0xff));
@@ -133,7 +133,7 @@ void QuantizeBlocks(const float* x, int64_t n, int32_t offset, ActivationChunk* 
   }
 }
 
-// sums[i] and magnitudes[i] of a chunk's q as above, and what is kept of them for its products.
+// sums[i] and magnitudes[i] of a chunk's q as above, and what is kept of them for its matmuls.
 template <class D>
 inline void KeepSumsOf16(D d, int32_t* sums, int32_t* magnitudes, ActivationChunk* out) {
   if constexpr (kSumsHoldOffsets) {

@@ -17,7 +17,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using FloatVector = hn::Vec<hn::ScalableTag<float>>;
 
-// out[i] = f(inputs[i]...); what lies past n is read as zero and not written.
+// out[i] = f(inputs[i]...); what is past n is read as zero and not written.
 template <class F, class... In>
 inline void Map(float* out, int64_t n, F f, const In*... in) {
   const hn::ScalableTag<float> d;

@@ -1,13 +1,16 @@
-// The types of lattice and ternary blocks as whole numbers: value = d * scale * n, with a whole scale of 16 values.
-// What divides the decoded values by d * scale finds n, without knowing the lattice; few magnitudes occur in one.
+// The blocks of IQ1, IQ2, IQ3 and ternary types as integers: value = d * scale * n, with an integer scale for each 16
+// values. The decoded values divided by d * scale are n, so their codebooks need not be known here; each has few
+// magnitudes.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <span>
 
-#include "compute/cpu/packing/packed_panels.h"
+#include "compute/cpu/weight_formats/panel.h"
+#include "formats/quant/block_decoders.h"
 #include "formats/quant/blocks.h"
 
 namespace inferflux::compute::cpu {
@@ -25,7 +28,7 @@ inline constexpr int8_t kIq3SMagnitudes[] = {1, 3, 5, 7, 9, 11, 13, 15};
 
 namespace internal {
 
-// An odd number out of the bits of a scale: their half steps, doubled.
+// An odd number from the bits of a scale: their half steps, doubled.
 inline int8_t Odd(int bits) { return static_cast<int8_t>(2 * bits + 1); }
 
 // Of 4-bit scales for 16 values, or for 32 (`wide`).
@@ -82,5 +85,18 @@ inline IntegerScales IntegerScalesOf(const formats::BlockIq1M& block) {
 }
 inline IntegerScales IntegerScalesOf(const formats::BlockTq1_0& block) { return internal::NoScales(ToFloat(block.d)); }
 inline IntegerScales IntegerScalesOf(const formats::BlockTq2_0& block) { return internal::NoScales(ToFloat(block.d)); }
+
+// The 256 values of a block as integers.
+template <class Block>
+void DecodeNumbers(const Block& from, const IntegerScales& scales, int (&numbers)[kChunk]) {
+  float values[kChunk];
+  formats::DecodeBlock(from, values);
+  for (int i = 0; i < kChunk; ++i) {
+    const float number =
+        values[i] / (scales.d * static_cast<float>(scales.scales[i / 16]));  // few bits: exact, and an integer
+    const bool sane = std::abs(number) < 64;                                 // neither 0 / 0 nor a broken scale
+    numbers[i] = sane ? static_cast<int>(number) : 0;
+  }
+}
 
 }  // namespace inferflux::compute::cpu
