@@ -1,5 +1,5 @@
-// The handles that code counts with. They are small, copied freely, safe from any thread, and valid as long as the
-// registry that gave them. A default-constructed one counts nothing, so that code may run unmeasured.
+// The handles for counting. They are small, cheap to copy, thread-safe, and valid as long as their registry. A
+// default-constructed handle counts nothing, so code can run unmeasured.
 #pragma once
 
 namespace prometheus {
@@ -10,7 +10,7 @@ class Histogram;
 
 namespace inferflux::metrics {
 
-// Only goes up.
+// Only increases.
 class Counter {
  public:
   Counter() = default;
@@ -21,7 +21,7 @@ class Counter {
   prometheus::Counter* counter_ = nullptr;
 };
 
-// Goes up and down.
+// Increases and decreases.
 class Gauge {
  public:
   Gauge() = default;
