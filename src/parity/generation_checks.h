@@ -1,4 +1,4 @@
-// Checks of whole generations: the step loop drives the engine as it does for a server.
+// Checks of whole generations: the scheduler drives the engine as it does for a server.
 #pragma once
 
 #include "parity/check.h"

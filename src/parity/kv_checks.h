@@ -1,5 +1,5 @@
-// Checks of what is computed: whole, in pieces, in company, behind a shared prefix, after a cut, after leaving the
-// engine.
+// Checks of what is computed: as a whole, in chunks, in a batch, after a shared prefix, after a truncation, after
+// leaving the engine.
 #pragma once
 
 #include "parity/check.h"

@@ -1,4 +1,4 @@
-// Checks of what is chosen from the logits, and of what is said about the choice.
+// Checks of the tokens chosen from the logits, and of their reported log probabilities.
 #pragma once
 
 #include "parity/check.h"
