@@ -1,5 +1,5 @@
-// The values of GGUF metadata, as they lie in the file.
-// Source: the GGUF specification (ggml's docs/gguf.md), versions 2 and 3, little-endian.
+// The values of GGUF metadata, as stored in the file. Source: the GGUF specification (ggml's docs/gguf.md), versions 2
+// and 3, little-endian.
 #pragma once
 
 #include <cstddef>
@@ -65,7 +65,7 @@ struct GgufEntry {
   GgufValueType element_type = GgufValueType::kUint8;  // arrays only
   uint64_t count = 1;                                  // elements of an array; 1 otherwise
   std::span<const std::byte> payload;  // a scalar, a string's text, or an array's elements back to back (unaligned)
-  std::span<const std::byte> encoded;  // type and value, as the file holds them: for verbatim copies
+  std::span<const std::byte> encoded;  // type and value as stored in the file, for verbatim copies
   uint64_t offset = 0;                 // of `encoded`, from the start of the file
 };
 

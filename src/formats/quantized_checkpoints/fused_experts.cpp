@@ -102,7 +102,7 @@ Result<ExpertBiases> ExpertBiases::Open(const SafetensorsTensor& biases, RowsInT
 std::vector<std::byte> ExpertBiases::Read() const {
   const uint64_t bytes = Traits(biases_->dtype).bytes, values = biases_->elements() / turn_.step;
   std::vector<std::byte> out(values * bytes);
-  for (uint64_t i = 0; i < values; ++i) {  // turns end with a row of the tensor, so they go on in the next
+  for (uint64_t i = 0; i < values; ++i) {  // the alternation continues across rows of the tensor
     std::memcpy(out.data() + i * bytes, biases_->data.data() + (turn_.first + i * turn_.step) * bytes, bytes);
   }
   return out;

@@ -50,7 +50,8 @@ std::vector<float> Floats(const AffineLayout& form, std::span<const std::byte> d
   return out;
 }
 
-// f(row, first input, count, scale, bias, bits) for each run of `run` inputs, row by row; `run` divides the groups.
+// Calls f(row, first input, count, scale, bias, bits) for each run of `run` inputs, row by row. `run` divides the
+// groups.
 template <class F>
 void ForEachRun(const AffineLayout& form, int64_t outputs, int64_t inputs, int64_t run, const F& f) {
   const std::vector<float> scales = Floats(form, form.scales), biases = Floats(form, form.biases);
@@ -135,7 +136,7 @@ Result<MlxAffineWeights> MlxAffineWeights::OpenExpert(const SafetensorsTensor& w
   for (const auto* own : {&own_weight, &own_scales, &own_biases}) {
     if (!*own) return Forward(*own);
   }
-  // Whole, so that an error shows what the file has.
+  // As a whole, so that an error shows what the file contains.
   if (auto checked = CheckShape(scales, {weights.shape[0], weights.shape[1], scales.shape[2]}, weights); !checked)
     return Forward(checked);
   if (auto checked = CheckShape(biases, {weights.shape[0], weights.shape[1], scales.shape[2]}, weights); !checked)
