@@ -27,10 +27,7 @@ class Fp8Weights {
 
   int64_t outputs() const { return outputs_; }
   int64_t inputs() const { return inputs_; }
-  TensorType type() const {
-    return type_;
-  }  // BF16 if it holds every weight exactly, as with scales that are powers of
-     // 2
+  TensorType type() const { return type_; }  // BF16 if that is exact, as with scales that are powers of 2
 
   // The weight in its own layout, a quarter of the size of F32. None if type() is smaller, for other floats than E4M3,
   // and for scales that cover fewer inputs than kFp8Run or have extreme values.

@@ -73,13 +73,7 @@ class GroupwiseInts {
   ActOrderLayout ReadForm() const;
 
  private:
-  enum class Numbers {
-    kGptq,
-    kAwq,
-    kRows,
-    kBytes
-  };  // the packings of GroupwiseIntsFormat, and the two of
-      // CompressedTensorsInts
+  enum class Numbers { kGptq, kAwq, kRows, kBytes };  // GroupwiseIntsFormat's packings, CompressedTensorsInts' two
   enum class Zeros {
     kMiddle,     // there are none
     kOfGroups,   // words of neighbouring outputs, [groups, words]

@@ -150,8 +150,8 @@ Status Sessions::SaveToDisk(Entry entry, TimePoint now) {
   auto written =
       files_->Write(entry->first, session.tokens, session.kv, WallTimeIn(session.expires - now), session.ttl);
   session.on_disk = written.has_value();
-  for (auto& [key, other] : sessions_)
-    other.on_disk = other.on_disk && files_->Find(key) != nullptr;  // some were evicted
+  // Some may have been evicted.
+  for (auto& [key, other] : sessions_) other.on_disk = other.on_disk && files_->Find(key) != nullptr;
   std::erase_if(sessions_, [&](const auto& item) {
     return item.first != entry->first && !item.second.on_disk && !item.second.sequence && item.second.kv.empty();
   });

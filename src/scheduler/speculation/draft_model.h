@@ -26,7 +26,7 @@ struct DraftTask {
   std::vector<TokenId> draft = {};  // the draft tokens
   std::optional<float> mirostat_mu = {};
   std::optional<text::GrammarMatcher> matcher = {};  // after the draft tokens
-  std::shared_ptr<const TokenMask> mask = {};        // the distribution of the next token
+  std::shared_ptr<const TokenMask> mask = {};        // the tokens that may follow
 };
 
 class DraftModel {
