@@ -1,4 +1,4 @@
-// inferctl admin: loads, unloads and looks after the models of a running server.
+// inferctl admin: loads, unloads and inspects the models of a running server.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// inferctl backends: every engine there is, and what this build has of them.
+// inferctl backends: lists every engine, and which of them this build has.
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// inferctl bench: what the clients of an OpenAI-compatible server see under load, or of two servers in turns.
+// inferctl bench: measures an OpenAI-compatible server under load, or two servers alternately.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ struct BenchFlags {
   bool json = false;
 };
 
-// One line on a terminal that says how far a run is; nothing elsewhere.
+// On a terminal, one line that shows the progress of a run; elsewhere nothing.
 class Display {
  public:
   Display(const std::string& url, int32_t total) : url_(url), total_(total), shown_(::isatty(STDERR_FILENO) == 1) {}

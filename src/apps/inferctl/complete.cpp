@@ -1,4 +1,4 @@
-// inferctl complete: goes on with a text, without a chat template.
+// inferctl complete: continues a text, without a chat template.
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <iostream>

@@ -1,4 +1,4 @@
-// inferctl: talks to a server, and looks into models without one.
+// inferctl: talks to a server, and inspects models without one.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// inferctl parity: every engine of this build against the reference engine, on one model.
+// inferctl parity: compares every engine of this build with the reference engine, on one model.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// The flags that say how an answer is to be generated.
+// The flags for generation settings.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -20,7 +20,7 @@ struct SamplingFlags {
   std::vector<std::string> stop;
 
   void AddTo(Command& command);
-  // The request's fields; what was not given is left out, so the server's defaults hold.
+  // The request's fields. Flags that were not given are omitted, so the server's defaults apply.
   boost::json::object Fields() const;
 };
 

@@ -1,4 +1,4 @@
-// inferctl status: whether the server is there, what it is, and what it does now.
+// inferctl status: whether the server is up, its version, and its current load.
 #include <fmt/format.h>
 
 #include <boost/json/array.hpp>

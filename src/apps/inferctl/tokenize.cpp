@@ -1,4 +1,4 @@
-// inferctl tokenize: a text as the ids of a model's vocabulary.
+// inferctl tokenize: converts a text to the ids of a model's vocabulary.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// inferflux-bench: how fast a model runs here, and how much of what the machine can do that is.
+// inferflux-bench: measures how fast a model runs here, and its share of the machine's ceiling.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ std::vector<Workload> TestsOf(const Options& options) {
   return tests;
 }
 
-// Tokens that all sequences of a test hold at its end, and those of one.
+// The number of tokens of all sequences at the end of a test, and of one sequence.
 int LongestSequence(const std::vector<Workload>& tests) {
   int most = 1;
   for (const Workload& test : tests) most = std::max(most, test.depth + std::max(test.prompt, test.decode));
@@ -114,9 +114,9 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   return rows;
 }
 
-// A directory's dots are no suffix.
+// Dots in a directory's name are not a suffix.
 std::string NameOf(const std::filesystem::path& path) {
-  std::error_code ignored;  // a path that cannot be asked about fails where it is opened
+  std::error_code ignored;  // a path that cannot be examined fails where it is opened
   const bool directory = std::filesystem::is_directory(path, ignored);
   return directory ? std::filesystem::weakly_canonical(path, ignored).filename() : path.stem();
 }

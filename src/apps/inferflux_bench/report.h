@@ -1,4 +1,4 @@
-// The results, as a table for people or as JSON for programs.
+// The results, as a table or as JSON.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ struct Row {
   std::string test;
   double tokens_per_second = 0.0;
   double stddev = 0.0;
-  double ceiling_share = 0.0;  // from 0 to 1: of what the machine could do at best while the test ran
+  double ceiling_share = 0.0;  // from 0 to 1: share of the ceiling during the test
   std::string bound;           // "bandwidth" or "compute"
   std::string backend;
   std::string isa;
   int threads = 0;
   std::string model;
   std::string type;
-  std::vector<ProfileLine> profile;  // empty: not asked for
+  std::vector<ProfileLine> profile;  // empty: not requested
 };
 
 std::string Table(const std::vector<Row>& rows);

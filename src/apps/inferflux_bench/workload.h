@@ -1,5 +1,4 @@
-// The things that are timed: prefill, decode at a depth, and decode of several sequences at once, through the engine's
-// own step.
+// The timed tests: prefill, decode at a depth, and decode of several sequences at once, through the engine's own step.
 #pragma once
 
 #include <string>
@@ -14,18 +13,18 @@ namespace inferflux::apps {
 struct Workload {
   int prompt = 0;  // tokens to prefill; 0: decode
   int decode = 0;  // tokens to decode
-  int depth = 0;   // tokens that are there before
+  int depth = 0;   // tokens already present
   int batch = 1;   // sequences
 
   std::string name() const;  // "pp512", "tg64", "tg64@d4096", "tg64xb16"
   int tokens() const { return (prompt > 0 ? prompt : decode) * batch; }
 };
 
-// Seconds of each repetition, after one that warms up. Sequences are made anew, so nothing comes from a prefix cache.
-// `profile`, which the engine may write to, then holds what is of these repetitions only.
+// Seconds of each repetition, after a warm-up. Sequences are opened anew, so nothing comes from a prefix cache.
+// `profile`, which the engine may write to, then covers these repetitions only.
 Result<std::vector<double>> Time(engine::Engine& engine, const Workload& test, int repetitions, Profile& profile);
 
-// What the whole test takes at least, its prompt cut into steps of `step_tokens`.
+// The minimum work of the whole test, with its prompt in steps of `step_tokens`.
 Bound LeastTime(const WorkModel& work, const Workload& test, int step_tokens, const Ceilings& ceilings);
 
 }  // namespace inferflux::apps

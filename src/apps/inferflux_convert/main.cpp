@@ -1,4 +1,4 @@
-// inferflux-convert: a Hugging Face directory as a GGUF file.
+// inferflux-convert: converts a Hugging Face directory to a GGUF file.
 #include <fmt/format.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// inferflux-quantize: a GGUF model in smaller types.
+// inferflux-quantize: writes a GGUF model in smaller types.
 #include <fmt/format.h>
 
 #include <chrono>

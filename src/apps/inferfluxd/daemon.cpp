@@ -27,7 +27,7 @@ namespace {
 
 using config::Settings;
 
-// Each stream is a file descriptor, and the usual limit of 1,024 is for programs that use select().
+// Each stream is a file descriptor, and the usual limit of 1,024 is meant for programs that use select().
 void RaiseDescriptorLimit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -45,14 +45,14 @@ net::ServerOptions NetOptions(const Settings& settings) {
   return out;
 }
 
-// A single "auto" walks the configured priority; the exposure shows the user's own word all the same.
+// A single "auto" walks the configured priority. The exposure still shows the user's own word.
 void SetBackend(const Settings& settings, std::vector<std::string> words, serving::LoadRequest& out) {
   out.requested_backend = fmt::format("{}", fmt::join(words, ","));
   out.backends =
       words == std::vector<std::string>{"auto"} ? settings.Words("runtime.backend_priority") : std::move(words);
 }
 
-// What every model is loaded with, unless its own settings or an admin call say otherwise. `stop` calls loads off.
+// The settings for every model, unless its own settings or an admin call override them. `stop` cancels loads.
 serving::LoadRequest LoadDefaults(const Settings& settings, std::vector<serving::BackendRule> rules,
                                   std::stop_token stop) {
   serving::LoadRequest out;
@@ -104,7 +104,7 @@ Status LoadModels(const Settings& settings, serving::ModelManager& manager) {
   return {};
 }
 
-// The address for people and scripts: one that can be connected to, also where all are listened on.
+// The address to show: one that a client can connect to, even if the server listens on all addresses.
 std::string UrlOf(const std::string& host, uint16_t port) {
   boost::system::error_code no_address;
   const auto address = boost::asio::ip::make_address(host, no_address);
@@ -113,7 +113,7 @@ std::string UrlOf(const std::string& host, uint16_t port) {
   return address.is_v6() ? fmt::format("http://[{}]:{}", host, port) : fmt::format("http://{}:{}", host, port);
 }
 
-// Readers see the whole line or none.
+// Readers see the whole line or nothing.
 Status WritePortFile(const std::string& path, const std::string& url) {
   if (path.empty()) return {};
   const std::string partial = path + ".partial";
@@ -123,7 +123,7 @@ Status WritePortFile(const std::string& path, const std::string& url) {
   return {};
 }
 
-// Without keys the server is for this machine alone.
+// Without keys the server is for this machine only.
 Status CheckDoor(const Settings& settings) {
   boost::system::error_code no_address;
   const auto address = boost::asio::ip::make_address(settings.Text("server.host"), no_address);
@@ -152,7 +152,7 @@ Result<server::ApiKeys> LoadKeys(const Settings& settings) {
   return path.empty() ? server::ApiKeys() : server::ApiKeys::Load(path);
 }
 
-// Serves until a signal comes or the models cannot be loaded.
+// Serves until a signal arrives or the models cannot be loaded.
 Status Serve(const DaemonOptions& options) {
   const Settings& settings = options.settings;
   if (Status closed = CheckDoor(settings); !closed) return closed;
@@ -191,7 +191,7 @@ Status Serve(const DaemonOptions& options) {
   stop_loads.request_stop();
   (*server)->Stop(std::chrono::seconds(settings.Integer("server.grace_seconds")));
   loader.join();
-  if (!manager.Loading().empty()) std::quick_exit(0);  // of an admin call, and slow to give up
+  if (!manager.Loading().empty()) std::quick_exit(0);  // a load by an admin call that is slow to give up
   if (!loaded && loaded.error().code == ErrorCode::kCancelled) return {};
   return loaded;
 }
