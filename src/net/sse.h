@@ -9,9 +9,7 @@
 
 namespace inferflux::net {
 
-// Appends "data: ...
-//
-// ". `data` must not contain a line break; one line of JSON never does.
+// Appends "data: ...\n\n". `data` must not contain a line break; one line of JSON never does.
 void AppendSseData(std::string& out, std::string_view data);
 
 // Reads a stream of events, split into pieces in any way. Ignores comments and the fields id and retry.
