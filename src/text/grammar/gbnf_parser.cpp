@@ -51,7 +51,7 @@ class GbnfParser {
     return true;
   }
 
-  // Comments too. A rule ends with its line, except inside of a group.
+  // Skips comments too. A rule ends with its line, except inside a group.
   void SkipSpace(bool lines) {
     while (at_ < source_.size()) {
       const char c = source_[at_];

@@ -1,5 +1,5 @@
-// Jinja2's filters, by field. Not there, each for a reason: random (not deterministic), pprint, striptags, urlize,
-// wordwrap (for pages, not prompts).
+// Jinja2's filters, by field. Omitted: random (not deterministic), pprint, striptags, urlize, wordwrap (for pages, not
+// for prompts).
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ std::span<const Builtin> SequenceFilters();
 std::span<const Builtin> SelectionFilters();
 std::span<const Builtin> JsonFilters();
 
-// name|filter(args), as map() and {% filter %} call it.
+// name|filter(args), for map() and {% filter %}.
 Value CallFilter(Runtime& rt, std::string_view name, const Value& value, CallArgs args);
 bool CallTest(Runtime& rt, std::string_view name, const Value& value, CallArgs args);
 

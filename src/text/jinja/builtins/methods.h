@@ -1,4 +1,4 @@
-// Methods of Python's str, list, tuple and dict, those that change nothing.
+// The methods of Python's str, list, tuple and dict that change nothing.
 #pragma once
 
 #include <span>

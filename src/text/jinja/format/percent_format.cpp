@@ -55,7 +55,7 @@ class PercentFormatter {
     return text_[at_];
   }
 
-  // Digits or a star; -1 where there are none.
+  // Digits or a star; -1 if there are none.
   int64_t ParseCount() {
     if (Peek() == '*') {
       ++at_;

@@ -1,4 +1,4 @@
-// Cuts SentencePiece text in front of U+2581 where no piece of the vocabulary could reach across: the tokens of the
+// Splits SentencePiece text before U+2581 where no piece of the vocabulary could span the boundary. The tokens of the
 // parts are then exactly those of the whole, and each part can be cached as a word.
 #pragma once
 
@@ -32,7 +32,7 @@ class WordCutter {
   }
 
  private:
-  CharSet joined_before_mark_;  // characters that some piece has right before a U+2581
+  CharSet joined_before_mark_;  // characters that precede U+2581 in some piece
 };
 
 }  // namespace inferflux::text

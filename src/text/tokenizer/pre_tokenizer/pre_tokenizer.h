@@ -1,4 +1,4 @@
-// Cuts text into the pieces ("words") that byte-pair encoding never merges across.
+// Splits text into the pieces ("words") that byte-pair encoding never merges across.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,18 @@ namespace inferflux::text {
 
 class PreTokenizer {
  public:
-  // An unknown name is an error that names it and the known ones: a wrong split is a silently worse model.
+  // An unknown name is an error that lists the known ones: a wrong split silently makes the model worse.
   static Result<PreTokenizer> Create(std::string_view name);
 
   const PreTokenizerRules& rules() const { return *rules_; }
 
-  // The end offset of each piece of `text` (valid UTF-8, below 4 GiB) into `ends`, which is cleared first. Thread-safe.
+  // Writes the end offset of each piece of `text` (valid UTF-8, below 4 GiB) to `ends`, which is cleared first.
+  // Thread-safe.
   void Split(std::string_view text, std::vector<uint32_t>& ends) const;
 
  private:
   struct DigitSplitter {
-    bool all_numbers;  // \p{N}, else \d (Nd)
+    bool all_numbers;  // \p{N}, otherwise \d (Nd)
     bool before_word_boundary;
     void Split(std::string_view text, uint32_t base, std::vector<uint32_t>& ends) const;
   };

@@ -19,7 +19,7 @@ namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-constexpr size_t kMaxElementDepth = 32;  // of schemas in schemas
+constexpr size_t kMaxElementDepth = 32;  // schemas within schemas
 
 bool IsName(std::string_view name) {
   return !name.empty() && name.size() <= kMaxArgumentName && std::ranges::all_of(name, [](char c) {
@@ -33,7 +33,7 @@ class ElementWriter {
   ElementWriter(const json::value& root, Expr mark, JsonGrammar& values)
       : root_(root), mark_(std::move(mark)), values_(values) {}
 
-  // The members of an object, one behind the other in the schema's order.
+  // The members of an object, one after the other in the schema's order.
   Result<Expr> Members(const json::object& schema, const std::string& at, size_t depth) {
     for (const auto& [keyword, value] : schema) {
       const bool known = keyword == "type" || keyword == "properties" || keyword == "required" ||
@@ -60,7 +60,7 @@ class ElementWriter {
     return Sequence(std::move(out));
   }
 
-  // The content of an element under no schema: text, or elements.
+  // The content of an element without a schema: text, or elements.
   Result<Expr> Anything() {
     if (!anything_) {
       anything_ = values_.grammar().Add("any value", nullptr);
@@ -98,7 +98,7 @@ class ElementWriter {
     return OfType(*type, keywords, at, depth);
   }
 
-  // A rule for each schema that is referred to, for it may contain itself.
+  // One rule for each referenced schema, because it may contain itself.
   Result<Expr> Reference(const json::value& target, const json::object& keywords, const std::string& at, size_t depth) {
     for (const auto& [keyword, value] : keywords) {
       if (keyword != "$ref" && !IsAnnotation(keyword)) return Refused(at + "/" + std::string(keyword), "beside '$ref'");
@@ -142,7 +142,7 @@ class ElementWriter {
     return schema.at("anyOf").get_array().size() > 1 ? Choice({std::move(*value), Literal("null")}) : *value;
   }
 
-  // Text is not told from other types, nor elements from text; JSON's scalars are told from each other.
+  // Text cannot be distinguished from other types, nor elements from text; JSON's scalars can be distinguished.
   Result<Expr> OfTypes(const json::object& keywords, const json::array& types, const std::string& at, size_t depth) {
     std::vector<Expr> ways;
     size_t apart = 0, scalars = 0;

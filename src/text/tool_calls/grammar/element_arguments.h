@@ -1,4 +1,4 @@
-// Arguments that stand in elements within elements, as ElementReader reads them.
+// A grammar for arguments in nested elements, as ElementReader parses them.
 #pragma once
 
 #include "base/result.h"
@@ -8,8 +8,9 @@
 
 namespace inferflux::text {
 
-// What stands between the name and the marker that closes the call. Text does not show its type, so the schema must: a
-// value is null or of one type, or of any at all. kUnsupported names what of the schema cannot be honoured so.
+// The text between the name and the marker that closes the call. Text does not show its type, so the schema must: a
+// value is null or of one type, or of any type at all. kUnsupported names the part of the schema that cannot be
+// enforced this way.
 Result<Expr> ElementArguments(const ToolCallForm& form, const MarkerTokens& tokens, const OfferedTool& tool,
                               JsonGrammar& values);
 

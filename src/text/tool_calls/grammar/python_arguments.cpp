@@ -23,7 +23,7 @@ bool IsIdentifier(std::string_view name) {
          std::ranges::all_of(name, [&](char c) { return in_front(c) || (c >= '0' && c <= '9'); });
 }
 
-// Any at all.
+// Any arguments.
 Expr Anything(JsonGrammar& values) {
   const Expr name = Sequence({OneOf({{'A', 'Z'}, {'_', '_'}, {'a', 'z'}}),
                               Repeat(OneOf({{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}), 0, kMaxMadeUpName - 1)});
@@ -43,9 +43,9 @@ Result<Expr> OneArgument(const NamedArgument& argument, JsonGrammar& values) {
   return Call(values.grammar().Add(argument.at, std::move(body)));
 }
 
-// Each at most once; a comma between any two.
+// Each argument at most once; a comma between any two.
 Result<Expr> InOrder(const std::vector<NamedArgument>& arguments, JsonGrammar& values) {
-  // From the last one on: what may come where an argument stands already, and where none does.
+  // Built from the last one on: what may follow where an argument precedes, and where none does.
   Expr behind = Literal(""), first = Literal("");
   for (size_t i = arguments.size(); i-- > 0;) {
     auto one = OneArgument(arguments[i], values);

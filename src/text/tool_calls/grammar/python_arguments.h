@@ -1,4 +1,4 @@
-// The arguments of a call as Python writes them: (name=value, ...).
+// A grammar for the arguments of a call in Python's syntax: (name=value, ...).
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace inferflux::text {
 
-// Those that the schema names, in its order; any where it names none and forbids none.
-// kUnsupported names what of it cannot be honoured so.
+// The arguments that the schema names, in its order; any arguments if it names none and forbids none. kUnsupported
+// names the part of it that cannot be enforced this way.
 Result<Expr> PythonArguments(const OfferedTool& tool, JsonGrammar& values);
 
 }  // namespace inferflux::text

@@ -24,7 +24,7 @@ class TaggedWriter {
   TaggedWriter(const ToolCallForm& form, const MarkerTokens& tokens, JsonGrammar& json)
       : form_(form), tokens_(tokens), json_(json) {}
 
-  // Any arguments at all.
+  // Any arguments.
   Result<Expr> Anything() {
     auto value = Text();
     if (!value) return value;
@@ -83,7 +83,7 @@ class TaggedWriter {
         }
         auto text = Text();
         if (!text) return text;
-        ways.push_back(std::move(*text));  // "null" too, which reads as null where that may be
+        ways.push_back(std::move(*text));  // also "null", which parses as null where null is allowed
       } else if (keyword == "enum" || keyword == "const") {
         for (const json::value& one : keyword == "enum" && value.is_array() ? value.get_array() : json::array{value}) {
           if (!one.is_string() || one.get_string().find(form_.value_closes) != json::string::npos) {

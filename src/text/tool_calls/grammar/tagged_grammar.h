@@ -1,4 +1,4 @@
-// The arguments of tool calls that stand between tags, under a tool's schema.
+// A grammar for the arguments of tool calls between tags, under a tool's schema.
 #pragma once
 
 #include "base/result.h"
@@ -8,9 +8,9 @@
 
 namespace inferflux::text {
 
-// What stands between the name and the marker that closes the call, as the form's parser reads it: strings as they are,
-// other values as JSON. kUnsupported names what of the schema cannot be honoured so: of a string its type, `enum` and
-// `const` can, and that it may be null.
+// The text between the name and the marker that closes the call, as the format's parser reads it: strings verbatim,
+// other values as JSON. kUnsupported names the part of the schema that cannot be enforced this way. For a string, its
+// type, `enum`, `const` and null can be enforced.
 Result<Expr> TaggedArguments(const ToolCallForm& form, const MarkerTokens& tokens, const OfferedTool& tool,
                              JsonGrammar& json);
 
