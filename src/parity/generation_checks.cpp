@@ -82,7 +82,7 @@ Result<std::unique_ptr<Reader>> Start(const Generations& subject, GenerationRequ
 Result<Received> ReadAll(Reader& reader) {
   Received received;
   while (!reader.done()) {
-    if (!reader.TakeOne(received)) return Fail(ErrorCode::kUnavailable, "a generation has come to a standstill");
+    if (!reader.TakeOne(received)) return Fail(ErrorCode::kUnavailable, "a generation has stopped making progress");
   }
   if (received.finish.reason == FinishReason::kError) return tl::make_unexpected(received.finish.error);
   return received;
@@ -137,7 +137,8 @@ Finding CheckCrowd(const Generations& subject) {
 Finding CheckStops(const Generations& subject) {
   const auto whole = Generate(subject, Greedy(subject.oracle.answers[0]));
   if (!whole) return Forward(whole);
-  if (whole->text.size() < 2) return Fail(ErrorCode::kInternal, "a text of {} bytes cannot be cut", whole->text.size());
+  if (whole->text.size() < 2)
+    return Fail(ErrorCode::kInternal, "a text of {} bytes cannot be split", whole->text.size());
   size_t half = whole->text.size() / 2;
   while (half > 0 && (static_cast<unsigned char>(whole->text[half]) & 0xC0) == 0x80) --half;  // between two characters
   const std::string stop = whole->text.substr(half);
@@ -161,7 +162,7 @@ Finding CheckLength(const Generations& subject) {
   const auto received = Generate(subject, std::move(request));
   if (!received) return Forward(received);
   if (received->finish.reason != FinishReason::kLength || received->finish.usage.completion_tokens != kTokens) {
-    return Fail(ErrorCode::kInternal, "{} tokens were asked for, and {} came", kTokens,
+    return Fail(ErrorCode::kInternal, "{} tokens were requested, and {} came", kTokens,
                 received->finish.usage.completion_tokens);
   }
   return fmt::format("{} tokens, past the end token", kTokens);
@@ -188,7 +189,7 @@ Finding CheckCancellation(const Generations& subject) {
   if (auto after = Generate(subject, Greedy(subject.oracle.answers[0])); !after) return Forward(after);
   const auto stats = subject.scheduler.stats();
   if (stats.running > 1 || stats.queued != 0) {
-    return Fail(ErrorCode::kInternal, "{} sequences run on after all have ended", stats.running);
+    return Fail(ErrorCode::kInternal, "{} sequences still run after all have ended", stats.running);
   }
   return fmt::format("after {} tokens", received.finish.usage.completion_tokens);
 }

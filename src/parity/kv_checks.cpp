@@ -153,7 +153,7 @@ Finding CheckSaveRestore(Engine& engine, const Oracle& oracle, const Bounds& bou
     return Fail(ErrorCode::kInternal, "it {} KV, but says otherwise", saved ? "saves" : "does not save");
   }
   if (!saved && saved.error().code != ErrorCode::kUnsupported) return Forward(saved);
-  if (!saved) return "it has none, and says so";
+  if (!saved) return "not supported, and reported as such";
   first->Close();
   auto other = OpenEmpty(engine);
   if (!other) return Forward(other);
@@ -183,7 +183,7 @@ Finding CheckRefusals(Engine& engine, const Oracle& oracle, const Bounds& bounds
   auto ahead = ItemOf(sequence->id(), tokens.subspan(4, 2), 5);
   auto unknown = ItemOf(sequence->id(), std::vector<TokenId>{engine.info().vocab_size}, 4);
   for (const auto& wrong : {ahead, unknown}) {
-    if (RunStep(engine, {wrong})) return Fail(ErrorCode::kInternal, "a step that cannot be was run");
+    if (RunStep(engine, {wrong})) return Fail(ErrorCode::kInternal, "an invalid step was run");
   }
   const auto length = engine.Length(sequence->id());
   if (length != 4) return Fail(ErrorCode::kInternal, "a refused step changed the sequence's length");

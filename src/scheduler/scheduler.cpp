@@ -23,7 +23,8 @@ using Outputs = std::vector<engine::OutputResult>;
 Result<const Outputs*> OutputsOf(const engine::StepResult& result, size_t index, const engine::BatchItem& item) {
   const size_t given = index < result.items.size() ? result.items[index].size() : 0;
   if (given == item.outputs.size() && index < result.items.size()) return &result.items[index];
-  return Fail(ErrorCode::kInternal, "the engine gave {} results where {} were asked for", given, item.outputs.size());
+  return Fail(ErrorCode::kInternal, "the engine returned {} results, but {} were requested", given,
+              item.outputs.size());
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ Result<SchedulerThread::Engines> SchedulerThread::Load() {
 Result<std::unique_ptr<engine::Engine>> SchedulerThread::LoadOne(EngineFactory factory) const {
   auto engine = factory(stop_load_.get_token());
   if (!engine) return engine;
-  if (stop_load_.stop_requested()) return Fail(ErrorCode::kCancelled, "the load was called off");
+  if (stop_load_.stop_requested()) return Fail(ErrorCode::kCancelled, "the load was cancelled");
   if (auto warm = WarmUp(**engine, options_.warm_up_tokens); !warm) return Forward(warm, "warming up");
   return engine;
 }

@@ -104,16 +104,16 @@ Run AddBench(Command& app) {
   Command bench = app.AddCommand("bench", "put load on a server, and report what its clients saw");
   bench.Add("--model", shape.model, "which model; without it the server's default");
   bench.Add("-c,--concurrency", shape.concurrency, "clients, each with one request after the other").Between(1, 1024);
-  bench.Add("--rate", shape.rate, "requests a second at random times (Poisson), instead of clients in a row")
+  bench.Add("--rate", shape.rate, "requests per second at random times (Poisson), instead of a fixed number of clients")
       .Between(0.0, 10000.0);
-  bench.Add("-n,--requests", shape.requests, "requests a round").Between(1, 4096);
+  bench.Add("-n,--requests", shape.requests, "requests in a round").Between(1, 4096);
   bench.Add("--prompt-tokens", shape.prompt_tokens, "length of each prompt").Between(1, 1 << 20);
-  bench.Add("--shared-prefix", shape.shared_prefix, "share of the prompt that all have in common, 0 to 1")
+  bench.Add("--shared-prefix", shape.shared_prefix, "share of the prompt that all prompts have in common, 0 to 1")
       .Between(0.0, 1.0);
   bench.Add("--max-tokens", shape.max_tokens, "length of each answer; its end is not obeyed").Between(1, 1 << 20);
   bench.Add("--vocab", shape.vocab, "prompts are random token ids below this").Between(2, 1 << 24);
   const CommandOption seed = bench.Add("--seed", shape.seed, "of the prompts; without it they are always new");
-  bench.Add("--against", flags->against, "a second server's address: the two take turns");
+  bench.Add("--against", flags->against, "a second server's address; runs alternate between the two");
   bench.Add("--rounds", flags->rounds, "rounds, each with new prompts").Between(1, 1000);
   bench.AddFlag("--json", flags->json, "print JSON instead of a table");
   return [flags, seed](const CommandContext& context) {

@@ -150,9 +150,9 @@ int RunChat(const CommandContext& context, const ChatFlags& flags) {
 Run AddChat(Command& app) {
   auto flags = std::make_shared<ChatFlags>();
   Command chat = app.AddCommand("chat", "talk to a model; from a pipe, each line is a message");
-  chat.Add("--message,-m", flags->message, "send this one message, print the answer, and end");
-  chat.Add("--system", flags->system, "a system message to begin with");
-  chat.AddFlag("--no-start", flags->no_start, "never start a server where none answers");
+  chat.Add("--message,-m", flags->message, "send this message, print the answer, and exit");
+  chat.Add("--system", flags->system, "a system message");
+  chat.AddFlag("--no-start", flags->no_start, "do not start a server if none answers");
   flags->sampling.AddTo(chat);
   return [flags](const CommandContext& context) { return RunChat(context, *flags); };
 }

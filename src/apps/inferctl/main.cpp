@@ -42,7 +42,7 @@ int Main(int argc, const char* const* argv) {
   app.SetFooter(kFooter);
   config::FlagValues flags;
   bool print_config = false;
-  app.AddFlag("--print-config", print_config, "print every setting, its value and where it came from, and end");
+  app.AddFlag("--print-config", print_config, "print every setting, its value and where it came from, and exit");
   config::AddFlags(app, config::kClient, flags);
   std::map<std::string, Run> commands = {
       {"admin", AddAdmin(app)},       {"backends", AddBackends(app)},     {"bench", AddBench(app)},

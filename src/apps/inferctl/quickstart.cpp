@@ -85,7 +85,7 @@ Run AddQuickstart(Command& app) {
   quickstart.Add("--model", arguments->model,
                  "GGUF file or Hugging Face directory to serve; the model that comes with InferFlux unless named");
   quickstart.Add("--output", arguments->output, "file to write (server.yaml)");
-  quickstart.AddFlag("--force", arguments->force, "replace the file where it is there already");
+  quickstart.AddFlag("--force", arguments->force, "replace an existing file");
   return [arguments](const CommandContext&) { return RunQuickstart(*arguments); };
 }
 

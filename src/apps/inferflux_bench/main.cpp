@@ -164,18 +164,18 @@ int main(int argc, char** argv) {
       .Between(0, 1 << 20)
       .ShowsDefault();
   app.Add("-n,--decode", options.decode, "tokens to decode; 0: none").Between(0, 1 << 20).ShowsDefault();
-  app.Add("-d,--depth", options.depths, "tokens that are there before decoding")
+  app.Add("-d,--depth", options.depths, "tokens in the context before decoding")
       .SplitAtCommas()
       .Between(0, 1 << 20)
       .ShowsDefault();
   app.Add("-b,--batch", options.batches, "sequences to decode at once").SplitAtCommas().Between(1, 1024).ShowsDefault();
-  app.Add("-t,--threads", options.threads, "threads (default: the cores at hand)").Between(1, 1024);
-  app.Add("-r,--repetitions", options.repetitions, "times each test is run, after one that warms up")
+  app.Add("-t,--threads", options.threads, "threads (default: all usable cores)").Between(1, 1024);
+  app.Add("-r,--repetitions", options.repetitions, "repetitions of each test, after a warm-up")
       .Between(1, 1000)
       .ShowsDefault();
   app.Add("--kv", options.kv, "KV element type").OneOf({"fp32", "fp16", "bf16", "int8", "fp8"}).ShowsDefault();
-  app.AddFlag("!--no-repack", options.repack, "leave the weights in the file: starts at once, runs slower");
-  app.AddFlag("--profile", options.profile, "print where each test's time goes, operation by operation");
+  app.AddFlag("!--no-repack", options.repack, "leave the weights in the file: less memory, slower");
+  app.AddFlag("--profile", options.profile, "print the time of each operation in each test");
   app.Add("-o,--output", options.output, "how to print").OneOf({"table", "json"}).ShowsDefault();
   app.Add("--masks", options.masks,
           "time structured output with the model's vocabulary instead: schemas and documents, as MaskBench has them")

@@ -245,13 +245,13 @@ Status CheckShape(HfConfig& config, const std::string& source) {
   }
   if (config.kv_heads == 0) config.kv_heads = config.heads;
   if (config.heads % config.kv_heads != 0) {
-    return Fail(ErrorCode::kDataLoss, "{}: num_attention_heads {} is no multiple of num_key_value_heads {}", source,
+    return Fail(ErrorCode::kDataLoss, "{}: num_attention_heads {} is not a multiple of num_key_value_heads {}", source,
                 config.heads, config.kv_heads);
   }
   if (config.head_dim == 0) {
     if (config.hidden_size % config.heads != 0) {
       return Fail(ErrorCode::kDataLoss,
-                  "{}: hidden_size {} is no multiple of num_attention_heads {}, and there is no head_dim", source,
+                  "{}: hidden_size {} is not a multiple of num_attention_heads {}, and there is no head_dim", source,
                   config.hidden_size, config.heads);
     }
     config.head_dim = config.hidden_size / config.heads;

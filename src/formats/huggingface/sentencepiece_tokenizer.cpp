@@ -41,7 +41,7 @@ Status ReadDecoder(const HfTokenizerConfig& config, AddedTokens& tokens) {
     const auto entry = (*decoder)->Get<JsonObject>(key);
     if (!entry) return Forward(entry);
     if (failure != std::errc() || end != key.data() + key.size())
-      return Fail(ErrorCode::kDataLoss, "{}: '{}' is no token id", (*decoder)->source(), Printable(key));
+      return Fail(ErrorCode::kDataLoss, "{}: '{}' is not a token id", (*decoder)->source(), Printable(key));
     auto content = entry->Get<std::string>("content");
     if (!content) return Forward(content);
     token.content = std::move(*content);

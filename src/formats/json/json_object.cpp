@@ -30,7 +30,7 @@ Result<T> AsInteger(const json::value& value, const std::string& where) {
                                                 std::in_range<T>(static_cast<int64_t>(*number))) {
     return static_cast<T>(*number);
   }
-  if (value.is_number()) return Fail(ErrorCode::kDataLoss, "{} is no whole number in range", where);
+  if (value.is_number()) return Fail(ErrorCode::kDataLoss, "{} is not a whole number in range", where);
   return Fail(ErrorCode::kDataLoss, "{} should be a whole number, but is {}", where, JsonKindName(value.kind()));
 }
 

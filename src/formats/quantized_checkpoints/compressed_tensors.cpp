@@ -65,7 +65,7 @@ Status GroupwiseInts::OpenPackedRows(const CompressedTensorsInts& tensors, std::
     if (known && static_cast<uint64_t>(WordsOf(inputs_, bits)) == words) found = found == 0 ? bits : 1;
   }
   if (found < 2 || weight.shape[0] != static_cast<uint64_t>(outputs_)) {
-    return Fail(ErrorCode::kDataLoss, "tensor '{}' is [{}, {}], which are no numbers of {} bits for '{}' of [{}, {}]",
+    return Fail(ErrorCode::kDataLoss, "tensor '{}' is [{}, {}], which are not numbers of {} bits for '{}' of [{}, {}]",
                 weight.name, weight.shape[0], words,
                 known_bits.size() == 1 ? fmt::format("{}", known_bits.front()) : "2, 4 or 8", tensors.shape->name,
                 outputs_, inputs_);

@@ -109,7 +109,7 @@ Result<MlxAffineWeights> MlxAffineWeights::Open(const SafetensorsTensor& weight,
   constexpr std::array<uint64_t, 6> kBits = {2, 3, 4, 5, 6, 8};
   if (bits * static_cast<uint64_t>(out.inputs_) != words * 32 || std::ranges::find(kBits, bits) == kBits.end()) {
     return Fail(ErrorCode::kUnsupported,
-                "tensor '{}' has {} words for {} inputs in groups of {}: that is none of 2, 3, 4, 5, 6 and 8 bits each",
+                "tensor '{}' has {} words for {} inputs in groups of {}: they must have 2, 3, 4, 5, 6 or 8 bits each",
                 weight.name, words, out.inputs_, group_size);
   }
   out.form_ = {.bits = static_cast<int32_t>(bits),

@@ -101,7 +101,7 @@ Result<SessionFiles> SessionFiles::Open(const std::string& directory, int64_t li
   std::error_code error;
   fs::create_directories(out.directory_, error);
   if (error) {
-    return Fail(ErrorCode::kIo, "cannot make the session directory {}: {}", out.directory_.string(), error.message());
+    return Fail(ErrorCode::kIo, "cannot create the session directory {}: {}", out.directory_.string(), error.message());
   }
   fs::permissions(out.directory_, fs::perms::owner_all, error);
   out.Scan(now);
@@ -193,7 +193,7 @@ Status SessionFiles::Write(const SessionKey& key, std::span<const TokenId> token
 
 Result<std::vector<std::byte>> SessionFiles::Read(const SessionKey& key) {
   const SessionFile* found = Find(key);
-  if (found == nullptr) return Fail(ErrorCode::kNotFound, "no file of the session '{}'", key.id);
+  if (found == nullptr) return Fail(ErrorCode::kNotFound, "there is no file for the session '{}'", key.id);
   std::ifstream file(found->path, std::ios::binary);
   std::vector<std::byte> all(static_cast<size_t>(found->bytes));
   Header header;

@@ -73,7 +73,7 @@ Result<engine::SequenceId> Sessions::Reopen(Entry entry, std::span<const TokenId
 Status Sessions::LoadKv(Entry entry) {
   Session& session = entry->second;
   if (!session.kv.empty()) return {};
-  if (!files_) return Fail(ErrorCode::kNotFound, "its KV lies nowhere");
+  if (!files_) return Fail(ErrorCode::kNotFound, "its KV is not stored anywhere");
   auto kv = files_->Read(entry->first);
   if (!kv) {
     session.on_disk = false;
@@ -244,7 +244,7 @@ Result<std::vector<SessionInfo>> Sessions::Do(const SessionCommand& command, Tim
   }
   const Entry entry = sessions_.find({owner, command.id});
   if (entry == sessions_.end()) {
-    return Fail(ErrorCode::kNotFound, "no session '{}': it has expired, had to give way, or never was", command.id);
+    return Fail(ErrorCode::kNotFound, "no session '{}': it has expired, was evicted, or never existed", command.id);
   }
   entry->second.used = next_use_++;
   Status done;

@@ -53,7 +53,7 @@ class RegexParser {
       auto way = ParseSequence(0);
       if (!way) return way;
       const bool ends = Take('$') || scope_ == RegexScope::kWhole;
-      if (at_ < source_.size() && source_[at_] == '$') return Wrong("'$' stands before the end");
+      if (at_ < source_.size() && source_[at_] == '$') return Wrong("'$' is supported at the end only");
       ways[begins][ends].push_back(std::move(*way));
     } while (Take('|'));
     if (at_ < source_.size()) return Wrong("'{}' is not expected here", source_[at_]);
@@ -121,7 +121,7 @@ class RegexParser {
     }
     Take('?');  // a lazy repetition matches the same texts
     if (at_ < source_.size() && (source_[at_] == '*' || source_[at_] == '+' || source_[at_] == '?')) {
-      return Wrong("'{}' stands behind a repetition", source_[at_]);
+      return Wrong("'{}' follows a repetition", source_[at_]);
     }
     return Repeat(std::move(*part), times.min, times.max);
   }

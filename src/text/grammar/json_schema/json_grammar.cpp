@@ -66,7 +66,7 @@ Expr ListOf(char open, const Expr& item, const Expr& space, char close) {
 
 Result<Grammar> JsonGrammar::Finish(std::string name, Expr root) {
   if (grammar_.rules.size() >= kMaxRules) {
-    return Fail(ErrorCode::kInvalidArgument, "{} needs {} rules, and at most {} are taken", name,
+    return Fail(ErrorCode::kInvalidArgument, "{} needs {} rules, and at most {} are allowed", name,
                 grammar_.rules.size() + 1, kMaxRules);
   }
   grammar_.root = grammar_.Add(std::move(name), std::move(root));

@@ -61,7 +61,7 @@ Result<Expr> SchemaCompiler::Any(const Value& schema, const Place& at) {
 Result<Expr> SchemaCompiler::AnyObject(const Object& schema, const Place& at) {
   if (at.depth > kMaxSchemaDepth) return Wrong(at, "schemas are nested deeper than {}", kMaxSchemaDepth);
   if (auto known = CheckKeywords(schema, at); !known) return Forward(known);
-  if (++steps_ > kMaxSteps) return Wrong(at, "the schema is too large, or holds together in too many ways");
+  if (++steps_ > kMaxSteps) return Wrong(at, "the schema is too large, or its parts combine in too many ways");
   if (const Value* type = schema.if_contains("type");
       type != nullptr && type->is_array() && type->get_array().empty()) {
     return Nothing();  // two that must both hold have no common type

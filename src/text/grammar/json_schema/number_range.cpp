@@ -163,7 +163,7 @@ Result<std::string> DecimalOf(double value) {
   std::string text = fmt::format("{:.16f}", value);
   const bool exact = std::isfinite(value) && std::abs(value) < 1e16 && std::stod(text) == value;
   if (!exact) {
-    return Fail(ErrorCode::kUnsupported, "{} has more than {} digits before or behind the point", value, kMaxDigits);
+    return Fail(ErrorCode::kUnsupported, "{} has more than {} digits before or after the point", value, kMaxDigits);
   }
   // The shortest text for the same number.
   for (int digits = 0; digits < 16; ++digits) {

@@ -236,7 +236,7 @@ Status SchemaCompiler::AddNegation(std::string_view keyword, const Value& value,
   } else if (keyword == "additionalProperties" && HoldsAlways(value)) {
     return {};
   } else {
-    return Wrong(place, "what '{}' excludes cannot be said here: it stands under 'not', 'if' or 'oneOf'", keyword);
+    return Wrong(place, "what '{}' excludes cannot be expressed under 'not', 'if' or 'oneOf'", keyword);
   }
   return {};
 }

@@ -83,7 +83,7 @@ Status SchemaCompiler::CheckCounts(const Object& schema, size_t named, size_t re
   if (!max) return Forward(max);
   const bool free = named == 0;
   if (min->value_or(0) > std::max<size_t>(required, 1)) {
-    return Wrong(at.At("minProperties"), "is supported up to 1, and where 'required' sees to it");
+    return Wrong(at.At("minProperties"), "is supported up to 1, or where 'required' implies it");
   }
   if (*max && !free && (open || **max < named)) {
     return Wrong(at.At("maxProperties"), "is supported without 'properties', or where it is no less than they are");
@@ -162,7 +162,7 @@ Expr SchemaCompiler::InOrder(const std::vector<NamedMember>& members, const Expr
   std::vector<Expr> ways = {Sequence({others, rest})};
   for (size_t i = members.size(); i-- > 0;) {
     ways.push_back(Sequence({members[i].member, rest}));
-    rest = Call(json_.grammar().Add("the members behind", Sequence({Optional(Comma(members[i].member)), rest})));
+    rest = Call(json_.grammar().Add("the following members", Sequence({Optional(Comma(members[i].member)), rest})));
   }
   Expr some = Choice(std::move(ways));
   return may_be_empty ? Optional(std::move(some)) : some;

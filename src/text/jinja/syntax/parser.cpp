@@ -128,7 +128,7 @@ class StatementParser {
       return;
     }
     for (const std::string_view name : {"extends", "include", "import", "from", "autoescape"}) {
-      if (tag.text == name) RaiseAt(tag.line, "the tag '{}' is not supported: a chat template stands alone", name);
+      if (tag.text == name) RaiseAt(tag.line, "the tag '{}' is not supported: a chat template is a single file", name);
     }
     if (end_names.size() == 0) RaiseAt(tag.line, "unknown tag '{}'", tag.text);
     RaiseAt(tag.line, "unknown tag '{}' inside a block that ends with '{}'", tag.text, *(end_names.end() - 1));

@@ -70,7 +70,7 @@ std::string Unescape(std::string_view literal, int line) {
   std::string out;
   const auto append = [&](uint32_t code) {
     if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) {
-      RaiseAt(line, "the escape of U+{:04X} in a string literal is no character", code);
+      RaiseAt(line, "the escape of U+{:04X} in a string literal is not a character", code);
     }
     AppendUtf8(out, code);
   };

@@ -38,7 +38,7 @@ class ElementWriter {
     for (const auto& [keyword, value] : schema) {
       const bool known = keyword == "type" || keyword == "properties" || keyword == "required" ||
                          keyword == "additionalProperties" || IsAnnotation(keyword);
-      if (!known) return Refused(at + "/" + std::string(keyword), "elements cannot be held to it");
+      if (!known) return Refused(at + "/" + std::string(keyword), "elements cannot be constrained to it");
     }
     auto members = SchemaMembers(schema, at);
     if (!members) return Forward(members);
@@ -51,7 +51,7 @@ class ElementWriter {
     std::vector<Expr> out;
     for (const auto& [name, content, required] : *members) {
       const std::string where = at + "/properties/" + std::string(name);
-      if (!IsName(name)) return Refused(where, "cannot stand in a tag");
+      if (!IsName(name)) return Refused(where, "cannot be used in a tag");
       auto value = Value(*content, where, depth + 1);
       if (!value) return value;
       Expr member = Element(Literal(std::string(name)), std::move(*value));
@@ -123,7 +123,7 @@ class ElementWriter {
       text = text || one.is_string();
       other = other || !(one.is_string() || one.is_null());
     }
-    if (text && other) return Refused(where, "has text and other values, which are not told apart");
+    if (text && other) return Refused(where, "has text and other values, which cannot be distinguished");
     auto listed = SchemaCompiler(schema, values_).Compile();
     if (!listed) return Forward(listed, "at " + where);
     return listed;
@@ -154,14 +154,14 @@ class ElementWriter {
       if (!way) return way;
       ways.push_back(std::move(*way));
     }
-    if (apart > 1 || (apart > 0 && scalars > 0)) return Refused(at + "/type", "has types that are not told apart");
+    if (apart > 1 || (apart > 0 && scalars > 0)) return Refused(at + "/type", "has types that cannot be distinguished");
     return Choice(std::move(ways));
   }
 
   Result<Expr> OfType(const json::value& type, const json::object& keywords, const std::string& at, size_t depth) {
     if (type == "object") return Members(keywords, at, depth);
     if (type == "array") return List(keywords, at, depth);
-    if (keywords.contains("nullable")) return Refused(at + "/nullable", "elements cannot be held to it");
+    if (keywords.contains("nullable")) return Refused(at + "/nullable", "elements cannot be constrained to it");
     json::value own = keywords;
     own.get_object()["type"] = type;
     auto value = SchemaCompiler(own, values_).Compile();
@@ -183,7 +183,7 @@ class ElementWriter {
         if (inexact || count > kMaxRepetitions) return Refused(where, "must be a whole number, and not too large");
         (keyword == "minItems" ? min : max) = count;
       } else if (keyword != "type" && !IsAnnotation(keyword)) {
-        return Refused(where, "lists of elements cannot be held to it");
+        return Refused(where, "lists of elements cannot be constrained to it");
       }
     }
     if (min > max) return Nothing();

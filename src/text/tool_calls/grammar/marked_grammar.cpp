@@ -58,7 +58,7 @@ Result<Expr> MarkedGrammar::Quoted(const CharAutomaton& contents) {
   const auto free = contents.And(texts_);
   if (!free) return Forward(free);
   if (free->empty() && !contents.empty()) {
-    return Fail(ErrorCode::kUnsupported, "the model's strings end at '{0}', so none can hold it", mark_);
+    return Fail(ErrorCode::kUnsupported, "the model's strings end at '{0}', so they cannot contain it", mark_);
   }
   return Enclosed(free->ToExpression());
 }

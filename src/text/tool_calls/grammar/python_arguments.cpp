@@ -54,7 +54,7 @@ Result<Expr> InOrder(const std::vector<NamedArgument>& arguments, JsonGrammar& v
     first = arguments[i].required ? std::move(begun) : Choice({std::move(begun), std::move(first)});
     const Expr next = Sequence({Literal(","), values.Space(), std::move(*one)});
     Expr rest = Sequence({arguments[i].required ? next : Optional(next), std::move(behind)});
-    behind = Call(values.grammar().Add("the arguments behind", std::move(rest)));
+    behind = Call(values.grammar().Add("the following arguments", std::move(rest)));
   }
   return first;
 }
@@ -74,7 +74,7 @@ Result<Expr> PythonArguments(const OfferedTool& tool, JsonGrammar& values) {
     const json::value* additional = schema->get_object().if_contains("additionalProperties");
     if (additional == nullptr || *additional == true) return enclosed(Anything(values));
     if (*additional != false) {
-      return Fail(ErrorCode::kUnsupported, "at #/additionalProperties: holds for arguments without names alone");
+      return Fail(ErrorCode::kUnsupported, "at #/additionalProperties: applies only to arguments without names");
     }
   }
   auto ordered = InOrder(*arguments, values);

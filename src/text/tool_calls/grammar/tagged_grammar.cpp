@@ -37,7 +37,7 @@ class TaggedWriter {
     for (const NamedArgument& argument : arguments) {
       const std::string& name = argument.name;
       if (name.empty() || name.find_first_of("<>\" \t\r\n") != std::string_view::npos) {
-        return Refused(argument.at, "cannot stand in a tag");
+        return Refused(argument.at, "cannot be used in a tag");
       }
       auto value = Value(argument.schema, argument.at);
       if (!value) return value;
@@ -75,7 +75,8 @@ class TaggedWriter {
     for (const auto& [keyword, value] : schema.get_object()) {
       const bool listed = schema.get_object().contains("enum") || schema.get_object().contains("const");
       if (IsAnnotation(keyword) || (keyword == "type" && listed)) continue;
-      if (!ways.empty()) return Refused(at + "/" + std::string(keyword), "text between tags cannot be held to it");
+      if (!ways.empty())
+        return Refused(at + "/" + std::string(keyword), "text between tags cannot be constrained to it");
       if (keyword == "type") {
         const json::array types = value.is_array() ? value.get_array() : json::array{value};
         for (const json::value& type : types) {
@@ -87,7 +88,7 @@ class TaggedWriter {
       } else if (keyword == "enum" || keyword == "const") {
         for (const json::value& one : keyword == "enum" && value.is_array() ? value.get_array() : json::array{value}) {
           if (!one.is_string() || one.get_string().find(form_.value_closes) != json::string::npos) {
-            return Refused(at + "/" + std::string(keyword), "has values that text between tags cannot be");
+            return Refused(at + "/" + std::string(keyword), "has values that text between tags cannot express");
           }
           ways.push_back(Literal(std::string(one.get_string())));
         }
@@ -103,7 +104,7 @@ class TaggedWriter {
           ways.push_back(std::move(*way));
         }
       } else {
-        return Refused(at + "/" + std::string(keyword), "text between tags cannot be held to it");
+        return Refused(at + "/" + std::string(keyword), "text between tags cannot be constrained to it");
       }
     }
     return ways.empty() ? Text() : Choice(std::move(ways));

@@ -26,7 +26,8 @@ Status NarrowToObjects(json::value& schema) {
   json::value& type = keywords["type"];  // null if there was none
   const bool objects = type.is_null() || type == "object" ||
                        (type.is_array() && std::ranges::count(type.get_array(), json::value("object")) > 0);
-  if (!objects) return Fail(ErrorCode::kInvalidArgument, "at #/type: arguments are objects, and it allows none");
+  if (!objects)
+    return Fail(ErrorCode::kInvalidArgument, "at #/type: arguments are objects, and it does not allow objects");
   type = "object";
   keywords.erase("nullable");
   return {};
