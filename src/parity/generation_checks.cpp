@@ -1,4 +1,4 @@
-#include "parity/generation_checks.h"
+#include "parity/check_list.h"
 
 #include <chrono>
 #include <condition_variable>

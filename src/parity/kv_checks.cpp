@@ -1,4 +1,4 @@
-#include "parity/kv_checks.h"
+#include "parity/check_list.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "parity/sampling_checks.h"
+#include "parity/check_list.h"
 
 #include <algorithm>
 #include <cmath>

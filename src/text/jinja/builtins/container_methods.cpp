@@ -1,4 +1,4 @@
-#include "text/jinja/builtins/methods.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/evaluate/access.h"
 #include "text/jinja/evaluate/operators.h"
 #include "text/jinja/value/iterate.h"

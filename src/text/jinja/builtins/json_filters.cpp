@@ -1,4 +1,4 @@
-#include "text/jinja/builtins/filters.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/evaluate/operators.h"
 #include "text/jinja/value/iterate.h"
 #include "text/jinja/value/json.h"

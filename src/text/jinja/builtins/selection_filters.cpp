@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "text/jinja/builtins/attribute_getter.h"
-#include "text/jinja/builtins/filters.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/evaluate/operators.h"
 #include "text/jinja/value/iterate.h"
 

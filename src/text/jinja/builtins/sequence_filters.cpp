@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "text/jinja/builtins/attribute_getter.h"
-#include "text/jinja/builtins/filters.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/builtins/strings.h"
 #include "text/jinja/evaluate/access.h"
 #include "text/jinja/evaluate/operators.h"

@@ -1,4 +1,4 @@
-#include "text/jinja/builtins/methods.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/value/traced_chars.h"
 
 namespace inferflux::text::jinja {

@@ -1,4 +1,4 @@
-#include "text/jinja/builtins/methods.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/builtins/strings.h"
 #include "text/jinja/format/html.h"
 #include "text/jinja/format/str_format.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "text/jinja/builtins/methods.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/builtins/strings.h"
 #include "text/jinja/value/text_search.h"
 

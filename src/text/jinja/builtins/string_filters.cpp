@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "text/jinja/builtins/filters.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/builtins/strings.h"
 #include "text/jinja/evaluate/operators.h"
 #include "text/jinja/format/html.h"

@@ -1,6 +1,5 @@
-#include "text/jinja/builtins/tests.h"
+#include "text/jinja/builtins/builtin_tables.h"
 
-#include "text/jinja/builtins/methods.h"
 #include "text/jinja/evaluate/operators.h"
 #include "text/jinja/format/printing.h"
 #include "text/jinja/value/iterate.h"

@@ -3,12 +3,27 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
-#include "text/tokenizer/pre_tokenizer/char_set.h"
 #include "text/tokenizer/vocabulary.h"
 #include "unicode/utf8.h"
 
 namespace inferflux::text {
+
+// A set of characters.
+class CharSet {
+ public:
+  void Insert(char32_t code) {
+    if (code > kMaxCode) return;
+    if (bits_.size() <= code) bits_.resize(code + 1);
+    bits_[code] = true;
+  }
+  bool Contains(char32_t code) const { return code < bits_.size() && bits_[code]; }
+
+ private:
+  static constexpr char32_t kMaxCode = 0x10FFFF;
+  std::vector<bool> bits_;
+};
 
 class WordCutter {
  public:

@@ -1,4 +1,4 @@
-#include "text/tool_calls/grammar/python_arguments.h"
+#include "text/tool_calls/grammar/argument_grammars.h"
 
 #include <algorithm>
 #include <boost/json/object.hpp>

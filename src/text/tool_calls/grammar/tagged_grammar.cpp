@@ -1,4 +1,4 @@
-#include "text/tool_calls/grammar/tagged_grammar.h"
+#include "text/tool_calls/grammar/argument_grammars.h"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>

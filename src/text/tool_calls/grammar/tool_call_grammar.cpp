@@ -9,10 +9,8 @@
 #include "text/grammar/json_schema/json_schema.h"
 #include "text/grammar/json_schema/schema_compiler.h"
 #include "text/grammar/json_schema/sort_properties.h"
-#include "text/tool_calls/grammar/element_arguments.h"
+#include "text/tool_calls/grammar/argument_grammars.h"
 #include "text/tool_calls/grammar/marker_grammar.h"
-#include "text/tool_calls/grammar/python_arguments.h"
-#include "text/tool_calls/grammar/tagged_grammar.h"
 #include "text/tool_calls/grammar/value_grammar.h"
 
 namespace inferflux::text {
