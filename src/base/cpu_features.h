@@ -1,4 +1,4 @@
-// The instruction sets that this process may use: what the CPU has, the kernel allows, and the user did not forbid.
+// Which instruction sets this process may use: what the CPU has, the kernel allows, and the user did not forbid.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace inferflux {
 
-// One name for each family of matmul kernels, from the simplest up. kAmx includes kAvx512Vnni; kAvx512Vnni and kAvxVnni
-// include kAvx2.
+// One name a family of matrix kernels, from the plainest up. kAmx includes kAvx512Vnni; that and kAvxVnni include
+// kAvx2.
 enum class CpuIsa { kScalar, kAvx2, kAvxVnni, kAvx512Vnni, kAmx, kNeon };
 
 struct CpuFeatures {
@@ -23,8 +23,8 @@ struct CpuFeatures {
 
 const CpuFeatures& DetectCpuFeatures();
 
-// The best set of kernels for this machine, or the one that INFERFLUX_CPU_ISA names (scalar, avx2, avx-vnni,
-// avx512-vnni, amx, neon). An unknown name, or one that the machine cannot run, is an error.
+// The best set of kernels that this machine runs, or the one that INFERFLUX_CPU_ISA names (scalar, avx2, avx-vnni,
+// avx512-vnni, amx, neon). A name that is unknown or that the machine cannot run is an error that says so.
 Result<CpuIsa> SelectCpuIsa();
 std::string_view CpuIsaName(CpuIsa isa);
 

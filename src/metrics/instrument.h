@@ -1,5 +1,5 @@
-// The handles for counting. They are small, cheap to copy, thread-safe, and valid as long as their registry. A
-// default-constructed handle counts nothing, so code can run unmeasured.
+// The handles that code counts with. They are small, copied freely, safe from any thread, and valid as long as the
+// registry that gave them. A default-constructed one counts nothing, so that code may run unmeasured.
 #pragma once
 
 namespace prometheus {

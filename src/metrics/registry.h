@@ -32,7 +32,7 @@ class Registry {
   Histogram GetHistogram(const std::string& name, const std::string& help, const std::vector<double>& buckets,
                          const Labels& labels = {});
 
-  // The source of an exposition.
+  // What an exposition reads from.
   const prometheus::Collectable& Collectable() const;
 
  private:

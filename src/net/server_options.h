@@ -28,13 +28,13 @@ struct ServerOptions {
   std::chrono::milliseconds body_timeout{30'000};
   size_t min_body_rate = 64u << 10;
   std::chrono::milliseconds write_timeout{30'000};  // how long a client may refuse to read
-  std::chrono::milliseconds abort_time{5'000};      // how long a stop waits for handlers that were told to stop
+  std::chrono::milliseconds abort_time{5'000};      // how long a stop waits for handlers that were told to give up
 
-  // The response where no handler runs: bad requests, unknown paths, limits, a handler that threw.
+  // The response to what no handler sees: bad requests, unknown paths, limits, a handler that threw.
   std::function<Response(int status, std::string_view message)> error_response = [](int status, std::string_view text) {
     return Response(status, "text/plain; charset=utf-8", std::string(text) + "\n");
   };
-  // Called after each answered request, on an I/O thread. `route` is the pattern, or "" if none matched.
+  // Called after each answered request, on an I/O thread. `route` is the pattern, "" where none matched.
   std::function<void(std::string_view method, std::string_view route, int status)> on_answered;
 };
 

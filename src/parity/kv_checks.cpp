@@ -161,7 +161,7 @@ Finding CheckSaveRestore(Engine& engine, const Oracle& oracle, const Bounds& bou
   std::string seen;
   for (const size_t length : {most, half}) {
     auto restored = engine.Restore(tokens.first(length), /*salt=*/11, *saved);
-    if (!restored && length == half && !engine.info().truncates) break;  // it could not be truncated there
+    if (!restored && length == half && !engine.info().truncates) break;  // it could not be cut there
     if (!restored) return Forward(restored);
     const OwnSequence again(engine, *restored);
     auto finding = Continue(engine, again.id(), oracle, length, bounds);

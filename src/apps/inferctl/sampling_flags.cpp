@@ -8,7 +8,7 @@ void SamplingFlags::AddTo(Command& command) {
   command.Add("--model", model, "which of the server's models; without it, the server's default");
   command.Add("--max-tokens", max_tokens, "stop after this many tokens");
   command.Add("--temperature", temperature, "0 always takes the likeliest token; the API's default is 1");
-  command.Add("--top-p", top_p, "sample from the likeliest tokens that together reach this probability");
+  command.Add("--top-p", top_p, "choose among the likeliest tokens that together reach this probability");
   command.Add("--seed", seed, "the same seed gives the same answer");
   command.Add("--stop", stop, "end the answer before this text; may be repeated, up to 4").OneEachTime();
 }

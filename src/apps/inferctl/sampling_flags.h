@@ -20,7 +20,7 @@ struct SamplingFlags {
   std::vector<std::string> stop;
 
   void AddTo(Command& command);
-  // The request's fields. Flags that were not given are omitted, so the server's defaults apply.
+  // The request's fields; what was not given is left out, so the server's defaults hold.
   boost::json::object Fields() const;
 };
 

@@ -174,8 +174,8 @@ int main(int argc, char** argv) {
       .Between(1, 1000)
       .ShowsDefault();
   app.Add("--kv", options.kv, "KV element type").OneOf({"fp32", "fp16", "bf16", "int8", "fp8"}).ShowsDefault();
-  app.AddFlag("!--no-repack", options.repack, "leave the weights in the file: less memory, slower");
-  app.AddFlag("--profile", options.profile, "print the time of each operation in each test");
+  app.AddFlag("!--no-repack", options.repack, "leave the weights in the file: starts at once, runs slower");
+  app.AddFlag("--profile", options.profile, "print where each test's time goes, operation by operation");
   app.Add("-o,--output", options.output, "how to print").OneOf({"table", "json"}).ShowsDefault();
   app.Add("--masks", options.masks,
           "time structured output with the model's vocabulary instead: schemas and documents, as MaskBench has them")

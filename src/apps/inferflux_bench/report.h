@@ -12,7 +12,7 @@ struct Row {
   std::string test;
   double tokens_per_second = 0.0;
   double stddev = 0.0;
-  double ceiling_share = 0.0;  // from 0 to 1: share of the ceiling during the test
+  double ceiling_share = 0.0;  // from 0 to 1: of what the machine could do at best while the test ran
   std::string bound;           // "bandwidth" or "compute"
   std::string backend;
   std::string isa;

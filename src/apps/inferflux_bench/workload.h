@@ -20,11 +20,11 @@ struct Workload {
   int tokens() const { return (prompt > 0 ? prompt : decode) * batch; }
 };
 
-// Seconds of each repetition, after a warm-up. Sequences are opened anew, so nothing comes from a prefix cache.
-// `profile`, which the engine may write to, then covers these repetitions only.
+// Seconds of each repetition, after one that warms up. Sequences are made anew, so nothing comes from a prefix cache.
+// `profile`, which the engine may write to, then holds what is of these repetitions only.
 Result<std::vector<double>> Time(engine::Engine& engine, const Workload& test, int repetitions, Profile& profile);
 
-// The minimum work of the whole test, with its prompt in steps of `step_tokens`.
+// What the whole test takes at least, its prompt cut into steps of `step_tokens`.
 Bound LeastTime(const WorkModel& work, const Workload& test, int step_tokens, const Ceilings& ceilings);
 
 }  // namespace inferflux::apps

@@ -45,14 +45,14 @@ net::ServerOptions NetOptions(const Settings& settings) {
   return out;
 }
 
-// A single "auto" walks the configured priority. The exposure still shows the user's own word.
+// A single "auto" walks the configured priority; the exposure shows the user's own word all the same.
 void SetBackend(const Settings& settings, std::vector<std::string> words, serving::LoadRequest& out) {
   out.requested_backend = fmt::format("{}", fmt::join(words, ","));
   out.backends =
       words == std::vector<std::string>{"auto"} ? settings.Words("runtime.backend_priority") : std::move(words);
 }
 
-// The settings for every model, unless its own settings or an admin call override them. `stop` cancels loads.
+// What every model is loaded with, unless its own settings or an admin call say otherwise. `stop` calls loads off.
 serving::LoadRequest LoadDefaults(const Settings& settings, std::vector<serving::BackendRule> rules,
                                   std::stop_token stop) {
   serving::LoadRequest out;

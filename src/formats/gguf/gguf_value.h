@@ -65,7 +65,7 @@ struct GgufEntry {
   GgufValueType element_type = GgufValueType::kUint8;  // arrays only
   uint64_t count = 1;                                  // elements of an array; 1 otherwise
   std::span<const std::byte> payload;  // a scalar, a string's text, or an array's elements back to back (unaligned)
-  std::span<const std::byte> encoded;  // type and value as stored in the file, for verbatim copies
+  std::span<const std::byte> encoded;  // type and value, as the file holds them: for verbatim copies
   uint64_t offset = 0;                 // of `encoded`, from the start of the file
 };
 

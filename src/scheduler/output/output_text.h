@@ -31,7 +31,7 @@ class OutputText {
 
   bool stopped() const { return stops_.matched(); }
 
-  // The text and tokens that have become certain since the last call. A token is listed once all of its text is
+  // What has become certain since the last call: its text and tokens. A token is listed once all of its text is
   // certain.
   StreamEvent Take();
   bool has_text() const { return !ready_.text.empty(); }

@@ -35,7 +35,7 @@ Result<int32_t> CheckRequest(const GenerationRequest& request, const engine::Eng
   if (request.prompt.empty()) return Fail(ErrorCode::kInvalidArgument, "the prompt has no tokens");
   if (request.embed) return CheckEmbedding(request, engine);
   if (!engine.causal) {
-    return Fail(ErrorCode::kUnsupported, "this model is an encoder: it makes embeddings and cannot generate text");
+    return Fail(ErrorCode::kUnsupported, "this model is an encoder: it embeds texts, and generates none");
   }
   if (request.grammar && !engine.token_masks) {
     return Fail(ErrorCode::kUnsupported, "this model's engine cannot keep an output to a grammar");

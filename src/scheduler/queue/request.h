@@ -30,12 +30,12 @@ struct Request {
   TimePoint submitted;
   std::optional<TimePoint> last_token;
 
-  std::vector<TokenId> tokens;  // the prompt and the sampled tokens
-  int32_t generated = 0;        // sampled tokens, including the end token
+  std::vector<TokenId> tokens;  // the prompt, and what was sampled
+  int32_t generated = 0;        // sampled tokens, the end token included
   int32_t cached_tokens = 0;    // of the prompt, when it was first admitted
   bool was_admitted = false;
-  int32_t prompt_scored = 0;                    // prompt tokens with known log probabilities, not counting the first
-  std::vector<GeneratedToken> prompt_logprobs;  // these log probabilities, until they are sent
+  int32_t prompt_scored = 0;  // tokens of the prompt whose log probabilities are known, but for the first
+  std::vector<GeneratedToken> prompt_logprobs;  // those, until they are sent
   int32_t drafted = 0;
   int32_t accepted = 0;
   std::optional<float> mirostat_mu;  // the sampler's state, if it has one

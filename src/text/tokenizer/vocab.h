@@ -29,7 +29,7 @@ struct VocabSpec {
   // The algorithm, by GGUF's names: "gpt2" byte-level BPE, "llama" SentencePiece BPE by scores, "gemma4" the same by
   // merges, "t5" SentencePiece unigram, "bert" WordPiece (word starts carry U+2581), "rwkv" greedy longest match.
   std::string model;
-  std::string pre;  // the pre-tokenizer's name (tokenizer.ggml.pre); byte-level BPE only
+  std::string pre;  // the pre-tokeniser's name (tokenizer.ggml.pre); only byte-level BPE has one
 
   std::vector<std::string> tokens;  // by id
   std::vector<TokenKind> kinds;     // as long as tokens, or empty: all normal

@@ -30,8 +30,8 @@ struct QuickstartModel {
 Result<QuickstartModel> ReadQuickstartModel(const std::string& path);
 
 struct QuickstartPlan {
-  std::string backend;                             // a word for runtime.backend
-  serving::Target target = serving::Target::kCpu;  // the backend that it selects here
+  std::string backend;                             // as runtime.backend takes it
+  serving::Target target = serving::Target::kCpu;  // what it comes to here
   serving::Provider provider = serving::Provider::kNative;
   engine::Device device;
   std::string kv_dtype = "fp16";

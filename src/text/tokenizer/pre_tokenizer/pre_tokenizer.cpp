@@ -14,7 +14,7 @@ Result<PreTokenizer> PreTokenizer::Create(std::string_view name) {
                                     ? std::string("the model's file names no pre-tokeniser (tokenizer.ggml.pre)")
                                     : fmt::format("the pre-tokeniser '{}' is not known", name);
     return Fail(ErrorCode::kUnsupported,
-                "{}; text would be split in the wrong places. Convert the model again with a current converter, or set "
+                "{}; text would be cut in the wrong places. Convert the model again with a current converter, or set "
                 "tokenizer.ggml.pre to the one that it was trained with. Known are: {}",
                 problem, PreTokenizerNames());
   }

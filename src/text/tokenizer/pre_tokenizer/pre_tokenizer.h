@@ -15,13 +15,12 @@ namespace inferflux::text {
 
 class PreTokenizer {
  public:
-  // An unknown name is an error that lists the known ones: a wrong split silently makes the model worse.
+  // An unknown name is an error that names it and the known ones: a wrong split is a silently worse model.
   static Result<PreTokenizer> Create(std::string_view name);
 
   const PreTokenizerRules& rules() const { return *rules_; }
 
-  // Writes the end offset of each piece of `text` (valid UTF-8, below 4 GiB) to `ends`, which is cleared first.
-  // Thread-safe.
+  // The end offset of each piece of `text` (valid UTF-8, below 4 GiB) into `ends`, which is cleared first. Thread-safe.
   void Split(std::string_view text, std::vector<uint32_t>& ends) const;
 
  private:
