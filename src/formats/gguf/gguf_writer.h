@@ -27,10 +27,10 @@ namespace inferflux::formats {
 
 class GgufWriter {
  public:
-  // `out` must be binary, and outlive the writer.
+  // `out` must be a binary stream, and outlive the writer.
   explicit GgufWriter(std::ostream& out, uint32_t alignment = 32);
 
-  // A key that is set again takes the new value in its old place. T: bool, a fixed-width integer, float or double.
+  // Setting a key again replaces its value and keeps its position. T: bool, a fixed-width integer, float or double.
   template <class T>
   requires std::is_arithmetic_v<T>
   void Set(std::string_view key, T value);
@@ -41,18 +41,18 @@ class GgufWriter {
   void SetArray(std::string_view key, std::span<const T> values);
   void SetArray(std::string_view key, std::span<const std::string> texts);
   void SetArray(std::string_view key, std::span<const std::string_view> texts);
-  // A key and value as another file holds them.
+  // A key and value as stored in another file.
   void Copy(const GgufEntry& entry) { Put(entry.key, std::string(AsChars(entry.encoded))); }
   void Remove(std::string_view key);
 
-  // `dims`: 1 to 4, the fastest first. A name that was added before, or a shape that no file can hold, is an error.
+  // `dims`: 1 to 4, fastest-varying first. A name that was added before, or a shape that no file can hold, is an error.
   Status AddTensor(std::string_view name, TensorType type, std::span<const uint64_t> dims);
 
-  // Nothing can be set or added afterwards.
+  // Afterwards nothing can be set or added.
   Status WriteHeader();
-  // The next bytes of the current tensor, or of several; padding between tensors is the writer's.
+  // The next bytes of the current tensor, or of several; the writer adds the padding between tensors.
   Status WriteData(std::span<const std::byte> bytes);
-  // kInvalidArgument where data is missing; kIo where the stream failed.
+  // kInvalidArgument if data is missing; kIo if the stream failed.
   Status Finish();
 
  private:
@@ -80,8 +80,8 @@ class GgufWriter {
   std::vector<Tensor> tensors_;
   std::unordered_set<std::string> names_;
   uint64_t data_bytes_ = 0;     // of the whole data section, once all is written
-  size_t current_ = 0;          // the tensor that data goes to
-  uint64_t current_bytes_ = 0;  // of it that are written
+  size_t current_ = 0;          // the current tensor
+  uint64_t current_bytes_ = 0;  // bytes of it that are written
 };
 
 }  // namespace inferflux::formats

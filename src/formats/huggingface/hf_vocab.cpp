@@ -45,7 +45,7 @@ Result<std::optional<std::string>> SplitPattern(const JsonObject& step) {
   return std::move(*text);
 }
 
-// What text the special tokens have, as ids.
+// The texts of the special tokens, as ids.
 class TokenIds {
  public:
   explicit TokenIds(const HfTokenizer& tokenizer) {
@@ -67,7 +67,7 @@ bool LooksLikeByte(std::string_view token) {
   return token.size() == 6 && token.starts_with("<0x") && token.back() == '>';
 }
 
-// Some makers add tokens that structure a conversation without calling them special.
+// Some makers add tokens that structure a conversation without marking them special.
 bool LooksSpecial(std::string_view token) {
   constexpr std::string_view kWideOpen = "<\xEF\xBD\x9C";  // U+FF5C, as DeepSeek writes it
   constexpr std::string_view kWideClose = "\xEF\xBD\x9C>";
@@ -113,7 +113,7 @@ Vocabulary MakeVocabulary(const HfTokenizer& tokenizer, HfVocabKind kind, uint32
   return vocabulary;
 }
 
-// WordPiece: GGUF marks the starts of words, tokenizer.json what continues them.
+// WordPiece: GGUF marks the beginnings of words, tokenizer.json their continuations.
 void MarkWordStarts(const HfTokenizer& tokenizer, Vocabulary& vocabulary) {
   const std::string& prefix = tokenizer.continuing_subword_prefix;
   for (size_t i = 0; i < vocabulary.tokens.size(); ++i) {
@@ -127,8 +127,8 @@ void MarkWordStarts(const HfTokenizer& tokenizer, Vocabulary& vocabulary) {
   }
 }
 
-// SentencePiece merges the pair with the best score first: where the tokenizer has no scores, a token's is the rank of
-// its first merge, negated.
+// SentencePiece merges the pair with the best score first. If the tokenizer has no scores, a token's score is the rank
+// of its first merge, negated.
 std::vector<float> ScoresOf(const HfTokenizer& tokenizer, const Vocabulary& vocabulary) {
   if (!tokenizer.scores.empty()) {
     std::vector<float> own = tokenizer.scores;
@@ -151,7 +151,7 @@ std::vector<float> ScoresOf(const HfTokenizer& tokenizer, const Vocabulary& voca
   return out;
 }
 
-// How text is prepared before pieces are looked for.
+// How text is prepared before pieces are searched.
 Status WriteRules(const HfTokenizer& tokenizer, GgufWriter& writer) {
   const auto rules = ReadSentencePieceRules(tokenizer);
   if (!rules) return Forward(rules);
@@ -166,7 +166,7 @@ Status WriteRules(const HfTokenizer& tokenizer, GgufWriter& writer) {
   return {};
 }
 
-// Whether the post-processor puts `token` in front of a text ("special" at the template's start) or behind it.
+// Whether the post-processor puts `token` before a text ("special" at the template's start) or after it.
 struct Surrounding {
   bool front = false;
   bool back = false;
@@ -197,7 +197,7 @@ void WriteId(std::string_view name, std::optional<TokenId> id, GgufWriter& write
   if (id && *id >= 0) writer.Set<uint32_t>(fmt::format("tokenizer.ggml.{}_token_id", name), static_cast<uint32_t>(*id));
 }
 
-// The tokenizer's own words come first, then what the model's configuration says.
+// The tokenizer's own settings have precedence over the model's configuration.
 Status WriteRoles(const HfVocabParts& parts, const TokenIds& ids, GgufWriter& writer) {
   static const HfTokenizerConfig kNothing{.raw = *JsonObject::Parse("{}", "")};
   const HfTokenizerConfig& config = parts.config != nullptr ? *parts.config : kNothing;
@@ -220,7 +220,8 @@ Status WriteRoles(const HfVocabParts& parts, const TokenIds& ids, GgufWriter& wr
   WriteId("mask", ids.Find(config.mask), writer);
   const auto surrounding = FindInTemplate(parts.tokenizer, config.bos, config.eos);
   if (!surrounding) return Forward(surrounding);
-  // A ".model" file has no post-processor; what its kind is known to do holds where the configuration says nothing.
+  // A ".model" file has no post-processor. The known behaviour of its kind applies where the configuration has no
+  // setting.
   const bool guessed = parts.tokenizer.rules.has_value();
   if (parts.tokenizer.model == "WordPiece") return {};
   if (config.add_bos || !guessed)
@@ -230,7 +231,7 @@ Status WriteRoles(const HfVocabParts& parts, const TokenIds& ids, GgufWriter& wr
   return {};
 }
 
-// Added tokens that swallow the white space beside them, for which GGUF has no key.
+// Added tokens that absorb the white space beside them, for which GGUF has no key.
 void WriteStripping(const HfTokenizer& tokenizer, GgufWriter& writer) {
   std::vector<TokenId> left, right;
   for (const HfAddedToken& token : tokenizer.added_tokens) {
@@ -332,7 +333,7 @@ Status WriteHfVocab(const HfVocabParts& parts, GgufWriter& writer) {
     writer.Set("tokenizer.ggml.pre", "default");
     const std::vector<float> scores = ScoresOf(tokenizer, vocabulary);
     writer.SetArray("tokenizer.ggml.scores", std::span<const float>(scores));
-    // Readers that know scores alone ignore merges; with them the result is exact.
+    // Readers that use only scores ignore merges; with merges the result is exact.
     if (!tokenizer.merges.empty()) {
       writer.SetArray("tokenizer.ggml.merges", std::span<const std::string>(tokenizer.merges));
     }
