@@ -19,7 +19,7 @@ namespace inferflux::formats {
 class GgufMetadata {
  public:
   GgufMetadata() = default;
-  // `entries` must have distinct keys. `source` names the file in errors.
+  // `entries` have distinct keys. `source` names the file in errors.
   GgufMetadata(std::string source, std::vector<GgufEntry> entries);
 
   const std::vector<GgufEntry>& entries() const { return entries_; }

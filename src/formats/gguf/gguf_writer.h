@@ -27,10 +27,10 @@ namespace inferflux::formats {
 
 class GgufWriter {
  public:
-  // `out` must be a binary stream, and outlive the writer.
+  // `out` must be binary, and outlive the writer.
   explicit GgufWriter(std::ostream& out, uint32_t alignment = 32);
 
-  // Setting a key again replaces its value and keeps its position. T: bool, a fixed-width integer, float or double.
+  // A key that is set again takes the new value in its old place. T: bool, a fixed-width integer, float or double.
   template <class T>
   requires std::is_arithmetic_v<T>
   void Set(std::string_view key, T value);
@@ -41,11 +41,11 @@ class GgufWriter {
   void SetArray(std::string_view key, std::span<const T> values);
   void SetArray(std::string_view key, std::span<const std::string> texts);
   void SetArray(std::string_view key, std::span<const std::string_view> texts);
-  // A key and value as stored in another file.
+  // A key and value as another file holds them.
   void Copy(const GgufEntry& entry) { Put(entry.key, std::string(AsChars(entry.encoded))); }
   void Remove(std::string_view key);
 
-  // `dims`: 1 to 4, fastest-varying first. A name that was added before, or a shape that no file can hold, is an error.
+  // `dims`: 1 to 4, the fastest first. A name that was added before, or a shape that no file can hold, is an error.
   Status AddTensor(std::string_view name, TensorType type, std::span<const uint64_t> dims);
 
   // Afterwards nothing can be set or added.

@@ -151,7 +151,7 @@ std::vector<float> ScoresOf(const HfTokenizer& tokenizer, const Vocabulary& voca
   return out;
 }
 
-// How text is prepared before pieces are searched.
+// How text is prepared before pieces are looked for.
 Status WriteRules(const HfTokenizer& tokenizer, GgufWriter& writer) {
   const auto rules = ReadSentencePieceRules(tokenizer);
   if (!rules) return Forward(rules);
@@ -197,7 +197,7 @@ void WriteId(std::string_view name, std::optional<TokenId> id, GgufWriter& write
   if (id && *id >= 0) writer.Set<uint32_t>(fmt::format("tokenizer.ggml.{}_token_id", name), static_cast<uint32_t>(*id));
 }
 
-// The tokenizer's own settings have precedence over the model's configuration.
+// The tokenizer's own words come first, then what the model's configuration says.
 Status WriteRoles(const HfVocabParts& parts, const TokenIds& ids, GgufWriter& writer) {
   static const HfTokenizerConfig kNothing{.raw = *JsonObject::Parse("{}", "")};
   const HfTokenizerConfig& config = parts.config != nullptr ? *parts.config : kNothing;
@@ -231,7 +231,7 @@ Status WriteRoles(const HfVocabParts& parts, const TokenIds& ids, GgufWriter& wr
   return {};
 }
 
-// Added tokens that absorb the white space beside them, for which GGUF has no key.
+// Added tokens that swallow the white space beside them, for which GGUF has no key.
 void WriteStripping(const HfTokenizer& tokenizer, GgufWriter& writer) {
   std::vector<TokenId> left, right;
   for (const HfAddedToken& token : tokenizer.added_tokens) {
@@ -333,7 +333,7 @@ Status WriteHfVocab(const HfVocabParts& parts, GgufWriter& writer) {
     writer.Set("tokenizer.ggml.pre", "default");
     const std::vector<float> scores = ScoresOf(tokenizer, vocabulary);
     writer.SetArray("tokenizer.ggml.scores", std::span<const float>(scores));
-    // Readers that use only scores ignore merges; with merges the result is exact.
+    // Readers that know scores alone ignore merges; with them the result is exact.
     if (!tokenizer.merges.empty()) {
       writer.SetArray("tokenizer.ggml.merges", std::span<const std::string>(tokenizer.merges));
     }

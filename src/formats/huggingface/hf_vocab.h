@@ -28,7 +28,7 @@ enum class HfVocabKind {
   kWordPiece,         // GGUF's "bert"
 };
 
-// kUnsupported if the kind is unknown or has no writer here.
+// kUnsupported where the kind has no writer here, or cannot be told.
 Result<HfVocabKind> ClassifyHfVocab(const HfTokenizer& tokenizer);
 
 // How a byte-level tokenizer splits text before it merges: its passes in order. ByteLevel's own rule counts as a pass
@@ -48,7 +48,7 @@ struct HfVocabParts {
   std::vector<TokenId> eos;
 };
 
-// kDataLoss names both numbers if the tokenizer has more tokens than the model has rows.
+// kDataLoss where the tokenizer has more tokens than the model has rows; both numbers are named.
 Status WriteHfVocab(const HfVocabParts& parts, GgufWriter& writer);
 
 }  // namespace inferflux::formats
