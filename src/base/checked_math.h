@@ -1,4 +1,4 @@
-// Arithmetic on sizes that came from outside: overflow is a value, never a wrap-around.
+// Arithmetic on sizes from outside. An overflow is a value, never a wrap-around.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace inferflux {
 namespace {
 
 #if defined(__x86_64__)
-// Linux hands out AMX tile state on request only (Documentation/x86/xstate.rst): XFEATURE_XTILEDATA is 18.
+// Linux grants AMX tile state on request only (Documentation/x86/xstate.rst). XFEATURE_XTILEDATA is 18.
 bool RequestTilePermission() {
   constexpr long kArchReqXcompPerm = 0x1023;
   constexpr long kXfeatureXtiledata = 18;

@@ -11,7 +11,7 @@ enum class CpuIsa { kScalar, kAvx2, kAvxVnni, kAvx512Vnni, kAmx, kNeon };
 
 struct CpuFeatures {
   bool avx2 = false;         // with FMA and F16C
-  bool avx_vnni = false;     // AVX2's registers, of processors without AVX-512 too
+  bool avx_vnni = false;     // AVX2's registers, for processors without AVX-512 too
   bool avx512_vnni = false;  // with F, BW, DQ, VL and VNNI
   bool avx512_bf16 = false;
   bool amx_int8 = false;  // tiles that the kernel has granted to this process

@@ -64,7 +64,7 @@ inline Fp16 ToFp16(float value) {
   return {static_cast<uint16_t>(sign | (rounded >> 13))};
 }
 
-// What lies beyond the largest value becomes that value, infinities too.
+// Values beyond the largest become the largest, infinities too.
 inline Fp8 ToFp8(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = (bits >> 24) & 0x80u;

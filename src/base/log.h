@@ -1,4 +1,5 @@
-// The process's log: one line a fact on standard error. A thin name for spdlog, so that no other header needs it.
+// The process's log: one line for each fact, on standard error. A thin layer over spdlog, so that no other header needs
+// spdlog.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// A file mapped read-only into memory: pages come in as they are touched and are shared with every other process.
+// A file mapped read-only into memory. Pages are loaded when they are touched, and are shared with all other processes.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace inferflux {
 
 class MappedFile {
  public:
-  // An empty file is an error: nothing that we map may be empty.
+  // An empty file is an error: no file that we map may be empty.
   static Result<std::shared_ptr<const MappedFile>> Open(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

@@ -1,4 +1,4 @@
-// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): spreads every bit of a word over all of it. A
+// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): spreads every bit of a word over the whole word. A
 // bijection.
 #pragma once
 

@@ -29,7 +29,7 @@ size_t Distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string_view Nearest(std::string_view word, const std::vector<std::string_view>& candidates) {
-  constexpr size_t kLongest = 100;  // a longer word is no slip of the fingers
+  constexpr size_t kLongest = 100;  // a longer word is not a typing error
   if (word.size() > kLongest) return {};
   std::string_view best;
   size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;

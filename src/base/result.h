@@ -1,4 +1,4 @@
-// Results instead of exceptions: a value, or an Error that names what went wrong, the limit, and the way out.
+// Results instead of exceptions: a value, or an Error that names the problem, the limit, and the way out.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,15 +10,15 @@
 namespace inferflux {
 
 enum class ErrorCode {
-  kInvalidArgument,    // the caller's input is wrong, and would be wrong at any time
+  kInvalidArgument,    // the input is wrong and will stay wrong
   kNotFound,           // a file, a model or a key that does not exist
   kDataLoss,           // a file that is truncated, corrupt or contradicts itself
-  kUnsupported,        // valid, but nothing here can serve it
-  kResourceExhausted,  // a limit of memory, queue or time is reached; may work later
-  kUnavailable,        // not ready, or going away
-  kCancelled,          // the caller gave up
-  kIo,                 // the operating system refused
-  kInternal,           // a bug of ours
+  kUnsupported,        // valid, but not supported here
+  kResourceExhausted,  // a limit of memory, queue or time is reached; a retry may succeed
+  kUnavailable,        // not ready, or shutting down
+  kCancelled,          // the caller cancelled
+  kIo,                 // an error of the operating system
+  kInternal,           // a bug in InferFlux
 };
 
 struct Error {
@@ -36,8 +36,8 @@ tl::unexpected<Error> Fail(ErrorCode code, fmt::format_string<Args...> format, A
   return tl::make_unexpected(Error{code, fmt::format(format, std::forward<Args>(args)...)});
 }
 
-// Hands a failed result's error on, whatever the type of the error: `if (!file) return Forward(file);`. This is the one
-// idiom for it.
+// Passes on the error of a failed result, for any result type: `if (!file) return Forward(file);`. Use no other idiom
+// for this.
 template <class T, class E>
 tl::unexpected<E> Forward(tl::expected<T, E>& failed) {
   return tl::unexpected<E>(std::move(failed.error()));
@@ -47,7 +47,7 @@ tl::unexpected<E> Forward(const tl::expected<T, E>& failed) {
   return tl::unexpected<E>(failed.error());
 }
 
-// The same, with what was being done in front: "loading model.gguf: ...".
+// The same, with a prefix that says what was attempted: "loading model.gguf: ...".
 template <class T>
 tl::unexpected<Error> Forward(const Result<T>& failed, const std::string& context) {
   return tl::make_unexpected(Error{failed.error().code, context + ": " + failed.error().message});

@@ -48,17 +48,17 @@ void ThreadPool::Run(FunctionRef<void(int)> body) {
   const uint32_t round = round_.load(std::memory_order_relaxed) + 1;
   gate_.store(uint64_t{round} << 32, std::memory_order_release);
   round_.store(round);
-  round_.notify_all();  // no system call where nobody sleeps
+  round_.notify_all();  // no system call if no worker sleeps
 
   [&]() noexcept { body(0); }();
 
-  // Whoever is not inside by now finds the gate closed. Those inside finish the chunk that they hold.
+  // A worker that is not inside by now finds the gate closed. Those inside finish their chunks.
   gate_.fetch_or(kClosed, std::memory_order_acq_rel);
   for (int spins = 0; (gate_.load(std::memory_order_acquire) & kInside) != 0; ++spins) {
     if (spins < kSpins) {
       Pause();
     } else {
-      std::this_thread::yield();  // that worker may need this very core
+      std::this_thread::yield();  // that worker may need this core
     }
   }
 }
@@ -96,7 +96,7 @@ void ThreadPool::WorkerLoop(int worker) {
     while ((gate & kClosed) == 0 && !gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acq_rel)) {
     }
     if ((gate & kClosed) != 0) continue;
-    seen = RoundOf(gate);  // the gate may have moved on since; one round is entered once
+    seen = RoundOf(gate);  // the gate may have moved on since; a worker enters a round once
     [&]() noexcept { (*body_)(worker); }();
     gate_.fetch_sub(1, std::memory_order_acq_rel);
   }

@@ -1,4 +1,4 @@
-// A token of a model's vocabulary; valid ids run from 0 to the vocabulary's size less one.
+// A token of a model's vocabulary. Valid ids are 0 to the vocabulary size - 1.
 #pragma once
 
 #include <cstdint>

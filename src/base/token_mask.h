@@ -1,4 +1,4 @@
-// Which tokens may be chosen: a bit for each id.
+// The tokens that may be chosen: one bit for each id.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,7 @@ namespace inferflux {
 
 class TokenMask {
  public:
-  // Allows none of the ids below `size`. What is not below it is never allowed.
+  // Allows no id. Ids from `size` on are never allowed.
   explicit TokenMask(int32_t size = 0) : size_(size), words_((static_cast<size_t>(size) + 63) / 64) {}
 
   int32_t size() const { return size_; }
@@ -22,7 +22,7 @@ class TokenMask {
   bool Allows(TokenId id) const {
     return id >= 0 && id < size_ && (words_[static_cast<size_t>(id) / 64] >> (id % 64) & 1) != 0;
   }
-  // Allows what `other`, of the same size, allows too.
+  // Also allows what `other`, of the same size, allows.
   void Add(const TokenMask& other) {
     for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
   }
@@ -31,7 +31,7 @@ class TokenMask {
     for (const uint64_t word : words_) count += std::popcount(word);
     return count;
   }
-  // 64 ids a word, the lowest in the lowest bit.
+  // 64 ids in a word, the lowest id in the lowest bit.
   std::span<const uint64_t> words() const { return words_; }
 
  private:

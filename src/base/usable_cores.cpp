@@ -23,7 +23,7 @@ int AffinityCores() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// Quota over period, in cores. Nothing where the files are absent or name no limit ("max", or -1 in v1).
+// Quota divided by period, in cores. Empty if the files are absent or set no limit ("max", or -1 in v1).
 std::optional<double> QuotaOf(const std::string& folder) {
   double period = 0.0;
   double quota = 0.0;
@@ -40,7 +40,7 @@ std::optional<double> QuotaOf(const std::string& folder) {
   return quota / period;
 }
 
-// The tightest quota on the way from this process's cgroup up to the root: a parent's limit holds for its children.
+// The smallest quota from this process's cgroup up to the root: the limit of a parent applies to its children.
 std::optional<double> TightestQuota() {
   std::optional<double> out;
   std::ifstream groups("/proc/self/cgroup");

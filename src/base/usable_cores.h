@@ -3,8 +3,8 @@
 
 namespace inferflux {
 
-// The cores of the affinity mask, or fewer where a cgroup's CPU quota (v1 or v2) is smaller; a part of a core counts as
-// one. At least 1.
+// The number of cores in the affinity mask, or fewer if a cgroup's CPU quota (v1 or v2) is smaller. A fraction of a
+// core counts as one. At least 1.
 int UsableCores();
 
 }  // namespace inferflux

@@ -1,4 +1,4 @@
-// The edge to libraries that report errors by exceptions: behind it they are errors.
+// The boundary to libraries that report errors by exceptions: turns exceptions into errors.
 #pragma once
 
 #include <exception>
@@ -9,7 +9,7 @@
 
 namespace inferflux {
 
-// What `f` returns, a Result; or, where it throws, an error that begins with `doing`.
+// Returns what `f` returns, a Result. If `f` throws, returns an error that begins with `doing`.
 template <class F>
 auto WithoutExceptions(std::string_view doing, F f) -> decltype(f()) {
   try {

@@ -15,7 +15,7 @@ namespace {
 
 CommandOption Wrap(CLI::Option* option) { return CommandOption(*option); }
 
-// The options and subcommands that could have been meant: of `app`, and of the subcommands that were given.
+// The options and subcommands that the user may have meant: those of `app` and of the subcommands that were given.
 void CollectNames(const CLI::App& app, std::vector<std::string>& names) {
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
@@ -145,8 +145,8 @@ CommandLine::CommandLine(const std::string& program, const std::string& about, c
 
 CommandLine::CommandLine(std::unique_ptr<CLI::App> app, const std::string& version)
     : Command(*app), owned_(std::move(app)) {
-  app_->allow_extras();  // what nobody knows is named after the parse, with a suggestion
-  app_->fallthrough();   // a program's options may stand behind its subcommand
+  app_->allow_extras();  // unknown words are reported after the parse, with a suggestion
+  app_->fallthrough();   // options of the program may follow its subcommand
   if (!version.empty()) app_->set_version_flag("--version", app_->get_name() + " " + version);
 }
 
@@ -187,7 +187,7 @@ Status CommandLine::RejectUnknown() const {
   std::vector<std::string> names;
   CollectNames(*app_, names);
   const std::vector<std::string_view> candidates(names.begin(), names.end());
-  // An option that is not known also leaves its value over; the option is what is wrong.
+  // An unknown option also leaves its value over; report the option.
   const auto option = std::find_if(words.begin(), words.end(), [](const std::string& w) { return w.starts_with('-'); });
   const bool is_option = option != words.end();
   const std::string word = is_option ? option->substr(0, option->find('=')) : words.front();

@@ -1,5 +1,5 @@
-// A program's command line: options, words and subcommands, their help, and errors that name what is wrong. It stands
-// before CLI11, whose headers take a second and more to compile wherever they are included.
+// A program's command line: options, positional words and subcommands, their help, and errors that name what is wrong.
+// It hides CLI11, whose headers add a second and more to every file that includes them.
 #pragma once
 
 #include <cstdint>
@@ -18,42 +18,42 @@ class Option;
 
 namespace inferflux {
 
-inline constexpr int kUsageError = 2;  // the exit code where a command line is wrong
+inline constexpr int kUsageError = 2;  // the exit code for a wrong command line
 
-// One option or word of a command, to say more about. Lives as long as the command line that it is part of.
+// One option or positional word of a command, for further settings. Lives as long as its command line.
 class CommandOption {
  public:
   explicit CommandOption(CLI::Option& option) : option_(option) {}
 
-  // What stands for its value in the help: FILE, N.
+  // The placeholder for its value in the help: FILE, N.
   CommandOption& Shown(const std::string& as);
   CommandOption& Required();
-  // Values outside are refused.
+  // Refuses values outside the range.
   CommandOption& Between(int least, int most);
   CommandOption& Between(double least, double most);
   CommandOption& OneOf(const std::vector<std::string>& words);
-  // The value that it has when it is added is shown in the help.
+  // Shows the value that it has when it is added, in the help.
   CommandOption& ShowsDefault();
-  // A list whose values stand between commas.
+  // A list with values separated by commas.
   CommandOption& SplitAtCommas();
-  // A list of which each use gives one: words after it belong to others.
+  // A list with one value for each use; words after the value are not part of it.
   CommandOption& OneEachTime();
   CommandOption& Needs(const CommandOption& other);
   CommandOption& Excludes(const CommandOption& other);
 
-  // Whether the command line that was parsed has it.
+  // Whether the parsed command line contains it.
   bool given() const;
 
  private:
   CLI::Option& option_;
 };
 
-// A program, or a subcommand of it. What options write to must outlive the parse.
+// A program, or one of its subcommands. The targets that options write to must outlive the parse.
 class Command {
  public:
   explicit Command(CLI::App& app) : app_(&app) {}
 
-  // `names`: "-m,--model" for an option, "MODEL" for a word at its place.
+  // `names`: "-m,--model" for an option, "MODEL" for a positional word.
   CommandOption Add(const std::string& names, std::string& value, const std::string& help);
   CommandOption Add(const std::string& names, int& value, const std::string& help);
   CommandOption Add(const std::string& names, int64_t& value, const std::string& help);
@@ -64,15 +64,15 @@ class Command {
   CommandOption Add(const std::string& names, std::optional<double>& value, const std::string& help);
   CommandOption Add(const std::string& names, std::vector<std::string>& values, const std::string& help);
   CommandOption Add(const std::string& names, std::vector<int>& values, const std::string& help);
-  // An option whose value is handed to `take`.
+  // An option that passes its value to `take`.
   CommandOption Add(const std::string& names, std::function<void(const std::string&)> take, const std::string& help);
-  // Without a value: true once given, or with a '!' before its name false.
+  // Takes no value: true if given; with '!' before its name, false.
   CommandOption AddFlag(const std::string& names, bool& value, const std::string& help);
 
   Command AddCommand(const std::string& name, const std::string& help);
-  // It is an error to give none of its subcommands.
+  // Makes it an error to give no subcommand.
   void RequireCommand();
-  // The subcommand that was given; empty where none was.
+  // The given subcommand, or empty.
   std::string chosen() const;
 
  protected:
@@ -88,12 +88,12 @@ class CommandLine : public Command {
   // Text at the end of --help.
   void SetFooter(const std::string& text);
 
-  // Fills what the options write to. The text to print before the program ends where --help or --version was given,
-  // else none. Errors: kInvalidArgument, which names the option or word; the nearest one that there is, where it is
-  // not known.
+  // Parses, and writes to the targets of the options. Returns the text to print before the program ends if --help or
+  // --version was given, otherwise nothing. Errors: kInvalidArgument, which names the option or word and, if it is
+  // unknown, the nearest known one.
   Result<std::optional<std::string>> Parse(const std::vector<std::string>& words);
 
-  // The same for a whole program: prints that text, or the error as "PROGRAM: ...". The exit code where the program
+  // The same for a whole program: prints the text, or the error as "PROGRAM: ...". Returns the exit code if the program
   // is to end.
   std::optional<int> Parse(int argc, const char* const* argv);
 

@@ -19,7 +19,7 @@ class ByteReader {
   uint64_t offset() const { return offset_; }
   uint64_t remaining() const { return bytes_.size() - offset_; }
 
-  // `what` names the thing being read: "the length of key 12".
+  // `what` names the value for errors: "the length of key 12".
   template <class T>
   requires std::is_trivially_copyable_v<T> Result<T> Read(std::string_view what) {
     if (remaining() < sizeof(T)) return Truncated(what, sizeof(T));
@@ -36,7 +36,7 @@ class ByteReader {
     return taken;
   }
 
-  // What lies between `start`, an earlier offset, and here.
+  // The bytes from `start`, an earlier offset, to the current position.
   std::span<const std::byte> Since(uint64_t start) const { return bytes_.subspan(start, offset_ - start); }
 
  private:

@@ -1,4 +1,4 @@
-// Whether a type that is asked for is a list.
+// Whether a requested type is a list.
 #pragma once
 
 #include <type_traits>

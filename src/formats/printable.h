@@ -1,4 +1,4 @@
-// Names from files, made fit for an error message: short, on one line, without control bytes.
+// Makes names from files fit for an error message: short, on one line, without control bytes.
 #pragma once
 
 #include <fmt/format.h>

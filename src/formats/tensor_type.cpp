@@ -36,7 +36,7 @@ const TensorTypeTraits* FindTraits(uint32_t id) {
   return it != kTypes.end() && static_cast<uint32_t>(it->type) == id ? &*it : nullptr;
 }
 
-// Ids that files of 2023 and 2024 used and the format has since dropped.
+// Ids from files of 2023 and 2024 that the format has since dropped.
 bool HasLeftTheFormat(uint32_t id) { return id == 4 || id == 5 || (id >= 31 && id <= 33) || (id >= 36 && id <= 38); }
 
 }  // namespace

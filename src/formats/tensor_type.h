@@ -1,7 +1,7 @@
-// The element types of tensors on disk, with the ids that GGUF files use (ggml's `ggml_type`).
+// The element types of tensors on disk, with the ids of GGUF files (ggml's `ggml_type`).
 //
-// A row of a tensor is a sequence of blocks: `block_elements` consecutive values share `block_bytes` bytes. Plain types
-// are blocks of one element.
+// A row of a tensor is a sequence of blocks: `block_elements` consecutive values share `block_bytes` bytes. Simple
+// types are blocks of one element.
 #pragma once
 
 #include <cstdint>
@@ -50,28 +50,28 @@ enum class TensorType : uint32_t {
 
 struct TensorTypeTraits {
   TensorType type;
-  std::string_view name;  // as the field writes it: "Q4_K", "IQ2_XXS", "BF16"
+  std::string_view name;  // the usual spelling: "Q4_K", "IQ2_XXS", "BF16"
   uint32_t block_elements;
   uint32_t block_bytes;
 };
 
-// All types, in the order of their ids.
+// All types, in ascending order of their ids.
 std::span<const TensorTypeTraits> AllTensorTypes();
 
-// `type` must be one of the enumerators; what a file says goes through TensorTypeFromId first.
+// `type` must be one of the enumerators; convert ids from files with TensorTypeFromId first.
 const TensorTypeTraits& Traits(TensorType type);
 inline std::string_view TensorTypeName(TensorType type) { return Traits(type).name; }
 
-// kUnsupported where the id is unknown, or names a type that has left the format.
+// kUnsupported if the id is unknown, or names a type that the format has dropped.
 Result<TensorType> TensorTypeFromId(uint32_t id);
 
-// Case does not matter: "q4_k" and "Q4_K" are the same.
+// Case-insensitive: "q4_k" and "Q4_K" are equal.
 std::optional<TensorType> TensorTypeFromName(std::string_view name);
 
-// Bytes of one row of `elements` values. An error where they are no whole number of blocks, or the size overflows.
+// Bytes of one row of `elements` values. An error if they are not a whole number of blocks, or if the size overflows.
 Result<uint64_t> RowBytes(TensorType type, uint64_t elements);
 
-// Bytes of a tensor of these dimensions, the fastest first. None may be zero; the product must fit in 63 bits.
+// Bytes of a tensor with these dimensions, fastest-varying first. None may be zero; the product must fit in 63 bits.
 Result<uint64_t> TensorBytes(TensorType type, std::span<const uint64_t> dims);
 
 }  // namespace inferflux::formats

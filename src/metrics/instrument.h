@@ -10,7 +10,7 @@ class Histogram;
 
 namespace inferflux::metrics {
 
-// Only goes up.
+// Only increases.
 class Counter {
  public:
   Counter() = default;
@@ -21,7 +21,7 @@ class Counter {
   prometheus::Counter* counter_ = nullptr;
 };
 
-// Goes up and down.
+// Increases and decreases.
 class Gauge {
  public:
   Gauge() = default;

@@ -1,4 +1,4 @@
-// What is measured of one loaded model. Counted by the scheduler and by the server, read at /metrics.
+// The metrics of one loaded model. The scheduler and the server count them; /metrics exposes them.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ struct ModelMetrics {
   Counter prompt_tokens;     // inferflux_model_prompt_tokens_total
   Counter generated_tokens;  // inferflux_model_completion_tokens_total
   Counter drafted_tokens;    // inferflux_drafted_tokens_total: draft tokens
-  Counter accepted_tokens;   // inferflux_accepted_tokens_total: of them those that were right
+  Counter accepted_tokens;   // inferflux_accepted_tokens_total: the accepted draft tokens
   Histogram time_to_first;   // inferflux_time_to_first_token_seconds: from submission to the first token
   Histogram inter_token;     // inferflux_inter_token_latency_seconds: between two tokens of one sequence
-  Gauge queue_depth;         // inferflux_queue_depth: requests that wait for admission
+  Gauge queue_depth;         // inferflux_queue_depth: requests waiting for admission
   Gauge running_sequences;   // inferflux_running_sequences
   Gauge kv_blocks_used;      // inferflux_kv_blocks_used
   Gauge kv_blocks_free;      // inferflux_kv_blocks_free

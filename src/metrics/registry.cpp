@@ -8,7 +8,7 @@
 
 namespace inferflux::metrics {
 
-// The library's registry already merges families of one name, and children of the same labels.
+// The library's registry already merges families with one name, and children with the same labels.
 class Registry::Impl {
  public:
   prometheus::Registry registry{prometheus::Registry::InsertBehavior::Merge};

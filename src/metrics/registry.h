@@ -1,4 +1,4 @@
-// Where a process's metrics live. One object, owned by the program and lent to what counts; never a global.
+// The metrics of a process. One object, owned by the program and lent to its parts; never a global.
 #pragma once
 
 #include <map>
@@ -23,12 +23,12 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // The instrument of that name and these labels, made at the first call. Names follow Prometheus' rules
-  // ([a-zA-Z_:][a-zA-Z0-9_:]*) and are written in code, never taken from outside; label values may be any text.
-  // Look instruments up once and keep the handle: this takes a lock.
+  // The instrument with this name and these labels; the first call creates it. Names follow Prometheus' rules
+  // ([a-zA-Z_:][a-zA-Z0-9_:]*) and are written in code, never taken from outside. Label values may be any text. Look an
+  // instrument up once and keep the handle: this call takes a lock.
   Counter GetCounter(const std::string& name, const std::string& help, const Labels& labels = {});
   Gauge GetGauge(const std::string& name, const std::string& help, const Labels& labels = {});
-  // `buckets`: ascending upper bounds; the same for every call of one name.
+  // `buckets`: ascending upper bounds, the same in every call for one name.
   Histogram GetHistogram(const std::string& name, const std::string& help, const std::vector<double>& buckets,
                          const Labels& labels = {});
 

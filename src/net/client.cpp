@@ -28,7 +28,7 @@ using boost::system::error_code;
 using Parser = http::response_parser<http::buffer_body>;
 using OnPiece = FunctionRef<void(std::string_view)>;
 
-// One exchange: its state outlives the coroutine that drives it.
+// One exchange. Its state outlives the coroutine that drives it.
 struct Exchange {
   const Client& client;
   const ClientRequest& request;
@@ -126,7 +126,7 @@ Result<ClientResponse> Exchanged(const Client& client, const ClientRequest& requ
       return Fail(ErrorCode::kCancelled, "interrupted");
     }
   }
-  if (thrown) std::rethrow_exception(thrown);  // only a callback of the caller's throws
+  if (thrown) std::rethrow_exception(thrown);  // only a callback of the caller can throw
   return std::move(*result);
 }
 

@@ -18,13 +18,13 @@ struct ClientRequest {
   std::string method = "GET";
   std::string target;  // appended to the address's base path
   std::vector<Header> headers;
-  std::string body;  // sent as application/json where not empty
+  std::string body;  // sent as application/json unless empty
 };
 
 struct ClientResponse {
   int status = 0;
   std::vector<Header> headers;
-  std::string body;  // empty where the pieces went to a callback
+  std::string body;  // empty if a callback received the pieces
 };
 
 class Client {
@@ -32,14 +32,14 @@ class Client {
   explicit Client(ServerAddress address) : address_(std::move(address)) {}
 
   std::chrono::milliseconds connect_timeout{5'000};
-  // The longest silence that is borne while a response is awaited.
+  // The longest silence allowed while waiting for a response.
   std::chrono::milliseconds silence_timeout{600'000};
-  // Asked about ten times a second while waiting; true gives the request up with kCancelled.
+  // Called about ten times a second while waiting; returning true cancels the request with kCancelled.
   std::function<bool()> should_stop;
 
-  // The whole response, of at most kMaxBodyBytes.
+  // Returns the whole response, of at most kMaxBodyBytes.
   Result<ClientResponse> Send(const ClientRequest& request) const;
-  // The body goes to `on_piece` as it comes, where the status is 2xx; it is returned whole where it is not.
+  // If the status is 2xx, passes the body to `on_piece` as it arrives; otherwise returns it whole.
   Result<ClientResponse> Stream(const ClientRequest& request, FunctionRef<void(std::string_view)> on_piece) const;
 
   static constexpr size_t kMaxBodyBytes = 64u << 20;

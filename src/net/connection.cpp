@@ -19,7 +19,7 @@ namespace {
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr size_t kReadBytes = 4096;
-// How much of later requests is read while one is served. Beyond it the connection is no longer watched for its end.
+// How much of later requests is read while one is served. Beyond it, the end of the connection is not noticed.
 constexpr size_t kMaxPipelinedBytes = 64u << 10;
 constexpr std::chrono::seconds kLingerTime{1};
 
@@ -134,7 +134,8 @@ asio::awaitable<void> Connection::StopWatch() {
   }
 }
 
-// A read is pending while a handler works: it ends when the client does. Bytes that do arrive are the next request's.
+// A read is pending while a handler works: it fails when the client disconnects. Any bytes that arrive belong to the
+// next request.
 asio::awaitable<void> Connection::Watch() {
   while (buffer_.size() < kMaxPipelinedBytes) {
     auto [error, read] = co_await stream_.async_read_some(buffer_.prepare(kReadBytes), kAwait);
@@ -165,8 +166,8 @@ void Connection::Abort() {
   });
 }
 
-// Closing with unread input would reset the connection and might take the last response with it, so what the client
-// still sends is read and dropped, for a moment.
+// Closing with unread input would reset the connection and might lose the last response. So read and drop what the
+// client still sends, for a moment.
 asio::awaitable<void> Connection::Close() {
   boost::system::error_code ignored;
   stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);

@@ -1,4 +1,4 @@
-// One client's connection: reads requests, lets handlers answer them, one after another. Private to net/.
+// One client's connection: reads requests and lets handlers answer them, one after another. Private to net/.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace inferflux::net {
 
-// What all connections of a server share.
+// State that all connections of a server share.
 struct ServerContext {
   ServerOptions options;
   Router router;
@@ -26,14 +26,14 @@ struct ServerContext {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  // The socket's executor is a strand of its own.
+  // The socket's executor must be a strand of its own.
   Connection(boost::asio::ip::tcp::socket socket, ServerContext& context);
 
   // Serves until the connection ends.
   boost::asio::awaitable<void> Run();
-  // Any thread. Ends the connection after the request that is being served, at once where there is none.
+  // Any thread. Ends the connection after the current request, or at once if there is none.
   void Drain();
-  // Any thread. Ends the connection now; a handler that waits is told that its client is gone.
+  // Any thread. Ends the connection now; a waiting handler is told that its client is gone.
   void Abort();
 
  private:

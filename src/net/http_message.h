@@ -1,4 +1,4 @@
-// Requests and responses as plain values; nothing of the library that reads and writes them shows here.
+// Requests and responses as plain values; hides the library that reads and writes them.
 #pragma once
 
 #include <map>
@@ -14,21 +14,21 @@ struct Header {
   std::string value;
 };
 
-// The first header of that name (names do not differ by case), or empty.
+// The first header with that name (case-insensitive), or empty.
 std::string_view FindHeader(const std::vector<Header>& headers, std::string_view name);
 
 struct Request {
   std::string method;  // "GET", "POST"
   std::string path;    // percent-decoded, without the query
   std::map<std::string, std::string> query;
-  std::map<std::string, std::string> parameters;  // what the route's {names} matched, percent-decoded
+  std::map<std::string, std::string> parameters;  // the values of the route's {names}, percent-decoded
   std::vector<Header> headers;
   std::string body;
   std::string peer;  // the client's address, for logs
 };
 
-// Has constructors on purpose: GCC 12 destroys a temporary twice where an aggregate is brace-initialised inside a
-// co_await expression, and `co_await writer.Send({...})` is how handlers end.
+// Has constructors on purpose: GCC 12 destroys a temporary twice if an aggregate is brace-initialised inside a co_await
+// expression, and handlers end with `co_await writer.Send({...})`.
 struct Response {
   Response() = default;
   Response(int code, std::string type, std::string text = {})
@@ -36,7 +36,8 @@ struct Response {
 
   int status = 200;
   std::string content_type = "application/json";
-  std::vector<Header> headers;  // beside Content-Type, Content-Length, Date and Connection, which the server writes
+  std::vector<Header> headers;  // in addition to Content-Type, Content-Length, Date and Connection, which the server
+                                // writes
   std::string body;
 };
 

@@ -18,7 +18,7 @@ void Notifier::Notify() {
 }
 
 asio::awaitable<void> Notifier::Wait() {
-  // A cancellation may also arrive from a ring that an earlier wait has already taken; hence the loop.
+  // A cancellation may also come from a notification that an earlier wait has already consumed; hence the loop.
   while (!rung_.exchange(false, std::memory_order_acq_rel)) {
     co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
   }

@@ -1,5 +1,5 @@
-// A notifier between threads: any thread rings it, one coroutine waits for it. A ring is never lost, and rings that
-// nobody has waited for yet count as one.
+// Wakes a coroutine from any thread: any thread notifies, one coroutine waits. No notification is lost; several before
+// a wait count as one.
 #pragma once
 
 #include <atomic>
@@ -12,18 +12,18 @@ namespace inferflux::net {
 
 class Notifier : public std::enable_shared_from_this<Notifier> {
  public:
-  // `strand` is the serial executor on which the waiting coroutine runs. Its execution context must outlive the
-  // notifier: whoever keeps a notifier gives it up before the server goes.
+  // `strand` is the serial executor of the waiting coroutine. Its execution context must outlive the notifier: every
+  // owner of a notifier must release it before the server is destroyed.
   explicit Notifier(boost::asio::any_io_executor strand);
 
   // Any thread; never blocks.
   void Notify();
-  // Returns at once where the notifier rang since the last wait.
+  // Returns at once if there was a notification since the last wait.
   boost::asio::awaitable<void> Wait();
 
  private:
   std::atomic<bool> rung_{false};
-  boost::asio::steady_timer timer_;  // never expires: to cancel it is to wake the waiter
+  boost::asio::steady_timer timer_;  // never expires: cancelling it wakes the waiter
 };
 
 }  // namespace inferflux::net

@@ -1,4 +1,4 @@
-// What nearly every file of the network floor includes, compiled once. Never included by hand.
+// The headers that nearly every file of the network floor includes, compiled once. Never include this file by hand.
 #pragma once
 
 #include <boost/asio/as_tuple.hpp>

@@ -32,7 +32,7 @@ ReadOutcome Refuse(int status, std::string message) {
   return out;
 }
 
-// Errors of the HTTP grammar are answered; those of the socket (closed, too slow) are not: nobody would read it.
+// Errors of the HTTP grammar get an answer. Errors of the socket (closed, too slow) do not: no one would read it.
 ReadOutcome FromError(const error_code& error, const ServerOptions& options) {
   if (error == http::error::body_limit) {
     return Refuse(413, fmt::format("the request body is larger than the limit of {} bytes", options.max_body_bytes));
@@ -60,7 +60,7 @@ std::optional<ReadOutcome> RefuseHead(const Parser::value_type& head) {
   return std::nullopt;
 }
 
-// Reads the body into `body`, which grows with what arrives and not with what was announced.
+// Reads the body into `body`, which grows with the received bytes, not with the announced length.
 asio::awaitable<error_code> ReadBody(beast::tcp_stream& stream, beast::flat_buffer& buffer, Parser& parser,
                                      const ServerOptions& options, BodyBudget& budget, std::string& body) {
   const auto begin = std::chrono::steady_clock::now();

@@ -13,7 +13,7 @@
 
 namespace inferflux::net {
 
-// A share of the server's budget for request bodies; given back when it goes.
+// A share of the server's budget for request bodies, released on destruction.
 class BodyBudget {
  public:
   BodyBudget(std::atomic<size_t>& used, size_t limit) : used_(used), limit_(limit) {}
@@ -43,8 +43,8 @@ struct ReadOutcome {
   std::string message;
 };
 
-// Reads from `buffer` first, then from `stream`; bytes of a following request stay in `buffer`, which must not be
-// empty. A client that is too slow is closed without an answer.
+// Reads first from `buffer`, which must not be empty, then from `stream`. Bytes of a following request stay in
+// `buffer`. Closes the connection of a client that is too slow, without an answer.
 boost::asio::awaitable<ReadOutcome> ReadRequest(boost::beast::tcp_stream& stream, boost::beast::flat_buffer& buffer,
                                                 const ServerOptions& options, BodyBudget& budget);
 

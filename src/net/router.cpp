@@ -22,7 +22,7 @@ std::vector<std::string> Split(std::string_view path) {
 
 enum class Kind { kLiteral, kOne, kRest };
 
-// What a pattern's segment is, and the parameter's name where it is one.
+// The kind of a pattern's segment, and the parameter's name if it is a parameter.
 std::pair<Kind, std::string_view> Classify(std::string_view segment) {
   if (!segment.starts_with('{') || !segment.ends_with('}')) return {Kind::kLiteral, segment};
   std::string_view name = segment.substr(1, segment.size() - 2);

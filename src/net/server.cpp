@@ -96,7 +96,7 @@ class Server::Impl {
     }
     io_.stop();
     for (std::thread& thread : threads_) thread.join();
-    CloseAcceptor();  // where the threads ended before they came to it
+    CloseAcceptor();  // in case the threads ended before they reached it
   }
 
  private:
@@ -109,7 +109,7 @@ class Server::Impl {
     while (acceptor_.is_open()) {
       auto [error, socket] = co_await acceptor_.async_accept(asio::any_io_executor(asio::make_strand(io_)), kAwait);
       if (error == asio::error::operation_aborted || !acceptor_.is_open()) break;
-      if (error) {  // mostly: out of file descriptors; connections that end give some back
+      if (error) {  // usually out of file descriptors; connections that end release some
         log::Warning("accepting a connection: {}", error.message());
         asio::steady_timer pause(acceptor_.get_executor(), std::chrono::milliseconds(100));
         co_await pause.async_wait(kAwait);
@@ -125,7 +125,7 @@ class Server::Impl {
     auto connection = std::make_shared<Connection>(std::move(socket), context_);
     {
       std::lock_guard lock(mutex_);
-      // Beyond the limit a connection is closed unanswered: an answer would cost what the limit is there to save.
+      // Beyond the limit, close the connection without an answer: an answer would cost what the limit is meant to save.
       if (connections_.size() >= context_.options.max_connections || stopped_) return;
       connections_.emplace(connection.get(), connection);
     }

@@ -1,4 +1,4 @@
-// An HTTP/1.1 server: a few I/O threads, a coroutine a connection. Idle streams cost memory only.
+// An HTTP/1.1 server: a few I/O threads, one coroutine for each connection. Idle streams cost only memory.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@ class Server {
  public:
   // Binds and starts to serve.
   static Result<std::unique_ptr<Server>> Start(ServerOptions options, Router router);
-  ~Server();  // stops without grace
+  ~Server();  // stops without a grace period
 
   uint16_t port() const;
-  // Connections that are open now.
+  // The number of open connections.
   size_t connections() const;
 
-  // Stops accepting, lets requests that are being served finish for at most `grace`, then tells the rest that their
-  // client is gone, and returns when all have ended. Not from an I/O thread. Calling it again does nothing.
+  // Stops accepting, lets current requests finish for at most `grace`, then tells the remaining handlers that their
+  // client is gone, and returns when all have ended. Do not call it from an I/O thread. A second call does nothing.
   void Stop(std::chrono::milliseconds grace);
 
  private:

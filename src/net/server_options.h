@@ -1,4 +1,4 @@
-// What a server allows each client, and how it words its own refusals.
+// What a server allows each client, and the wording of its own refusals.
 #pragma once
 
 #include <chrono>
@@ -14,13 +14,13 @@ namespace inferflux::net {
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  uint16_t port = 0;  // 0: any free one; Server::port() tells
+  uint16_t port = 0;  // 0: any free port; Server::port() returns it
   int io_threads = 2;
 
   size_t max_connections = 16384;
   size_t max_header_bytes = 32u << 10;
   size_t max_body_bytes = 32u << 20;
-  size_t max_buffered_bytes = 512u << 20;  // the bodies of all requests that are being read or served, together
+  size_t max_buffered_bytes = 512u << 20;  // for the bodies of all requests that are being read or served
 
   std::chrono::milliseconds header_timeout{10'000};  // from the first byte of a request to the end of its head
   std::chrono::milliseconds idle_timeout{75'000};    // between two requests on one connection

@@ -17,7 +17,7 @@ SocketWriter::SocketWriter(boost::beast::tcp_stream& stream, const ServerOptions
                            const std::shared_ptr<Notifier>& notifier, bool& gone, Wire wire)
     : stream_(stream), options_(options), notifier_(notifier), gone_(gone), wire_(wire) {}
 
-// `length` is the header that says where the body ends; empty where closing the connection does.
+// `length` is the header that marks the end of the body; empty if closing the connection marks it.
 std::string SocketWriter::Head(const Response& response, std::string_view length) const {
   std::string out = fmt::format("HTTP/1.1 {} {}\r\nDate: {:%a, %d %b %Y %H:%M:%S} GMT\r\n{}Connection: {}\r\n",
                                 response.status, ReasonPhrase(response.status), fmt::gmtime(std::time(nullptr)), length,

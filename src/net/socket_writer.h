@@ -15,9 +15,9 @@ class SocketWriter final : public ResponseWriter {
   struct Wire {
     bool http11 = true;
     bool keep_alive = true;
-    bool head_only = false;  // a HEAD request: all but the body
+    bool head_only = false;  // a HEAD request: send everything but the body
   };
-  // `gone` is the connection's; it outlives this, as do the others.
+  // `gone` belongs to the connection. It and the other references must outlive this object.
   SocketWriter(boost::beast::tcp_stream& stream, const ServerOptions& options,
                const std::shared_ptr<Notifier>& notifier, bool& gone, Wire wire);
 
@@ -28,8 +28,8 @@ class SocketWriter final : public ResponseWriter {
   bool Gone() const override { return gone_; }
   const std::shared_ptr<Notifier>& notifier() const override { return notifier_; }
 
-  int status() const { return status_; }       // 0: nothing was sent yet
-  bool complete() const { return complete_; }  // the whole response went out, and another may follow
+  int status() const { return status_; }       // 0: nothing sent yet
+  bool complete() const { return complete_; }  // the whole response was sent, and another may follow
 
  private:
   std::string Head(const Response& response, std::string_view length) const;

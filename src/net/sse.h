@@ -9,17 +9,17 @@
 
 namespace inferflux::net {
 
-// Appends "data: ...\n\n". `data` must hold no line break, as one line of JSON does not.
+// Appends "data: ...\n\n". `data` must not contain a line break; one line of JSON never does.
 void AppendSseData(std::string& out, std::string_view data);
 
-// Reads a stream of events however its bytes are cut. Comments and the fields id and retry are passed over.
+// Reads a stream of events, split into pieces in any way. Ignores comments and the fields id and retry.
 class SseParser {
  public:
   struct Event {
-    std::string name;  // empty where the event has no "event:" line
+    std::string name;  // empty if the event has no "event:" line
     std::string data;
   };
-  // An event or a line above this size is an error: the server is not one that this client talks to.
+  // An event or a line above this size is an error: the server does not speak the expected protocol.
   static constexpr size_t kMaxEventBytes = 16u << 20;
 
   // Calls `on_event` for each event that `bytes` completes.
@@ -31,7 +31,7 @@ class SseParser {
   std::string line_;
   Event event_;
   bool has_data_ = false;
-  bool after_cr_ = false;  // the last byte was CR: an LF right after it belongs to the same line end
+  bool after_cr_ = false;  // the last byte was CR: a following LF belongs to the same line end
 };
 
 }  // namespace inferflux::net

@@ -12,10 +12,10 @@ namespace inferflux::net {
 struct ServerAddress {
   std::string host;
   uint16_t port = 80;
-  std::string base_path;  // "" or "/prefix", without a slash at its end
+  std::string base_path;  // "" or "/prefix", without a trailing slash
 };
 
-// Parses "http://host[:port][/prefix]" (the scheme may be left out). https is an error that says so.
+// Parses "http://host[:port][/prefix]" (the scheme is optional). https is an error that says so.
 Result<ServerAddress> ParseServerAddress(std::string_view url);
 
 }  // namespace inferflux::net

@@ -2,9 +2,7 @@
 
 #include <array>
 
-#include "parity/generation_checks.h"
-#include "parity/kv_checks.h"
-#include "parity/sampling_checks.h"
+#include "parity/check_list.h"
 
 namespace inferflux::parity {
 

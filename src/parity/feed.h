@@ -1,4 +1,4 @@
-// Small steps on an engine, for whoever compares engines.
+// Small steps on an engine, for comparing engines.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +29,16 @@ class OwnSequence {
   engine::SequenceId id_;
 };
 
-// An empty sequence: what was computed before is not looked for.
+// An empty sequence, which does not look for cached prefixes.
 Result<OwnSequence> OpenEmpty(engine::Engine& engine, uint64_t salt = 0);
 
-// `tokens` at the sequence's end, with an output of this kind after each of them.
+// Appends `tokens` to the sequence, with an output of this kind after each of them.
 engine::BatchItem ItemOf(engine::SequenceId sequence, std::span<const TokenId> tokens, int32_t first_position);
 
 // Reserves room for every item and runs the step.
 Result<engine::StepResult> RunStep(engine::Engine& engine, const std::vector<engine::BatchItem>& items);
 
-// Feeds `tokens` to the sequence's end, `chunk` at a time, and returns the logits after each.
+// Appends `tokens` to the sequence, `chunk` at a time, and returns the logits after each.
 Result<std::vector<std::vector<float>>> Feed(engine::Engine& engine, engine::SequenceId sequence,
                                              std::span<const TokenId> tokens, size_t chunk);
 

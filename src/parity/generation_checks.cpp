@@ -1,4 +1,4 @@
-#include "parity/generation_checks.h"
+#include "parity/check_list.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -21,11 +21,11 @@ constexpr auto kPatience = std::chrono::seconds(120);
 
 struct Received {
   std::string text;
-  std::vector<TokenId> tokens;  // the end token left out
+  std::vector<TokenId> tokens;  // without the end token
   scheduler::Finish finish;
 };
 
-// Blocks the calling thread until events come.
+// Blocks the calling thread until events arrive.
 class Reader {
  public:
   explicit Reader(std::shared_ptr<scheduler::TokenStream> stream) : stream_(std::move(stream)) {
@@ -39,7 +39,7 @@ class Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // False where nothing has come for too long.
+  // False if nothing has arrived for too long.
   bool TakeOne(Received& received) {
     while (true) {
       if (auto event = stream_->TryPop()) {
@@ -82,7 +82,7 @@ Result<std::unique_ptr<Reader>> Start(const Generations& subject, GenerationRequ
 Result<Received> ReadAll(Reader& reader) {
   Received received;
   while (!reader.done()) {
-    if (!reader.TakeOne(received)) return Fail(ErrorCode::kUnavailable, "a generation has come to a standstill");
+    if (!reader.TakeOne(received)) return Fail(ErrorCode::kUnavailable, "a generation has stopped making progress");
   }
   if (received.finish.reason == FinishReason::kError) return tl::make_unexpected(received.finish.error);
   return received;
@@ -122,7 +122,7 @@ Finding CheckCrowd(const Generations& subject) {
     auto received = ReadAll(*readers[i]);
     if (!received) return Forward(received);
     Answer expected = *answers[i];
-    // The end token is obeyed, and not reported.
+    // The end token ends the text and is not reported.
     if (received->finish.reason == FinishReason::kStop && received->tokens.size() + 1 == expected.tokens.size()) {
       received->tokens.push_back(expected.tokens.back());
     }
@@ -133,11 +133,12 @@ Finding CheckCrowd(const Generations& subject) {
   return fmt::format("{} requests, {}", readers.size(), *finding);
 }
 
-// The end of a text that was just generated, as a stop string of the next: it stops before it.
+// Uses the end of a generated text as a stop string of the next generation, which must stop before it.
 Finding CheckStops(const Generations& subject) {
   const auto whole = Generate(subject, Greedy(subject.oracle.answers[0]));
   if (!whole) return Forward(whole);
-  if (whole->text.size() < 2) return Fail(ErrorCode::kInternal, "a text of {} bytes cannot be cut", whole->text.size());
+  if (whole->text.size() < 2)
+    return Fail(ErrorCode::kInternal, "a text of {} bytes cannot be split", whole->text.size());
   size_t half = whole->text.size() / 2;
   while (half > 0 && (static_cast<unsigned char>(whole->text[half]) & 0xC0) == 0x80) --half;  // between two characters
   const std::string stop = whole->text.substr(half);
@@ -161,18 +162,18 @@ Finding CheckLength(const Generations& subject) {
   const auto received = Generate(subject, std::move(request));
   if (!received) return Forward(received);
   if (received->finish.reason != FinishReason::kLength || received->finish.usage.completion_tokens != kTokens) {
-    return Fail(ErrorCode::kInternal, "{} tokens were asked for, and {} came", kTokens,
+    return Fail(ErrorCode::kInternal, "{} tokens were requested, and {} came", kTokens,
                 received->finish.usage.completion_tokens);
   }
   return fmt::format("{} tokens, past the end token", kTokens);
 }
 
-// The client goes away in the midst: the sequence ends, and its room is free.
+// The client disconnects in the middle: the sequence ends, and its memory is freed.
 Finding CheckCancellation(const Generations& subject) {
   GenerationRequest request = Greedy(subject.oracle.answers[2]);
-  request.max_tokens = 0;  // as many as there is room for: a small model is done with few before it is told to stop
+  request.max_tokens = 0;  // as many as fit: a small model finishes a few before it is told to stop
   request.ignore_eos = true;
-  request.top_logprobs = 0;  // an event a token
+  request.top_logprobs = 0;  // one event for each token
   auto reader = Start(subject, std::move(request));
   if (!reader) return Forward(reader);
   Received received;
@@ -184,16 +185,17 @@ Finding CheckCancellation(const Generations& subject) {
   if (received.finish.reason != FinishReason::kCancelled) {
     return Fail(ErrorCode::kInternal, "a cancelled generation ended for another reason");
   }
-  // The last event is there before the step ends, which then publishes what is free.
+  // The last event arrives before the step ends, and the step then publishes the free blocks.
   if (auto after = Generate(subject, Greedy(subject.oracle.answers[0])); !after) return Forward(after);
   const auto stats = subject.scheduler.stats();
   if (stats.running > 1 || stats.queued != 0) {
-    return Fail(ErrorCode::kInternal, "{} sequences run on after all have ended", stats.running);
+    return Fail(ErrorCode::kInternal, "{} sequences still run after all have ended", stats.running);
   }
   return fmt::format("after {} tokens", received.finish.usage.completion_tokens);
 }
 
-// Sampled hot and greedily, under grammars of each kind: the text matches, and ends where it is whole.
+// Sampled at high temperature and greedily, under each kind of grammar: the text matches, and ends where it is
+// complete.
 Finding CheckGrammars(const Generations& subject) {
   using Kind = text::GrammarSpec::Kind;
   const text::GrammarSpec specs[] = {

@@ -1,4 +1,4 @@
-#include "parity/kv_checks.h"
+#include "parity/check_list.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@ namespace {
 
 using engine::Engine;
 
-// The oracle's tokens to an empty sequence, cut in chunks.
+// Feeds the oracle's tokens to an empty sequence, in chunks.
 Finding CheckCut(Engine& engine, const Oracle& oracle, const Bounds& bounds, size_t chunk) {
   auto sequence = OpenEmpty(engine);
   if (!sequence) return Forward(sequence);
@@ -20,12 +20,12 @@ Finding CheckCut(Engine& engine, const Oracle& oracle, const Bounds& bounds, siz
   return CompareLogits(*logits, oracle, 0, bounds.logits);
 }
 
-// Other tokens than the oracle's, of the same number.
+// The same number of tokens, but other ones than the oracle's.
 std::vector<TokenId> Noise(const Oracle& oracle, size_t count) {
   return {oracle.tokens.rbegin(), oracle.tokens.rbegin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-// Goes on from `at` with the oracle's tokens.
+// Continues from `at` with the oracle's tokens.
 Finding Continue(Engine& engine, engine::SequenceId sequence, const Oracle& oracle, size_t at, const Bounds& bounds) {
   auto logits = Feed(engine, sequence, std::span(oracle.tokens).subspan(at), oracle.tokens.size());
   if (!logits) return Forward(logits);
@@ -46,8 +46,7 @@ Finding CheckDecode(Engine& engine, const Oracle& oracle, const Bounds& bounds) 
   return CheckCut(engine, oracle, bounds, 1);
 }
 
-// Three sequences at different places of the same text, in the same steps: one begins, one decodes, one is in the
-// midst.
+// Three sequences at different positions of one text in the same steps: one begins, one decodes, one is in the middle.
 Finding CheckUnifiedBatch(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   struct Walker {
     OwnSequence sequence;
@@ -57,7 +56,7 @@ Finding CheckUnifiedBatch(Engine& engine, const Oracle& oracle, const Bounds& bo
   };
   std::vector<Walker> walkers;
   for (const size_t stride : {size_t{17}, size_t{1}, size_t{5}}) {
-    auto sequence = OpenEmpty(engine, stride);  // salts apart: each computes for itself
+    auto sequence = OpenEmpty(engine, stride);  // different salts: each sequence computes its own KV
     if (!sequence) return Forward(sequence);
     walkers.push_back({.sequence = std::move(*sequence), .stride = stride});
   }
@@ -125,7 +124,8 @@ Finding CheckFork(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   return Continue(engine, first->id(), oracle, half, bounds);
 }
 
-// Says other tokens, takes them back, and goes on. A memory that cannot be cut says so, and the text is computed again.
+// Feeds other tokens, removes them, and continues. A memory that cannot be truncated says so, and the text is
+// recomputed.
 Finding CheckTruncate(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   const size_t half = oracle.tokens.size() / 2;
   auto sequence = OpenEmpty(engine);
@@ -140,8 +140,8 @@ Finding CheckTruncate(Engine& engine, const Oracle& oracle, const Bounds& bounds
   return "refused, computed again: " + *again;
 }
 
-// Leaves the engine while others use it, comes back whole, and once more as its first half. An engine that cannot says
-// so, before and when it is asked.
+// Leaves the engine while others use it, and is restored whole, then once more as its first half. An engine that cannot
+// do this says so, in its info and when asked.
 Finding CheckSaveRestore(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   const std::span<const TokenId> tokens = oracle.tokens;
   const size_t most = tokens.size() * 3 / 4, half = tokens.size() / 2;
@@ -153,7 +153,7 @@ Finding CheckSaveRestore(Engine& engine, const Oracle& oracle, const Bounds& bou
     return Fail(ErrorCode::kInternal, "it {} KV, but says otherwise", saved ? "saves" : "does not save");
   }
   if (!saved && saved.error().code != ErrorCode::kUnsupported) return Forward(saved);
-  if (!saved) return "it has none, and says so";
+  if (!saved) return "not supported, and reported as such";
   first->Close();
   auto other = OpenEmpty(engine);
   if (!other) return Forward(other);
@@ -175,7 +175,7 @@ Finding CheckSaveRestore(Engine& engine, const Oracle& oracle, const Bounds& bou
   return fmt::format("{} bytes, then {}", saved->size(), seen);
 }
 
-// What is wrong with a step is an error, and nothing has changed: the right step still works.
+// A wrong step is an error and changes nothing: the right step still works afterwards.
 Finding CheckRefusals(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   auto sequence = OpenEmpty(engine);
   if (!sequence) return Forward(sequence);
@@ -184,7 +184,7 @@ Finding CheckRefusals(Engine& engine, const Oracle& oracle, const Bounds& bounds
   auto ahead = ItemOf(sequence->id(), tokens.subspan(4, 2), 5);
   auto unknown = ItemOf(sequence->id(), std::vector<TokenId>{engine.info().vocab_size}, 4);
   for (const auto& wrong : {ahead, unknown}) {
-    if (RunStep(engine, {wrong})) return Fail(ErrorCode::kInternal, "a step that cannot be was run");
+    if (RunStep(engine, {wrong})) return Fail(ErrorCode::kInternal, "an invalid step was run");
   }
   const auto length = engine.Length(sequence->id());
   if (length != 4) return Fail(ErrorCode::kInternal, "a refused step changed the sequence's length");

@@ -16,7 +16,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr size_t kTextTokens = 48;
-constexpr size_t kLeastTextTokens = 16;  // to be cut in pieces
+constexpr size_t kLeastTextTokens = 16;  // to be split into chunks
 constexpr size_t kAnswerTokens = 24;
 
 constexpr std::string_view kText =
@@ -39,7 +39,7 @@ constexpr std::array<std::string_view, 12> kQuestions = {
     "Give me a short greeting.",
 };
 
-// A tokenizer may know none of a text's letters.
+// A tokenizer may know none of a text's characters.
 Result<std::vector<TokenId>> Enough(std::vector<TokenId> tokens, size_t least, std::string_view text) {
   if (tokens.size() >= least) return tokens;
   return Fail(

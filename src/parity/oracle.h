@@ -1,4 +1,4 @@
-// What the reference engine says, in float32 with a float32 KV: what everybody else is compared with.
+// The answers of the reference engine, in float32 with float32 KV; every other engine is compared with them.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ using Logits = std::vector<float>;  // [vocab]
 
 struct Answer {
   std::vector<TokenId> prompt;
-  std::vector<TokenId> tokens;  // chosen greedily; the end token included, where it came
-  std::vector<float> gaps;      // [token] between the best logit and the second
+  std::vector<TokenId> tokens;  // chosen greedily; includes the end token if it came
+  std::vector<float> gaps;      // [token] difference between the best logit and the second
 };
 
 struct Oracle {

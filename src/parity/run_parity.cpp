@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kKvBytes = 64 << 20;
 
-// What one engine is asked, and where its rows go.
+// The questions for one engine, and the destination of its rows.
 class Run {
  public:
   Run(const serving::EngineEntry& entry, const ParityModel& model, std::function<void(ParityRow)> on_row)
@@ -21,7 +21,7 @@ class Run {
         request_{.source = model.source, .config = {.kv_budget = kKvBytes}},
         on_row_(std::move(on_row)) {}
 
-  // False where the engine cannot be loaded.
+  // False if the engine cannot be loaded.
   bool CheckEngine() {
     auto engine = entry_.make(request_);
     if (!engine) {

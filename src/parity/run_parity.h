@@ -1,4 +1,4 @@
-// Runs every check on every engine that is there.
+// Runs every check on every available engine.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ struct ParityRow {
 // The bounds for a model of these weights, by ModelSource::commonest_type().
 Bounds BoundsFor(const std::string& weights);
 
-// A model, and what is right for it.
+// A model and the right answers for it.
 struct ParityModel {
   std::shared_ptr<const model::ModelSource> source;
   serving::ModelText text;
@@ -38,15 +38,16 @@ struct ParityModel {
   Bounds bounds;
 };
 
-// Asks the reference among `engines`. An error where there is nothing to compare with: the model cannot be opened, or
-// the reference cannot serve it.
+// Asks the reference among `engines`. An error if there is nothing to compare with: the model cannot be opened, or the
+// reference cannot serve it.
 Result<ParityModel> PrepareParity(std::span<const serving::EngineEntry> engines, const std::string& path);
 
-// Loads the model on each engine in turn, with the engine's own KV type, and hands out a row a check as it comes.
+// Loads the model on each engine, one after the other, with the engine's own KV type, and reports a row for each check
+// as it finishes.
 std::vector<ParityRow> RunParity(std::span<const serving::EngineEntry> engines, const ParityModel& model,
                                  const std::function<void(const ParityRow&)>& on_row);
 
-// No row is different.
+// True if no row differs.
 bool Passed(std::span<const ParityRow> rows);
 
 }  // namespace inferflux::parity

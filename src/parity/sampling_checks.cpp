@@ -1,4 +1,4 @@
-#include "parity/sampling_checks.h"
+#include "parity/check_list.h"
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ std::vector<SamplingParams> ParamsToTry(const Oracle& oracle) {
 
 }  // namespace
 
-// The engine's choice is what our sampler makes of the same step's logits.
+// The engine's choice must be what our sampler chooses from the logits of the same step.
 Finding CheckSamplers(Engine& engine, const Oracle& oracle, const Bounds&) {
   auto sequence = OpenEmpty(engine);
   if (!sequence) return Forward(sequence);
@@ -58,7 +58,7 @@ Finding CheckSamplers(Engine& engine, const Oracle& oracle, const Bounds&) {
   return fmt::format("{} settings", params.size());
 }
 
-// The five likeliest tokens at some positions, against the oracle's own distribution.
+// Compares the five likeliest tokens at some positions with the oracle's distribution.
 Finding CheckLogprobs(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   constexpr int32_t kTop = 5;
   constexpr int32_t kStride = 6;

@@ -9,10 +9,10 @@ namespace inferflux::scheduler {
 
 namespace {
 
-// A step's rows of prompt logits: each is as long as the vocabulary.
+// Rows of prompt logits in a step: each row is as long as the vocabulary.
 constexpr int32_t kScoredRows = 64;
 
-// What the request's grammar allows next, and after each draft token. Those that it does not allow are dropped.
+// What the request's grammar allows next, and after each draft token. Draft tokens that it does not allow are dropped.
 Result<std::vector<std::shared_ptr<const TokenMask>>> MasksOf(const Request& request, std::vector<TokenId>& draft) {
   text::GrammarMatcher ahead = *request.matcher;
   auto mask = ahead.Mask();
@@ -69,7 +69,7 @@ void BatchBuilder::AddDecodes(PendingStep& pending) {
     Request& request = *decoding[i];
     if (!request.sequence || !MakeRoom(pending, request)) continue;
     auto draft = drafts[i].draft;
-    // Room that is not there is not worth a preemption.
+    // A missing block is not worth a preemption.
     if (!draft.empty() && !engine_.Reserve(*request.sequence, request.total() + static_cast<int32_t>(draft.size()))) {
       draft.clear();
     }
@@ -77,7 +77,8 @@ void BatchBuilder::AddDecodes(PendingStep& pending) {
   }
 }
 
-// Tokens that it pays to draft for the sequence; the context must have room for them, and `spare` rows the step.
+// The number of draft tokens worth making for the sequence. They must fit the context, and the `spare` rows of the
+// step.
 int32_t BatchBuilder::DraftLength(Request& request, const Speculation& speculation, int32_t decoding,
                                   int32_t spare) const {
   const bool by_model = speculation.kind == Speculation::Kind::kDraft;
@@ -89,7 +90,7 @@ int32_t BatchBuilder::DraftLength(Request& request, const Speculation& speculati
   return request.drafts.Length(cost_, by_model ? drafts_->Seconds(decoding) : 0.0, decoding, limit);
 }
 
-// What each of the sequences may say next.
+// Drafts tokens for each of the sequences.
 std::vector<DraftTask> BatchBuilder::DraftTokens(const std::vector<Request*>& decoding, int32_t spare) {
   std::vector<DraftTask> tasks;
   std::vector<DraftTask> by_model;
@@ -112,8 +113,8 @@ std::vector<DraftTask> BatchBuilder::DraftTokens(const std::vector<Request*>& de
   return tasks;
 }
 
-// Decodes always fit, those too that go on after their readers paused. Where nobody set a limit they leave as much to
-// prompts as they take, or newcomers would wait for all of them.
+// Decodes always fit, including those that resume after their readers paused. Unless the user set a limit, they leave
+// as much to prompts as they take; otherwise new requests would wait for all of them.
 int32_t BatchBuilder::StepTokens(int32_t decoding) const {
   return std::max(step_tokens_, step_tokens_are_set_ ? decoding : 2 * decoding);
 }
@@ -135,7 +136,7 @@ void BatchBuilder::AddPrefills(PendingStep& pending) {
   for (const auto& request : pending.load.running) {
     if (pending.budget == 0) return;
     if (request->decoding() || request->stream->full()) continue;
-    Add(pending, *request, PrefillLength(*request, pending.budget));  // its room was reserved at admission
+    Add(pending, *request, PrefillLength(*request, pending.budget));  // its blocks were reserved at admission
   }
 }
 
@@ -144,7 +145,7 @@ int32_t BatchBuilder::PrefillLength(const Request& request, int32_t budget) cons
   return request.wants_prompt_logprobs() ? std::min(length, kScoredRows) : length;
 }
 
-// Position p scores the token behind it.
+// Position p scores the token after it.
 void BatchBuilder::AskPromptLogprobs(const Request& request, int32_t count, engine::BatchItem& item) const {
   for (int32_t index = 0; index < count; ++index) {
     const int32_t next = item.first_position + index + 1;
@@ -164,7 +165,7 @@ void BatchBuilder::Admit(PendingStep& pending, TimePoint now) {
     Request* next = load.waiting.Next(now, load.shares, ready);
     if (next == nullptr) return;
     if (static_cast<int32_t>(load.running.size()) >= max_running_ && !PreemptPaused(pending)) return;
-    // An encoder's text is fed as a whole, if need be as a step of its own.
+    // An encoder's text is fed as a whole, if necessary in a step of its own.
     const bool whole = !engine_.info().causal;
     if (whole && next->total() > pending.budget && !pending.step.requests.empty()) return;
     Status opened = OpenSequence(load, *next, now);
@@ -173,7 +174,7 @@ void BatchBuilder::Admit(PendingStep& pending, TimePoint now) {
       opened = OpenSequence(load, *next, now);
     }
     if (!opened) {
-      // With nobody else there, nothing will ever make room.
+      // No other request runs, so no memory will ever become free.
       if (load.running.empty()) pending.step.failed.emplace_back(next, std::move(opened.error()));
       return;
     }
@@ -207,8 +208,8 @@ void BatchBuilder::Add(PendingStep& pending, Request& request, int32_t count, st
       item.outputs.push_back({.token_index = index, .kind = engine::OutputSpec::Kind::kHidden});
     }
   } else if (samples) {
-    // What follows the last token that is certain, and what would follow each draft token: each with the number of the
-    // draw that it would have by itself, so an accepted draft token changes nothing.
+    // Samples after the last certain token and after each draft token, each with the number of the draw that it would
+    // have without speculation. So an accepted draft token changes nothing.
     for (int32_t index = count - 1; index < rows; ++index) {
       item.outputs.push_back({.token_index = index,
                               .sampling = request.spec.sampling,
@@ -225,8 +226,8 @@ void BatchBuilder::Add(PendingStep& pending, Request& request, int32_t count, st
   pending.step.requests.push_back(&request);
 }
 
-// Room for one more token of a request that decodes. Requests come here in order of rank, so whoever has to give way is
-// not in the step yet.
+// Reserves room for one more token of a decoding request. Requests come here in order of rank, so a request that must
+// be preempted is not in the step yet.
 bool BatchBuilder::MakeRoom(PendingStep& pending, Request& request) {
   while (true) {
     Status reserved = engine_.Reserve(*request.sequence, request.total());
@@ -254,7 +255,7 @@ Status BatchBuilder::OpenSequence(const Workload& load, Request& request, TimePo
   Status reserved = engine_.Reserve(match->sequence, request.total());
   const auto usage = engine_.usage();
   if (reserved && usage.blocks_free + usage.blocks_cached < static_cast<int64_t>(load.running.size())) {
-    // One block each for those that run, or the newcomer would soon push somebody out.
+    // Keeps one block free for each running request; otherwise the new request would soon cause a preemption.
     reserved = Fail(ErrorCode::kResourceExhausted, "the KV store is in use");
   }
   if (!reserved) {
@@ -268,7 +269,7 @@ Status BatchBuilder::OpenSequence(const Workload& load, Request& request, TimePo
   return {};
 }
 
-// A client that does not read must not keep others out.
+// A client that does not read must not block others.
 bool BatchBuilder::PreemptPaused(PendingStep& pending) {
   const auto& running = pending.load.running;
   const auto paused = std::find_if(running.rbegin(), running.rend(), [](const auto& r) { return r->stream->full(); });
@@ -289,12 +290,12 @@ void BatchBuilder::Preempt(PendingStep& pending, Request& request) {
   ++pending.step.preempted;
 }
 
-// Whether the request has use for KV that others computed: what is pooled over a text needs all of its hidden states.
+// Whether the request can use KV that others computed. Pooling over a whole text needs all of its hidden states.
 bool BatchBuilder::SharesPrefix(const Request& request) const {
   return engine_.info().causal && (!request.pooler || request.pooler->last_only());
 }
 
-// Whether most of the request is just being computed for another one, whose blocks it can share a step or two later.
+// Whether most of the request is being computed for another one, whose blocks it can share a step or two later.
 bool BatchBuilder::AwaitsPrefix(const Workload& load, const Request& request) const {
   if (!SharesPrefix(request) || request.wants_prompt_logprobs()) return false;
   for (const auto& other : load.running) {

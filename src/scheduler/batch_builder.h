@@ -1,6 +1,6 @@
-// Decides what the next step runs: decodes first, then prefill in order of rank, then newcomers, within a budget of
-// tokens. Where KV is short, sessions leave the engine first; then it preempts: the lowest in rank loses its KV, waits,
-// and is computed again later.
+// Decides what the next step runs: first decodes, then prefill in order of rank, then new requests, within a token
+// budget. When KV memory is short, sessions leave the engine first. Then the builder preempts: the request of the
+// lowest rank loses its KV, waits, and is recomputed later.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,29 @@ namespace inferflux::scheduler {
 
 struct StepBatch {
   engine::UnifiedBatch batch;
-  std::vector<Request*> requests;                  // [item]: whose it is
+  std::vector<Request*> requests;                  // [item]: the request of each item
   std::vector<std::pair<Request*, Error>> failed;  // can never run: to be ended
-  int32_t decoding = 0;                            // the first so many items are decodes
-  int32_t preempted = 0;                           // requests that lost their KV to make room
+  int32_t decoding = 0;                            // the number of leading items that are decodes
+  int32_t preempted = 0;                           // requests that lost their KV
 };
 
 class BatchBuilder {
  public:
-  // `end_tokens` are what ends a generation: banned under ignore_eos. `drafts` may be null. What is lent must outlive
+  // `end_tokens` end a generation; they are banned under ignore_eos. `drafts` may be null. The arguments must outlive
   // the builder.
   BatchBuilder(engine::Engine& engine, Sessions& sessions, DraftModel* drafts, const StepPolicy& policy,
                const StepCost& cost, std::vector<TokenId> end_tokens);
 
   StepBatch Build(Workload& load, TimePoint now);
-  // What a step took that was built here.
+  // Reports the duration of a step that was built here.
   void Observe(const StepBatch& step, double seconds);
 
  private:
   struct PendingStep {
     Workload& load;
     StepBatch step;
-    int32_t budget = 0;    // rows that are left
-    bool crowded = false;  // somebody had to give way to a decode: no time for newcomers
+    int32_t budget = 0;    // rows left
+    bool crowded = false;  // a decode caused a preemption: admit no new requests
   };
 
   void AddDecodes(PendingStep& pending);
@@ -69,7 +69,7 @@ class BatchBuilder {
   LatencyBudget latency_budget_;
   Speculation speculation_;
   int32_t step_tokens_;
-  bool step_tokens_are_set_;  // by the policy; otherwise they are what the engine does best
+  bool step_tokens_are_set_;  // by the policy, or else the engine's best step size
   int32_t max_running_;
   std::vector<TokenId> end_tokens_;
 };

@@ -1,4 +1,4 @@
-// What a client asks of a model, and what comes back, as the scheduler sees it: tokens in, text and tokens out.
+// What a client requests from a model, and what it gets, as the scheduler sees it: tokens in, text and tokens out.
 #pragma once
 
 #include <chrono>
@@ -22,62 +22,63 @@ namespace inferflux::scheduler {
 struct Speculation {
   enum class Kind {
     kNone,
-    kPromptLookup,  // what followed the last time that the text ended like this
-    kDraft,         // what a smaller model of the same vocabulary would say
+    kPromptLookup,  // what followed the last occurrence of the text's end
+    kDraft,         // the output of a smaller model with the same vocabulary
   };
 
   Kind kind = Kind::kNone;
-  int32_t max_tokens = 4;  // draft tokens a step, where they pay
+  int32_t max_tokens = 4;  // draft tokens in a step, where speculation pays
 };
 inline constexpr int32_t kMaxDraftTokens = 16;
 
 // A conversation whose KV is kept between its requests.
 struct SessionUse {
   std::string id;
-  std::chrono::seconds ttl{3600};  // after its last request it is forgotten
+  std::chrono::seconds ttl{3600};  // dropped this long after its last request
 };
 
 struct GenerationRequest {
   std::vector<TokenId> prompt;  // not empty; special tokens already in place
   engine::SamplingParams sampling;
-  int32_t max_tokens = 0;                             // 0: as many as the context has room for
+  int32_t max_tokens = 0;                             // 0: as many as the context allows
   std::vector<std::string> stop;                      // generation ends before the first of these in the output text
   std::shared_ptr<const text::TokenGrammar> grammar;  // the output text matches it; null: any text
-  bool embed = false;       // nothing is generated: the prompt's hidden states are pooled into one vector
-  bool ignore_eos = false;  // end-of-generation tokens are neither obeyed nor sampled
+  bool embed = false;       // generates nothing: pools the prompt's hidden states into one vector
+  bool ignore_eos = false;  // end-of-generation tokens neither end the generation nor are sampled
   std::optional<int32_t>
-      top_logprobs;  // set: each token carries its log probability and this many alternatives (0 to 20)
+      top_logprobs;  // if set, each token carries its log probability and this many alternatives (0 to 20)
   std::optional<int32_t>
-      prompt_logprobs;  // set: so are the prompt's tokens but the first, and with so many alternatives
-  std::optional<Speculation> speculation;  // without it the model's own default
-  bool continues_text = false;             // the output goes on with a raw prompt's text: its first space is kept
-  std::vector<TokenId> shown_control;      // control tokens that the output text shows by their names
+      prompt_logprobs;  // if set, so do the prompt's tokens but the first, with this many alternatives
+  std::optional<Speculation> speculation;  // if unset, the model's default
+  bool continues_text = false;             // the output continues a raw prompt: keeps its first space
+  std::vector<TokenId> shown_control;      // control tokens that appear in the output text by their names
 
-  // Whose request it is: accounts get equal shares of the tokens that are served. Empty: all such are one account.
+  // The account of the request: accounts get equal shares of the served tokens. Requests with an empty account share
+  // one.
   std::string account;
-  uint64_t cache_salt = 0;                                        // requests of different salts never share KV
+  uint64_t cache_salt = 0;                                        // requests with different salts never share KV
   std::optional<SessionUse> session;                              // ids of different salts are different sessions
   int32_t priority = 0;                                           // higher is served first
-  std::optional<std::chrono::steady_clock::time_point> deadline;  // after it the request ends with an error
+  std::optional<std::chrono::steady_clock::time_point> deadline;  // after this time the request ends with an error
 };
 
 struct TokenLogprob {
   TokenId id = 0;
-  std::string bytes;     // what the token stands for; may be part of a UTF-8 sequence
+  std::string bytes;     // the token's bytes; may be part of a UTF-8 sequence
   float logprob = 0.0f;  // natural log of the model's own probability, before temperature and filters
 };
 
 struct GeneratedToken {
   TokenLogprob chosen;
-  std::vector<TokenLogprob> top;  // likeliest first; empty unless asked for
+  std::vector<TokenLogprob> top;  // likeliest first; empty unless requested
 };
 
 enum class FinishReason { kStop, kLength, kCancelled, kError };
 
 struct Usage {
   int32_t prompt_tokens = 0;
-  int32_t completion_tokens = 0;  // every token that was sampled, the end-of-generation token included
-  int32_t cached_tokens = 0;      // of the prompt, served from shared KV blocks
+  int32_t completion_tokens = 0;  // all sampled tokens, including the end-of-generation token
+  int32_t cached_tokens = 0;      // tokens of the prompt served from shared KV blocks
   int32_t drafted_tokens = 0;     // draft tokens, and the accepted ones of them
   int32_t accepted_tokens = 0;
 };
@@ -92,16 +93,16 @@ struct Finish {
   std::optional<TokenId> stop_token = {};
 };
 
-// One piece of a generation. `text` is always complete UTF-8; the text of a token that could begin a stop string is
-// held back until that is decided, and a stop string itself is never part of any event.
+// One piece of a generation. `text` is always complete UTF-8. Text that may begin a stop string is held back until that
+// is decided, and a stop string is never part of an event.
 struct StreamEvent {
   std::string text;
-  // What was sampled since the last event, the end token and what stands behind a stop string left out; log
-  // probabilities only where asked for.
+  // The tokens sampled since the last event, without the end token and without what follows a stop string. Log
+  // probabilities only if requested.
   std::vector<GeneratedToken> tokens;
-  std::vector<GeneratedToken> prompt;  // with prompt_logprobs: the prompt's tokens but the first, all at once
-  std::vector<float> embedding;        // of a request to embed, on its last event
-  std::optional<Finish> finish;        // on the last event, and only there
+  std::vector<GeneratedToken> prompt;  // with prompt_logprobs: the prompt's tokens but the first, in one event
+  std::vector<float> embedding;        // of an embedding request, on its last event
+  std::optional<Finish> finish;        // on the last event only
 };
 
 }  // namespace inferflux::scheduler

@@ -1,5 +1,5 @@
-// One step loop for one loaded model: admission, continuous batching, chunked prefill, cancellation.
-// It drives any engine::Engine and never asks which one it is.
+// Runs generations on one loaded model: admission, continuous batching, chunked prefill, cancellation. It drives any
+// engine::Engine and never asks which one it is.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ struct SchedulerStats {
   int32_t queued = 0;
   int32_t running = 0;
   int64_t kv_blocks_used = 0;
-  int64_t kv_blocks_free = 0;  // or kept only for their prefix
-  int64_t preemptions = 0;     // since the start: requests that lost their KV, to be computed again
+  int64_t kv_blocks_free = 0;  // includes blocks kept only for their prefix
+  int64_t preemptions = 0;     // since the start: requests that lost their KV and are recomputed
   int64_t drafted_tokens = 0;  // since the start: draft tokens, and the accepted ones of them
   int64_t accepted_tokens = 0;
-  int32_t retry_after_seconds = 1;  // when a client that is turned away now should come back
+  int32_t retry_after_seconds = 1;  // when a rejected client should retry
 };
 
 // A session as its owner sees it.
 struct SessionInfo {
-  enum class Tier { kEngine, kMemory, kDisk };  // where its KV lies
+  enum class Tier { kEngine, kMemory, kDisk };  // where its KV is
 
   std::string id;
   Tier tier = Tier::kEngine;
@@ -40,8 +40,8 @@ struct SessionInfo {
 struct SessionCommand {
   enum class Action {
     kList,     // all sessions of the salt
-    kSave,     // writes the KV to disk; it stays where it is
-    kRestore,  // brings the KV back into the engine
+    kSave,     // writes the KV to disk; it also stays where it is
+    kRestore,  // loads the KV into the engine
     kDelete,
   };
 
@@ -50,19 +50,18 @@ struct SessionCommand {
   uint64_t salt = 0;
 };
 
-// What a command was about, as it is now. Called on the step loop's thread, or at once where it has ended.
+// Receives the state of a command's session. Called on the scheduler thread, or at once if that thread has ended.
 using SessionReply = std::function<void(Result<std::vector<SessionInfo>>)>;
 
 class GenerationService {
  public:
   virtual ~GenerationService() = default;
 
-  // Any thread. Queues the request; its first event comes when it has been served. Errors: kInvalidArgument where it
-  // can never fit (the message says the limit), kResourceExhausted where the queue is full, kUnavailable while
-  // stopping.
+  // Any thread. Queues the request; its events arrive in its stream. Errors: kInvalidArgument if it can never fit (the
+  // message names the limit), kResourceExhausted if the queue is full, kUnavailable while stopping.
   virtual Result<std::shared_ptr<TokenStream>> Submit(GenerationRequest request) = 0;
 
-  // Any thread. Done between two steps.
+  // Any thread. Runs between two steps.
   virtual void Session(SessionCommand, SessionReply reply) {
     reply(Fail(ErrorCode::kUnsupported, "this model keeps no sessions"));
   }

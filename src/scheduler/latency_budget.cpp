@@ -5,7 +5,7 @@
 namespace inferflux::scheduler {
 namespace {
 
-constexpr double kTarget = 2.0;  // quiet steps; the rest of three is for what varies from step to step
+constexpr double kTarget = 2.0;  // quiet steps; the rest of the three is reserved for variation between steps
 constexpr double kGrowth = 1.1;
 constexpr double kMost = 1 << 20;
 constexpr double kNewest = 0.1;  // weight of the newest quiet step
@@ -15,7 +15,7 @@ constexpr double kNewest = 0.1;  // weight of the newest quiet step
 void LatencyBudget::Observe(int32_t decoding, int32_t prefill, double seconds) {
   if (decoding == 0) return;
   if (prefill == 0) {
-    // A step that was held up says little about the next.
+    // A delayed step says little about the next.
     quiet_ = quiet_ == 0.0 ? seconds : quiet_ + kNewest * (std::min(seconds, 2.0 * quiet_) - quiet_);
     return;
   }

@@ -18,12 +18,13 @@ Error DeadlineError(const Request& request) {
           .message = fmt::format("the request's deadline passed after {} of its tokens", request.generated)};
 }
 
-// What the engine gave for item `index`: one result for each output that was asked for.
+// The engine's results for item `index`: one for each requested output.
 using Outputs = std::vector<engine::OutputResult>;
 Result<const Outputs*> OutputsOf(const engine::StepResult& result, size_t index, const engine::BatchItem& item) {
   const size_t given = index < result.items.size() ? result.items[index].size() : 0;
   if (given == item.outputs.size() && index < result.items.size()) return &result.items[index];
-  return Fail(ErrorCode::kInternal, "the engine gave {} results where {} were asked for", given, item.outputs.size());
+  return Fail(ErrorCode::kInternal, "the engine returned {} results, but {} were requested", given,
+              item.outputs.size());
 }
 
 }  // namespace
@@ -96,7 +97,7 @@ void Scheduler::Execute(StepBatch& step) {
   }
   log::Warning("scheduler: a step of {} sequences failed: {}", items.size(), result.error().message);
   if (items.size() == 1) return End(*step.requests[0], FinishReason::kError, std::move(result.error()));
-  // No sequence has grown: each runs by itself, so that only those at fault end.
+  // No sequence has grown. Run each item separately, so that only those at fault end.
   for (size_t i = 0; i < items.size(); ++i) ExecuteAlone(items[i], *step.requests[i]);
 }
 
@@ -130,7 +131,7 @@ void Scheduler::Apply(Request& request, const engine::BatchItem& item,
     if (!TakeToken(request, next)) return;
     if (right == drafted) break;
     if (next.token != item.tokens[static_cast<size_t>(certain + right)]) break;
-    ++request.length;  // an accepted draft token: its KV is there already
+    ++request.length;  // an accepted draft token: its KV exists already
     load_.shares.Charge(request.spec.account, 1);
   }
   if (drafted == 0) return;
@@ -157,7 +158,7 @@ void Scheduler::ApplyHidden(Request& request, const engine::BatchItem& item,
       {.code = ErrorCode::kInternal, .message = "the model's hidden states are not numbers"});
 }
 
-// How many of the outputs were the prompt's.
+// How many of the outputs belong to the prompt.
 size_t Scheduler::TakePromptLogprobs(Request& request, const std::vector<engine::OutputResult>& outputs,
                                      const engine::BatchItem& item) {
   size_t count = 0;
@@ -168,7 +169,7 @@ size_t Scheduler::TakePromptLogprobs(Request& request, const std::vector<engine:
   return count;
 }
 
-// False where the request has ended with it.
+// False if this ended the request.
 bool Scheduler::TakeToken(Request& request, const engine::OutputResult& sampled) {
   const auto end = [&](FinishReason reason, Error error = {}) {
     End(request, reason, std::move(error));
@@ -206,7 +207,7 @@ bool Scheduler::TakeToken(Request& request, const engine::OutputResult& sampled)
 }
 
 void Scheduler::Emit(Request& request) {
-  // Tokens without text wait for the next text, unless somebody wants to see them one by one.
+  // Tokens without text wait for the next text, unless the client needs them one by one.
   if (!request.output.has_text() && !(request.spec.top_logprobs && request.output.has_tokens())) return;
   request.stream->Push(TakeEvent(request));
 }

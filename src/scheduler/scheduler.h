@@ -1,4 +1,5 @@
-// What a step loop does, without its thread: takes requests, steps the engine, and feeds the streams. One thread.
+// The scheduler of one model, without its thread: takes requests, steps the engine, and feeds the streams.
+// Single-threaded.
 #pragma once
 
 #include <functional>
@@ -18,9 +19,9 @@
 
 namespace inferflux::scheduler {
 
-// What a core may have beside its engine.
+// What a scheduler may have besides its engine.
 struct SchedulerExtras {
-  std::unique_ptr<engine::Engine> draft = nullptr;  // its tokens must be the engine's
+  std::unique_ptr<engine::Engine> draft = nullptr;  // must have the engine's vocabulary
   int64_t session_memory = 0;                       // bytes of host memory for KV of sessions
   std::optional<SessionFiles> session_files = {};
 };
@@ -29,15 +30,15 @@ class Scheduler {
  public:
   using Clock = std::function<TimePoint()>;
 
-  // `engine` must outlive the core.
+  // `engine` must outlive the scheduler.
   Scheduler(engine::Engine& engine, std::shared_ptr<const text::Tokenizer> tokenizer, const StepPolicy& policy,
             metrics::ModelMetrics metrics, Clock clock, SchedulerExtras extras = {});
 
-  // The request was checked (admission.h).
+  // The request must have been checked (admission.h).
   void Submit(RequestPtr request);
 
-  // Ends what was cancelled or is late, and runs one step. False: there was nothing to run, and there will not be until
-  // a request comes, a client takes something or cancels, or `next_deadline` passes, of a request or of a session.
+  // Ends cancelled and late requests, and runs one step. Returns false if there was nothing to run. Then there will be
+  // nothing until a request arrives, a client reads or cancels, or `next_deadline` of a request or session passes.
   bool Step();
 
   // Ends every request.

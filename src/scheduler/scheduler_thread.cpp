@@ -11,11 +11,11 @@ namespace {
 
 WallTime Now() { return std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now()); }
 
-// KV is bytes in an engine's own layout: it is another engine's only where all of this is the same.
+// KV bytes have the engine's own layout. Another engine can use them only if all of this is equal.
 uint64_t KvFingerprint(uint64_t model, const engine::EngineInfo& info) {
   uint64_t hash = model;
   std::string all = fmt::format("{}|{}|{}|{}", info.backend, info.provider, info.kv_dtype, info.block_size);
-  for (const std::string& note : info.notes) all += "|" + note;  // what became of the weights
+  for (const std::string& note : info.notes) all += "|" + note;  // how the weights were converted
   for (const char c : all) {
     hash = OwnerOf(hash ^ static_cast<unsigned char>(c));
   }
@@ -126,7 +126,7 @@ Result<SchedulerThread::Engines> SchedulerThread::Load() {
 Result<std::unique_ptr<engine::Engine>> SchedulerThread::LoadOne(EngineFactory factory) const {
   auto engine = factory(stop_load_.get_token());
   if (!engine) return engine;
-  if (stop_load_.stop_requested()) return Fail(ErrorCode::kCancelled, "the load was called off");
+  if (stop_load_.stop_requested()) return Fail(ErrorCode::kCancelled, "the load was cancelled");
   if (auto warm = WarmUp(**engine, options_.warm_up_tokens); !warm) return Forward(warm, "warming up");
   return engine;
 }
@@ -161,7 +161,7 @@ void SchedulerThread::Session(SessionCommand command, SessionReply reply) {
   wakeup_->Wake();
 }
 
-// Without a core they are told that there is none any more.
+// Without a scheduler, callers are told that there is none any more.
 void SchedulerThread::RunCommands(Scheduler* core) {
   std::vector<std::pair<SessionCommand, SessionReply>> commands;
   {
@@ -175,7 +175,7 @@ void SchedulerThread::RunCommands(Scheduler* core) {
   }
 }
 
-// Hands new requests to the core and publishes its numbers; false where the loop is to end.
+// Passes new requests to the scheduler and publishes its numbers. False if the loop must end.
 bool SchedulerThread::TakeSubmitted(Scheduler& core) {
   std::lock_guard lock(mutex_);
   for (auto& request : submitted_) core.Submit(std::move(request));

@@ -1,4 +1,4 @@
-// The GenerationService: a thread that loads an engine, warms it up, and steps it for as long as there are requests.
+// The GenerationService: a thread that loads an engine, warms it up, and steps it as long as there are requests.
 #pragma once
 
 #include <cstdint>
@@ -23,28 +23,29 @@
 
 namespace inferflux::scheduler {
 
-// Called once, on the step loop's own thread, on which the engine then lives and dies. It gives up early, with
-// kCancelled, where the token asks for it.
+// Called once, on the scheduler thread, on which the engine then lives until it is destroyed. It gives up early, with
+// kCancelled, when the token requests it.
 using EngineFactory = std::function<Result<std::unique_ptr<engine::Engine>>(std::stop_token)>;
 
-// Where the KV of sessions goes that the engine has no room for.
+// Where the KV of sessions goes when the engine has no room for it.
 struct SessionOptions {
   int64_t memory_bytes = 0;
   std::string directory;  // empty: nothing goes to disk
   int64_t disk_bytes = 0;
-  uint64_t model = 0;  // a fingerprint of its weights: KV of others is never taken for its own
+  uint64_t model = 0;  // fingerprint of the weights: KV of other models is never used
 };
 
 struct SchedulerOptions {
   StepPolicy policy;
-  EngineFactory draft;  // of a smaller model with the same tokens, for speculative decoding; empty: there is none
+  EngineFactory draft;  // a smaller model with the same tokens, for speculative decoding; empty: none
   SessionOptions sessions;
-  int32_t max_queued = 1024;  // requests that wait for admission; more are refused
-  // Of the warm-up's prefill; 0: none. Few, since a model is ready only after it: 512 took two thirds of the start.
+  int32_t max_queued = 1024;  // requests that may wait for admission; further ones are refused
+  // Tokens of the warm-up's prefill; 0: none. Keep it small, because a model is ready only after it: 512 took two
+  // thirds of the start.
   int32_t warm_up_tokens = 32;
 };
 
-// The metrics of an engine, once it is known which one it is.
+// The metrics for an engine, once the engine is known.
 using MetricsFactory = std::function<metrics::ModelMetrics(const engine::EngineInfo&)>;
 
 class SchedulerThread final : public GenerationService {
@@ -57,15 +58,15 @@ class SchedulerThread final : public GenerationService {
   // Set once the engine has been loaded and has run a step, or has failed to.
   std::shared_future<Status> ready() const { return ready_; }
 
-  // Only after ready() has said success.
+  // Call only after ready() has reported success.
   const engine::EngineInfo& engine_info() const { return info_; }
 
   Result<std::shared_ptr<TokenStream>> Submit(GenerationRequest request) override;
   void Session(SessionCommand command, SessionReply reply) override;
   SchedulerStats stats() const override;
 
-  // Calls off a load that is under way, ends every request with kCancelled, unloads the engine and ends the thread. Any
-  // thread, any number of times.
+  // Cancels a load in progress, ends every request with kCancelled, unloads the engine and ends the thread. Any thread,
+  // any number of times.
   void Stop() override;
 
  private:
@@ -92,7 +93,7 @@ class SchedulerThread final : public GenerationService {
   std::shared_future<Status> ready_;
   std::shared_ptr<Wakeup> wakeup_ = std::make_shared<Wakeup>();
 
-  mutable std::mutex mutex_;  // all that follows
+  mutable std::mutex mutex_;  // guards everything below
   State state_ = State::kLoading;
   std::vector<RequestPtr> submitted_;
   std::vector<std::pair<SessionCommand, SessionReply>> commands_;

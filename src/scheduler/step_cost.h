@@ -1,5 +1,5 @@
-// What a step costs, learnt from the steps themselves: seconds = fixed + per_row * rows, a least-squares line through
-// the recent past, in which a step counts half as much after some fifteen others.
+// The cost of a step, learnt from the steps: seconds = fixed + per_row * rows, a least-squares line through the recent
+// past, in which the weight of a step halves after about fifteen others.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ class StepCost {
  public:
   void Observe(int32_t rows, double seconds);
 
-  // Whether steps of different sizes have been seen: without them there is no line.
+  // Whether steps of different sizes have been seen. Without them there is no line.
   bool known() const;
 
   double per_row() const;  // seconds; never negative

@@ -1,5 +1,5 @@
-// Wakes one sleeping thread from any other. A wake-up that comes before the sleep is not lost. Shared, since a client
-// may hold its stream longer than the step loop lives.
+// Wakes one sleeping thread from any other. A wake-up before the sleep is not lost. Shared, because a client may hold
+// its stream longer than the scheduler lives.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ class Wakeup {
     condition_.notify_one();
   }
 
-  // Until woken or, where given, until that time.
+  // Sleeps until woken or, if given, until that time.
   void Wait(std::optional<std::chrono::steady_clock::time_point> until) {
     std::unique_lock lock(mutex_);
     const auto woken = [this] { return woken_; };

@@ -7,7 +7,7 @@
 namespace inferflux::scheduler {
 namespace {
 
-// No request's: what is computed here must never be found.
+// A salt that no request has: no request may find what is computed here.
 constexpr uint64_t kSalt = ~uint64_t{0};
 
 Status Feed(engine::Engine& engine, engine::SequenceId sequence, int32_t first, int32_t count) {

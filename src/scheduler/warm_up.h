@@ -1,4 +1,4 @@
-// Steps a freshly loaded engine before anyone is served: pages come in, buffers are made, kernels are compiled.
+// Steps a newly loaded engine before it serves requests: pages are loaded, buffers are allocated, kernels are compiled.
 #pragma once
 
 #include "base/result.h"
@@ -6,7 +6,7 @@
 
 namespace inferflux::scheduler {
 
-// A prefill of up to `tokens` tokens and a decode, in KV of their own of which nothing stays.
+// A prefill of up to `tokens` tokens and a decode, in separate KV that is released afterwards.
 Status WarmUp(engine::Engine& engine, int32_t tokens);
 
 }  // namespace inferflux::scheduler

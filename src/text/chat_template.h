@@ -1,4 +1,4 @@
-// A model's chat template: from messages and tools to the text of the prompt, with the origin of every byte.
+// A model's chat template: turns messages and tools into the text of the prompt, with the origin of every byte.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -20,35 +20,35 @@ struct Template;
 }
 
 struct RenderOptions {
-  // What strftime_now() shows; the system clock's UTC time where it is absent.
+  // The time for strftime_now(); the system clock's UTC time if it is absent.
   std::optional<std::chrono::sys_seconds> now;
-  // Context variables that the model's own files set. Their strings may match control tokens, as the template's own
-  // text may; a caller must not let a request set a variable of such a name.
+  // Context variables from the model's own files. Their strings may match control tokens, like the template's own text.
+  // A caller must not let a request set a variable with such a name.
   std::vector<std::string> trusted_variables = {"bos_token", "eos_token", "unk_token", "sep_token",
                                                 "pad_token", "cls_token", "mask_token"};
   // One step is roughly one evaluated node, one visited item, or 32 copied bytes.
   uint64_t max_steps = 20'000'000;
-  // Live bytes of all values while rendering, the context included.
+  // Live bytes of all values while rendering, including the context.
   uint64_t max_memory_bytes = 512ULL << 20;
   uint64_t max_output_bytes = 64ULL << 20;
   // Nested evaluations: expressions within expressions, blocks within blocks, macros that call macros.
   int max_recursion_depth = 1000;
 };
 
-// Jinja2 3.1's ImmutableSandboxedEnvironment as Hugging Face's transformers sets it up: trim_blocks, lstrip_blocks,
+// Jinja2 3.1's ImmutableSandboxedEnvironment as configured by Hugging Face's transformers: trim_blocks, lstrip_blocks,
 // loop controls, tojson as plain json.dumps, raise_exception, strftime_now, {% generation %}. Differences: an int has
-// 64 bits, {% include %} and its kin and the filters pprint, random, striptags, urlize and wordwrap are refused, and
-// the list that a namespace holds may be changed by append and pop, without which Kimi K2's templates render no call.
+// 64 bits; {% include %} and related tags and the filters pprint, random, striptags, urlize and wordwrap are refused;
+// and a template may change a list in a namespace by append and pop, which Kimi K2's templates need to render calls.
 //
-// Immutable after Compile, so that any number of threads may render at once.
+// Immutable after Compile, so any number of threads may render at once.
 class ChatTemplate {
  public:
-  // kInvalidArgument, with the line, for what Jinja2 does not compile and for what is not supported.
+  // kInvalidArgument, with the line, for what Jinja2 does not compile and for unsupported features.
   static Result<ChatTemplate> Compile(std::string_view source);
 
   // `context` holds the variables: messages, tools, add_generation_prompt, bos_token, ... Absent ones are undefined.
-  // Neighbouring spans differ in trust; their texts, joined, are the rendered text. Errors name the template's line:
-  // kInvalidArgument where the template raises or cannot go on, kResourceExhausted where it reaches a limit.
+  // Neighbouring spans differ in trust; their concatenated texts are the rendered text. Errors name the template's
+  // line: kInvalidArgument if the template raises or cannot continue, kResourceExhausted if it reaches a limit.
   Result<std::vector<TextSpan>> Render(const boost::json::object& context, const RenderOptions& options = {}) const;
 
  private:

@@ -1,4 +1,4 @@
-// Tokens to text, as they come: never half a character.
+// Converts tokens to text as they arrive, without ever splitting a character.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@
 namespace inferflux::text {
 
 struct DetokenizerOptions {
-  // The tokens start a text of their own (a chat's answer), so the space that the tokeniser puts in front of every text
-  // is taken away. False where they go on with a text (a raw completion).
+  // The tokens begin a text (a chat's answer), so the space that the tokenizer prepends to every text is removed. False
+  // if they continue a text (a raw completion).
   bool starts_text = true;
-  // Control tokens that are written by their names; the others are left out.
+  // Control tokens that are written by name; the others are omitted.
   std::vector<TokenId> shown_control = {};
 };
 
@@ -28,11 +28,11 @@ class Detokenizer {
         options_(std::move(options)),
         drop_space_(options_.starts_text && tokenizer_->adds_space_prefix()) {}
 
-  // The text that `id` completes: valid UTF-8, possibly empty. At most three bytes of an unfinished character are held
-  // back. Bytes that can never become UTF-8 are U+FFFD, as Python's errors="replace" writes them.
+  // The text that `id` completes: valid UTF-8, possibly empty. Holds back at most three bytes of an unfinished
+  // character. Bytes that can never become UTF-8 become U+FFFD, as with Python's errors="replace".
   std::string Push(TokenId id);
 
-  // What is left at the end: U+FFFD for an unfinished character, else nothing.
+  // The rest at the end: U+FFFD for an unfinished character, otherwise nothing.
   std::string Finish();
 
  private:

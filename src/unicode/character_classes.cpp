@@ -58,7 +58,7 @@ CharClass Classify(char32_t code) {
 
 utf8proc_category_t CategoryOf(char32_t code) { return utf8proc_category(static_cast<utf8proc_int32_t>(code)); }
 
-// utf8proc's map with the given options; an empty string where it refuses, which it does only for what is not UTF-8.
+// utf8proc's map with the given options. Empty if utf8proc refuses the text, which it does only for invalid UTF-8.
 std::string Map(std::string_view text, int options) {
   utf8proc_uint8_t* raw = nullptr;
   const auto length =
@@ -69,7 +69,7 @@ std::string Map(std::string_view text, int options) {
   return {reinterpret_cast<const char*>(owned.get()), static_cast<size_t>(length)};
 }
 
-// Below U+0300 nothing combines and nothing is out of form; the lead byte of U+0300 is 0xCC.
+// Below U+0300 nothing combines and everything is normalised. The lead byte of U+0300 is 0xCC.
 bool MayNeedNfc(std::string_view text) {
   for (const char c : text) {
     if (static_cast<uint8_t>(c) >= 0xCC) return true;
@@ -96,7 +96,8 @@ bool IsWordChar(char32_t code) {
     case CharClass::kMark:
     case CharClass::kDecimalDigit:
       return true;
-    case CharClass::kOtherNumber:  // Oniguruma, which models' patterns were made for, also takes Latin-1's fractions
+    case CharClass::kOtherNumber:  // Oniguruma, for which models' patterns were written, also accepts Latin-1's
+                                   // fractions
       return code < 0x100 || CategoryOf(code) == UTF8PROC_CATEGORY_NL;
     case CharClass::kSymbol:  // letters in circles and squares are alphabetic
       return (code >= 0x24B6 && code <= 0x24E9) || (code >= 0x1F130 && code <= 0x1F149) ||
@@ -124,7 +125,7 @@ bool IsOtherCategory(char32_t code) {
 bool IsNonspacingMark(char32_t code) { return CategoryOf(code) == UTF8PROC_CATEGORY_MN; }
 
 void AppendLowercase(char32_t code, std::string& utf8) {
-  if (code == 0x130) {  // the one character whose lower case is two, whatever stands around it (SpecialCasing.txt)
+  if (code == 0x130) {  // the only character whose lower case has two characters in every context (SpecialCasing.txt)
     utf8 += "i\xCC\x87";
     return;
   }

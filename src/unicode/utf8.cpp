@@ -24,7 +24,7 @@ Lead LeadOf(uint8_t byte) {
   return {0, 0, 0};
 }
 
-// The first position from `at` on whose byte is not ASCII.
+// The first position from `at` on whose byte is not ASCII, or the end.
 size_t SkipAscii(std::string_view text, size_t at) {
   while (at + 8 <= text.size()) {
     uint64_t word;
@@ -36,7 +36,7 @@ size_t SkipAscii(std::string_view text, size_t at) {
   return at;
 }
 
-// The first position from `at` on where an invalid sequence starts, or the end.
+// The first position from `at` on where an invalid sequence begins, or the end.
 size_t FindInvalid(std::string_view text, size_t at) {
   for (at = SkipAscii(text, at); at < text.size(); at = SkipAscii(text, at)) {
     const Utf8Char c = DecodeUtf8(text, at);

@@ -1,5 +1,5 @@
-// UTF-8, with errors as values: an invalid sequence is one U+FFFD for each maximal subpart (Unicode 15, chapter 3.9,
-// "U+FFFD substitution of maximal subparts"), which is what Python's errors="replace" does too.
+// UTF-8 with errors as values. An invalid sequence becomes one U+FFFD for each maximal subpart (Unicode 15, chapter
+// 3.9, "U+FFFD substitution of maximal subparts"), as with Python's errors="replace".
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Utf8Char {
   char32_t code;  // U+FFFD where invalid
   uint8_t size;   // bytes consumed: 1 to 4
   bool valid;
-  bool truncated;  // invalid only because the text ends here: more bytes could complete it
+  bool truncated;  // invalid only because the text ends here: further bytes could complete it
 };
 
 // Decodes the character at `at`; at < text.size().
@@ -29,12 +29,12 @@ void AppendUtf8(char32_t code, std::string& out);
 
 bool IsValidUtf8(std::string_view text);
 
-// `text` with each byte of an invalid sequence replaced by U+0001, so that offsets stay what they were. Returns `text`
-// itself where it is valid, else a view of `storage`. U+0001 is neither letter, number, space nor punctuation, so
-// pre-tokenisers keep such bytes together and apart from words.
+// `text` with each byte of an invalid sequence replaced by U+0001, so that offsets do not change. Returns `text` itself
+// if it is valid, otherwise a view of `storage`. U+0001 is not a letter, number, space or punctuation, so
+// pre-tokenizers keep such bytes together and apart from words.
 std::string_view MaskInvalidUtf8(std::string_view text, std::string& storage);
 
-// A copy of `text` in which every `from` is a `to`.
+// A copy of `text` with every `from` replaced by `to`.
 std::string ReplaceAll(std::string_view text, std::string_view from, std::string_view to);
 
 }  // namespace inferflux::unicode

@@ -30,7 +30,7 @@ json::array Devices(const EngineEntry& engine) {
 std::string DeviceNames(const EngineEntry& engine) {
   const auto devices = engine.devices();
   if (devices.size() == 1) return devices.front().name;
-  std::vector<std::string> names;  // numbered, as `device` takes them
+  std::vector<std::string> names;  // with the numbers that `device` takes
   for (size_t i = 0; i < devices.size(); ++i) names.push_back(fmt::format("{}: {}", i, devices[i].name));
   return fmt::format("{}", fmt::join(names, ", "));
 }

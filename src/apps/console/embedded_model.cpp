@@ -9,7 +9,7 @@ Result<std::string> FindEmbeddedModel() {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return Fail(ErrorCode::kIo, "cannot tell where this program lies: {}", error.message());
+  if (error) return Fail(ErrorCode::kIo, "cannot find this program's own path: {}", error.message());
   const std::string file = std::string(kEmbeddedModelId) + ".gguf";
   const fs::path installed = program.parent_path().parent_path() / "share" / "inferflux" / "models" / file;
   if (fs::exists(installed, error)) return installed.string();

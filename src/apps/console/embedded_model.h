@@ -9,7 +9,7 @@ namespace inferflux::apps {
 
 inline constexpr char kEmbeddedModelId[] = "inferflux-tiny";
 
-// Looks where an installation and a source tree have it, starting from this program's own file.
+// Searches the places of an installation and of a source tree, relative to this program's file.
 Result<std::string> FindEmbeddedModel();
 
 }  // namespace inferflux::apps

@@ -1,4 +1,4 @@
-// A file that appears under its name only when it is whole: written beside it first, then renamed.
+// A file that appears under its name only when it is complete: written beside it first, then renamed.
 #pragma once
 
 #include <fstream>
@@ -13,7 +13,7 @@ class OutputFile {
   static Result<OutputFile> Create(const std::string& path);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
-  ~OutputFile();  // removes what was not committed
+  ~OutputFile();  // deletes an uncommitted file
 
   std::ostream& stream() { return stream_; }
   Status Commit();
@@ -23,7 +23,7 @@ class OutputFile {
       : path_(std::move(path)), partial_(std::move(partial)), stream_(std::move(stream)) {}
 
   std::string path_;
-  std::string partial_;  // empty: nothing to remove
+  std::string partial_;  // empty: nothing to delete
   std::ofstream stream_;
 };
 

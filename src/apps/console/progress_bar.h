@@ -1,4 +1,4 @@
-// A progress bar on standard error, drawn only where that is a terminal.
+// A progress bar on standard error, shown only on a terminal.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ class ProgressBar {
   ProgressBar();
   // Redraws at most ten times a second.
   void Show(uint64_t done, uint64_t total, std::string_view what);
-  // Wipes the line, for the summary that follows.
+  // Clears the line, for the summary that follows.
   void Clear();
 
  private:

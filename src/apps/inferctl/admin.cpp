@@ -1,4 +1,4 @@
-// inferctl admin: loads, unloads and looks after the models of a running server.
+// inferctl admin: loads, unloads and inspects the models of a running server.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -91,30 +91,30 @@ int Pools(ApiClient& client, const AdminFlags&) { return Show(client.Get("/v1/ad
 
 Run AddAdmin(Command& app) {
   auto flags = std::make_shared<AdminFlags>();
-  Command admin = app.AddCommand("admin", "load, unload and look after the models of a running server");
+  Command admin = app.AddCommand("admin", "load, unload and inspect the models of a running server");
   admin.RequireCommand();
-  admin.AddCommand("models", "list models, also those that are being loaded");
+  admin.AddCommand("models", "list models, including those that are loading");
   Command load = admin.AddCommand("load", "load a model");
   load.Add("path", flags->path, "GGUF file or Hugging Face directory, as the server sees it").Required();
   load.Add("--id", flags->id, "its id; the file's name unless given");
   load.Add("--on", flags->backend, "the backend to run it on");
   load.Add("--kv-dtype", flags->kv_dtype, "type of its cached keys and values");
-  load.Add("--device", flags->device, "which of the backend's devices, as `inferctl backends` numbers them");
+  load.Add("--device", flags->device, "number of the backend's device, from `inferctl backends`");
   load.Add("--gpu-layers", flags->gpu_layers, "layers that llama.cpp puts on a GPU; -1: all");
   load.Add("--draft", flags->draft, "file of a smaller model with the same tokens, for speculative decoding");
   load.Add("--context", flags->context, "tokens a sequence may have");
   load.AddFlag("--default", flags->is_default, "make it the default model");
-  Command unload = admin.AddCommand("unload", "take a model off the server");
+  Command unload = admin.AddCommand("unload", "unload a model");
   unload.Add("id", flags->id, "the model").Required();
-  unload.Add("--grace", flags->grace, "seconds that its requests may go on").ShowsDefault();
+  unload.Add("--grace", flags->grace, "seconds that its requests may continue").ShowsDefault();
   Command chosen_default = admin.AddCommand("default", "make a model the default one");
   chosen_default.Add("id", flags->id, "the model").Required();
   Command routing = admin.AddCommand("routing", "show or change how requests on the default route find a backend");
-  routing.Add("--allow-default-fallback", flags->fallback, "whether they may switch").OneOf({"true", "false"});
-  routing.Add("--require-ready-backend", flags->ready, "only to a model that is ready").OneOf({"true", "false"});
+  routing.Add("--allow-default-fallback", flags->fallback, "whether they may switch models").OneOf({"true", "false"});
+  routing.Add("--require-ready-backend", flags->ready, "only switch to a model that is ready").OneOf({"true", "false"});
   routing.Add("--fallback-scope", flags->scope, "to which").OneOf({"same_path_only", "any_compatible"});
-  admin.AddCommand("cache", "show what the models' KV holds");
-  admin.AddCommand("pools", "show what the models' step loops do");
+  admin.AddCommand("cache", "show the contents of the models' KV caches");
+  admin.AddCommand("pools", "show what the models' schedulers do");
   return [flags, admin](const CommandContext& context) {
     static constexpr std::pair<std::string_view, int (*)(ApiClient&, const AdminFlags&)> kRuns[] = {
         {"models", List},     {"load", Load},   {"unload", Unload}, {"default", Default},

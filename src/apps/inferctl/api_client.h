@@ -1,4 +1,4 @@
-// The server's API as the commands use it.
+// The server's API, for the commands.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -21,12 +21,12 @@ class ApiClient {
 
   // The response's JSON; an error of the API becomes an Error with its message.
   Result<boost::json::value> Get(const std::string& target);
-  // Sends `body` by another method, such as PUT and DELETE; an empty one is not sent.
+  // Sends `body` with another method, such as PUT and DELETE; an empty body is not sent.
   Result<boost::json::value> Change(const std::string& method, const std::string& target, boost::json::object body);
-  // The plain answer, whatever its status.
+  // The raw answer, whatever its status.
   Result<net::ClientResponse> GetRaw(const std::string& target);
-  // Posts `body` with "stream": true and hands out each chunk. kCancelled where should_stop said so. An error chunk, or
-  // a stream that ends without [DONE], is an error.
+  // Posts `body` with "stream": true and passes on each chunk. kCancelled if should_stop returned true. An error chunk,
+  // or a stream that ends without [DONE], is an error.
   Status Stream(const std::string& target, boost::json::object body,
                 FunctionRef<void(const boost::json::object& chunk)> on_chunk);
 

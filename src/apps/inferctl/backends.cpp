@@ -1,4 +1,4 @@
-// inferctl backends: every engine there is, and what this build has of them.
+// inferctl backends: lists every engine, and which of them this build has.
 #include <fmt/format.h>
 
 #include <memory>
@@ -33,8 +33,9 @@ int RunBackends(const Form& form) {
 Run AddBackends(Command& app) {
   auto form = std::make_shared<Form>();
   Command backends = app.AddCommand("backends", "list what can run models, on what here, or why not; needs no server");
-  CommandOption json = backends.AddFlag("--json", form->json, "the same, and what each can do, as JSON");
-  backends.AddFlag("--markdown", form->markdown, "what each can do in any build, as a table").Excludes(json);
+  CommandOption json = backends.AddFlag("--json", form->json, "print the list with the capabilities of each as JSON");
+  backends.AddFlag("--markdown", form->markdown, "print what each can do in any build as a Markdown table")
+      .Excludes(json);
   return [form](const CommandContext&) { return RunBackends(*form); };
 }
 

@@ -1,4 +1,4 @@
-// inferctl bench: what the clients of an OpenAI-compatible server see under load, or of two servers in turns.
+// inferctl bench: measures an OpenAI-compatible server under load, or two servers alternately.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ struct BenchFlags {
   bool json = false;
 };
 
-// One line on a terminal that says how far a run is; nothing elsewhere.
+// On a terminal, one line that shows the progress of a run; elsewhere nothing.
 class Display {
  public:
   Display(const std::string& url, int32_t total) : url_(url), total_(total), shown_(::isatty(STDERR_FILENO) == 1) {}
@@ -104,16 +104,16 @@ Run AddBench(Command& app) {
   Command bench = app.AddCommand("bench", "put load on a server, and report what its clients saw");
   bench.Add("--model", shape.model, "which model; without it the server's default");
   bench.Add("-c,--concurrency", shape.concurrency, "clients, each with one request after the other").Between(1, 1024);
-  bench.Add("--rate", shape.rate, "requests a second at random times (Poisson), instead of clients in a row")
+  bench.Add("--rate", shape.rate, "requests per second at random times (Poisson), instead of a fixed number of clients")
       .Between(0.0, 10000.0);
-  bench.Add("-n,--requests", shape.requests, "requests a round").Between(1, 4096);
+  bench.Add("-n,--requests", shape.requests, "requests in a round").Between(1, 4096);
   bench.Add("--prompt-tokens", shape.prompt_tokens, "length of each prompt").Between(1, 1 << 20);
-  bench.Add("--shared-prefix", shape.shared_prefix, "share of the prompt that all have in common, 0 to 1")
+  bench.Add("--shared-prefix", shape.shared_prefix, "share of the prompt that all prompts have in common, 0 to 1")
       .Between(0.0, 1.0);
   bench.Add("--max-tokens", shape.max_tokens, "length of each answer; its end is not obeyed").Between(1, 1 << 20);
   bench.Add("--vocab", shape.vocab, "prompts are random token ids below this").Between(2, 1 << 24);
   const CommandOption seed = bench.Add("--seed", shape.seed, "of the prompts; without it they are always new");
-  bench.Add("--against", flags->against, "a second server's address: the two take turns");
+  bench.Add("--against", flags->against, "a second server's address; runs alternate between the two");
   bench.Add("--rounds", flags->rounds, "rounds, each with new prompts").Between(1, 1000);
   bench.AddFlag("--json", flags->json, "print JSON instead of a table");
   return [flags, seed](const CommandContext& context) {

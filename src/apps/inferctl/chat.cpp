@@ -1,4 +1,4 @@
-// inferctl chat: a conversation, or one message.
+// inferctl chat: a conversation, or a single message.
 #include <unistd.h>
 
 #include <boost/json/array.hpp>
@@ -51,7 +51,8 @@ class Conversation {
   }
   void Reset() { Reset(std::string(system_)); }
 
-  // Asks, and prints the answer as it comes. A question that failed is not part of the conversation.
+  // Sends the conversation and prints the answer as it arrives. A question that failed is removed from the
+  // conversation.
   Status Ask(const std::string& text) {
     json::object body = flags_.sampling.Fields();
     json::array messages = messages_;
@@ -90,7 +91,7 @@ class Conversation {
   json::array messages_;
 };
 
-// One line of the person's. False to leave.
+// Handles one line of the user. False to quit.
 bool TakeLine(Conversation& conversation, const std::string& line) {
   if (line.empty()) return true;
   if (line == "/quit" || line == "/exit") return false;
@@ -149,9 +150,9 @@ int RunChat(const CommandContext& context, const ChatFlags& flags) {
 Run AddChat(Command& app) {
   auto flags = std::make_shared<ChatFlags>();
   Command chat = app.AddCommand("chat", "talk to a model; from a pipe, each line is a message");
-  chat.Add("--message,-m", flags->message, "send this one message, print the answer, and end");
-  chat.Add("--system", flags->system, "a system message to begin with");
-  chat.AddFlag("--no-start", flags->no_start, "never start a server where none answers");
+  chat.Add("--message,-m", flags->message, "send this message, print the answer, and exit");
+  chat.Add("--system", flags->system, "a system message");
+  chat.AddFlag("--no-start", flags->no_start, "do not start a server if none answers");
   flags->sampling.AddTo(chat);
   return [flags](const CommandContext& context) { return RunChat(context, *flags); };
 }

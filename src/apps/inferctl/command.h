@@ -1,4 +1,4 @@
-// What every subcommand is: flags that it adds to the command line, and a run that returns the exit code.
+// The parts of every subcommand: flags that it adds to the command line, and a run function that returns the exit code.
 #pragma once
 
 #include <functional>
@@ -11,18 +11,18 @@
 namespace inferflux::apps {
 
 inline constexpr int kOk = 0;
-inline constexpr int kFailed = 1;    // the thing itself went wrong: the server refused, a file is broken
-inline constexpr int kNoServer = 3;  // nothing answers at the address
+inline constexpr int kFailed = 1;    // the operation failed: the server refused, a file is broken
+inline constexpr int kNoServer = 3;  // no server answers at the address
 inline constexpr int kInterrupted = 130;
 
 struct CommandContext {
   const config::Settings& settings;
-  bool url_is_default = false;  // nobody named a server
+  bool url_is_default = false;  // the user named no server
 };
 
 using Run = std::function<int(const CommandContext&)>;
 
-// Each adds its subcommand to `app` and returns what runs it; the flags are kept by what is returned.
+// Each adds its subcommand to `app` and returns its run function, which owns the flags.
 Run AddAdmin(Command& app);
 Run AddBackends(Command& app);
 Run AddBench(Command& app);
@@ -35,9 +35,9 @@ Run AddStatus(Command& app);
 Run AddTokenize(Command& app);
 Run AddTemplate(Command& app);
 
-// "inferctl: MESSAGE" on standard error; returns `code`.
+// Prints "inferctl: MESSAGE" on standard error; returns `code`.
 int Complain(const std::string& message, int code = kFailed);
-// The same for an error of ours, with the exit code that fits it.
+// The same for an Error, with the matching exit code.
 int Complain(const Error& error);
 
 }  // namespace inferflux::apps

@@ -1,4 +1,4 @@
-// inferctl complete: goes on with a text, without a chat template.
+// inferctl complete: continues a text, without a chat template.
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <iostream>
@@ -42,7 +42,7 @@ int RunComplete(const CommandContext& context, const CompleteFlags& flags) {
 
 Run AddComplete(Command& app) {
   auto flags = std::make_shared<CompleteFlags>();
-  Command complete = app.AddCommand("complete", "go on with a text as it is, without a chat template");
+  Command complete = app.AddCommand("complete", "continue a text, without a chat template");
   complete.Add("PROMPT", flags->prompt, "the text; without it, or with '-', it is read from standard input");
   flags->sampling.AddTo(complete);
   return [flags](const CommandContext& context) { return RunComplete(context, *flags); };

@@ -5,7 +5,7 @@
 namespace inferflux::apps {
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;  // what a signal handler may touch is global by nature
+volatile std::sig_atomic_t interrupted = 0;  // a signal handler can use only global variables
 
 }  // namespace
 

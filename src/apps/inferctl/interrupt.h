@@ -1,9 +1,9 @@
-// Ctrl-C as a question, while something runs that can be stopped.
+// Detects Ctrl-C while something runs that can be stopped.
 #pragma once
 
 namespace inferflux::apps {
 
-// While one lives, SIGINT sets a flag instead of ending the program.
+// During its lifetime, SIGINT sets a flag instead of ending the program.
 class InterruptScope {
  public:
   InterruptScope();

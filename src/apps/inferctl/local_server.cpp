@@ -33,7 +33,7 @@ Result<std::string> ServerProgram() {
   return program.string();
 }
 
-// An empty file that only this user can read; the server replaces it.
+// Creates an empty file that only this user can read; the server replaces it.
 Result<std::string> MakePortFile() {
   std::string name = (std::filesystem::temp_directory_path() / "inferctl-XXXXXX").string();
   const int fd = ::mkstemp(name.data());
@@ -57,8 +57,8 @@ Result<std::unique_ptr<LocalServer>> LocalServer::Start() {
   const pid_t pid = ::fork();
   if (pid < 0) return Fail(ErrorCode::kIo, "cannot start {}", *program);
   if (pid == 0) {
-    ::setpgid(0, 0);                     // Ctrl-C is for the chat, not for its server
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // however this program ends, its server does too
+    ::setpgid(0, 0);                     // Ctrl-C must reach the chat, not its server
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // the server ends with this program, however it ends
     if (::getppid() == parent) ::execv(arguments[0], arguments.data());
     ::_exit(127);
   }

@@ -1,4 +1,4 @@
-// A server of one's own, for who has none running: inferfluxd as a child process, on the model that comes with it.
+// A private server for users who have none running: inferfluxd as a child process, with the bundled model.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@ class LocalServer {
  public:
   // Starts the inferfluxd beside this program on a free port and waits until it is ready.
   static Result<std::unique_ptr<LocalServer>> Start();
-  ~LocalServer();  // stops it and waits for its end
+  ~LocalServer();  // stops the server and waits for its exit
   LocalServer(const LocalServer&) = delete;
   LocalServer& operator=(const LocalServer&) = delete;
 
@@ -25,7 +25,7 @@ class LocalServer {
   Status AwaitReady();
   bool Ended();
 
-  pid_t pid_;  // -1: it has ended
+  pid_t pid_;  // -1: it has exited
   std::string port_file_;
   std::string url_;
 };

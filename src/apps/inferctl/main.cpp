@@ -1,4 +1,4 @@
-// inferctl: talks to a server, and looks into models without one.
+// inferctl: talks to a server, and inspects models without one.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ int Main(int argc, const char* const* argv) {
   app.SetFooter(kFooter);
   config::FlagValues flags;
   bool print_config = false;
-  app.AddFlag("--print-config", print_config, "print every setting, its value and where it came from, and end");
+  app.AddFlag("--print-config", print_config, "print every setting, its value and where it came from, and exit");
   config::AddFlags(app, config::kClient, flags);
   std::map<std::string, Run> commands = {
       {"admin", AddAdmin(app)},       {"backends", AddBackends(app)},     {"bench", AddBench(app)},

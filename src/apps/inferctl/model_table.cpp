@@ -17,7 +17,7 @@ const json::value* Member(const json::value& object, std::string_view name) {
   return object.is_object() ? object.get_object().if_contains(name) : nullptr;
 }
 
-// The member along `path` as text; "-" where there is none, as on other servers of the same API.
+// The member at `path` as text; "-" if there is none, as on other servers with this API.
 template <class... Names>
 std::string Show(const json::value& object, Names... path) {
   const json::value* value = &object;

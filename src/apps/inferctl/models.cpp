@@ -1,4 +1,4 @@
-// inferctl models: what the server serves.
+// inferctl models: lists the models of the server.
 
 #include "apps/inferctl/api_client.h"
 #include "apps/inferctl/command.h"

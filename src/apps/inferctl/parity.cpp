@@ -1,4 +1,4 @@
-// inferctl parity: every engine of this build against the reference engine, on one model.
+// inferctl parity: compares every engine of this build with the reference engine, on one model.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -54,7 +54,7 @@ Run AddParity(Command& app) {
   auto path = std::make_shared<std::string>();
   Command parity = app.AddCommand(
       "parity", "compare every backend of this build with the reference; needs no server; exit code 1 on a difference");
-  parity.Add("--model", *path, "GGUF file; the model that comes with InferFlux where none is named");
+  parity.Add("--model", *path, "GGUF file; default: the bundled model");
   return [path](const CommandContext&) { return RunParityCommand(*path); };
 }
 

@@ -1,4 +1,4 @@
-// inferctl quickstart: settings for this machine, and what to type next.
+// inferctl quickstart: writes settings for this machine, and prints what to type next.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -34,7 +34,7 @@ Status WriteFile(const std::string& path, const std::string& text) {
   return file->Commit();
 }
 
-// Programs as they can be typed here: with the folder that this one was started from.
+// Program names as the user can type them: with the folder from which this one was started.
 std::string Beside(const std::string& program) {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
@@ -85,7 +85,7 @@ Run AddQuickstart(Command& app) {
   quickstart.Add("--model", arguments->model,
                  "GGUF file or Hugging Face directory to serve; the model that comes with InferFlux unless named");
   quickstart.Add("--output", arguments->output, "file to write (server.yaml)");
-  quickstart.AddFlag("--force", arguments->force, "replace the file where it is there already");
+  quickstart.AddFlag("--force", arguments->force, "replace an existing file");
   return [arguments](const CommandContext&) { return RunQuickstart(*arguments); };
 }
 

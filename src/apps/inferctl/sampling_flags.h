@@ -1,4 +1,4 @@
-// The flags that say how an answer is to be generated.
+// The flags for generation settings.
 #pragma once
 
 #include <boost/json/object.hpp>

@@ -1,4 +1,4 @@
-// inferctl status: whether the server is there, what it is, and what it does now.
+// inferctl status: whether the server is up, its version, and its current load.
 #include <fmt/format.h>
 
 #include <boost/json/array.hpp>
@@ -45,7 +45,7 @@ int RunStatus(const CommandContext& context, const StatusFlags& flags) {
 
 Run AddStatus(Command& app) {
   auto flags = std::make_shared<StatusFlags>();
-  Command status = app.AddCommand("status", "show whether the server answers, and what it does");
+  Command status = app.AddCommand("status", "show whether the server is up, and its load");
   status.AddFlag("--ready", flags->ready, "exit with 1 unless all models are loaded");
   return [flags](const CommandContext& context) { return RunStatus(context, *flags); };
 }

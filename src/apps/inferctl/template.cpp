@@ -1,4 +1,4 @@
-// inferctl template: what a chat template makes of a context, byte for byte.
+// inferctl template: renders a chat template with a context, byte for byte.
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
 #include <chrono>
@@ -43,7 +43,7 @@ Result<json::object> ReadContext(const std::string& path) {
   return value.get_object();
 }
 
-// "2024-07-26", "2024-07-26T12:30:00" or with a space; a Z at the end, since times are UTC.
+// "2024-07-26", "2024-07-26T12:30:00" or with a space; a Z at the end is allowed, since times are UTC.
 Result<std::chrono::sys_seconds> ParseTime(std::string text) {
   const std::string given = text;
   if (text.ends_with('Z')) text.pop_back();

@@ -1,4 +1,4 @@
-// inferctl tokenize: a text as the ids of a model's vocabulary.
+// inferctl tokenize: converts a text to the ids of a model's vocabulary.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -30,8 +30,7 @@ Run AddTokenize(Command& app) {
   auto path = std::make_shared<std::string>();
   Command tokenize = app.AddCommand(
       "tokenize", "print the token ids of the text on standard input, on one line, nothing added; needs no server");
-  tokenize.Add("MODEL", *path, "GGUF file, one with the vocabulary alone will do, or a Hugging Face directory")
-      .Required();
+  tokenize.Add("MODEL", *path, "GGUF file (the vocabulary is enough) or Hugging Face directory").Required();
   return [path](const CommandContext&) { return RunTokenize(*path); };
 }
 

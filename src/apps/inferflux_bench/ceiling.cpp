@@ -12,8 +12,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kReadBytes = size_t{512} << 20;
-constexpr int64_t kReadChunk = int64_t{16} << 20;  // long runs: each begins with lines that nobody has fetched
-// How far ahead lines are fetched: what suits one machine best costs another a sixth (Zen 4 and Zen 3).
+constexpr int64_t kReadChunk = int64_t{16} << 20;  // long runs: the first lines of each are not prefetched
+// The prefetch distance. The best one for one machine costs another a sixth (Zen 4 and Zen 3).
 constexpr int64_t kReadAheads[] = {4096, 16384};
 constexpr int64_t kRounds = 16 * 1024;  // tens of microseconds
 

@@ -1,5 +1,5 @@
-// What the machine can do at best, here and now. Machines are shared, so a ceiling counts only when it is measured
-// right before and right after the thing that is held against it.
+// The peak rates of this machine, now. Machines are shared, so a ceiling counts only when it is measured right before
+// and right after the measurement that is compared with it.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace inferflux::apps {
 
-// All cores of the pool together, a second.
+// Rates of all cores of the pool together, in units a second.
 struct Ceilings {
   double read_bytes = 0.0;
-  double int8_operations = 0.0;  // a multiply-add is two
+  double int8_operations = 0.0;  // a multiply-add counts as two
   double bf16_operations = 0.0;
   double float_operations = 0.0;
 };
@@ -23,17 +23,17 @@ Ceilings Mean(const Ceilings& a, const Ceilings& b);
 
 class CeilingMeter {
  public:
-  // Holds 512 MiB, more than any cache, to read from.
+  // Holds 512 MiB to read from, more than any cache.
   static Result<CeilingMeter> Create(ThreadPool& pool, const compute::cpu::Kernels& kernels);
 
-  // Medians over `seconds` in all.
+  // Medians over `seconds` in total.
   Ceilings Measure(double seconds);
 
  private:
   CeilingMeter(ThreadPool& pool, const compute::cpu::Kernels& kernels, compute::host::Pages pages)
       : pool_(pool), kernels_(kernels), pages_(std::move(pages)) {}
 
-  // The median of what `run`, which says how much it did, does a second.
+  // The median rate of `run`, which returns the amount of work that it did.
   template <class F>
   double Rate(double seconds, F run);
 

@@ -1,4 +1,4 @@
-// inferflux-bench: how fast a model runs here, and how much of what the machine can do that is.
+// inferflux-bench: measures how fast a model runs here, and its share of the machine's ceiling.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ std::vector<Workload> TestsOf(const Options& options) {
   return tests;
 }
 
-// Tokens that all sequences of a test hold at its end, and those of one.
+// The number of tokens of all sequences at the end of a test, and of one sequence.
 int LongestSequence(const std::vector<Workload>& tests) {
   int most = 1;
   for (const Workload& test : tests) most = std::max(most, test.depth + std::max(test.prompt, test.decode));
@@ -144,9 +144,9 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   return rows;
 }
 
-// A directory's dots are no suffix.
+// Dots in a directory's name are not a suffix.
 std::string NameOf(const std::filesystem::path& path) {
-  std::error_code ignored;  // a path that cannot be asked about fails where it is opened
+  std::error_code ignored;  // a path that cannot be examined fails where it is opened
   const bool directory = std::filesystem::is_directory(path, ignored);
   return directory ? std::filesystem::weakly_canonical(path, ignored).filename() : path.stem();
 }
@@ -194,13 +194,13 @@ int main(int argc, char** argv) {
       .Between(0, 1 << 20)
       .ShowsDefault();
   app.Add("-n,--decode", options.decode, "tokens to decode; 0: none").Between(0, 1 << 20).ShowsDefault();
-  app.Add("-d,--depth", options.depths, "tokens that are there before decoding")
+  app.Add("-d,--depth", options.depths, "tokens in the context before decoding")
       .SplitAtCommas()
       .Between(0, 1 << 20)
       .ShowsDefault();
   app.Add("-b,--batch", options.batches, "sequences to decode at once").SplitAtCommas().Between(1, 1024).ShowsDefault();
-  app.Add("-t,--threads", options.threads, "threads (default: the cores at hand)").Between(1, 1024);
-  app.Add("-r,--repetitions", options.repetitions, "times each test is run, after one that warms up")
+  app.Add("-t,--threads", options.threads, "threads (default: all usable cores)").Between(1, 1024);
+  app.Add("-r,--repetitions", options.repetitions, "repetitions of each test, after a warm-up")
       .Between(1, 1000)
       .ShowsDefault();
   CommandOption backend =

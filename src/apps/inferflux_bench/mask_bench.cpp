@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 class Times {
  public:
-  // Takes what the call gives, and how long it took.
+  // Stores the result of the call and its duration.
   template <class Call>
   auto Time(Call call) {
     const auto began = Clock::now();
@@ -55,7 +55,7 @@ struct Report {
   Times compile, first, mask;
   int64_t schemas = 0, refused = 0, documents = 0, left = 0;
 
-  // One document; `left` where the grammar does not hold it.
+  // Walks one document; `left` if the grammar does not accept it.
   Status Walk(const std::shared_ptr<const text::TokenGrammar>& grammar, const std::vector<TokenId>& tokens,
               bool is_first) {
     ++documents;
@@ -81,7 +81,7 @@ Result<std::string> BenchMasks(const std::string& vocabulary, const std::string&
   std::ifstream file(documents);
   if (!file) return Fail(ErrorCode::kNotFound, "no file {}", documents);
   text::GrammarCompiler compiler(*tokenizer);
-  if (auto warm = compiler.Compile({}); !warm) return Forward(warm);  // the tree of the vocabulary
+  if (auto warm = compiler.Compile({}); !warm) return Forward(warm);  // builds the trie of the vocabulary
   Report report;
   for (std::string line; std::getline(file, line);) {
     boost::system::error_code error;

@@ -1,4 +1,4 @@
-// Times structured output without a model: how long schemas take to be compiled, and each token's mask to be computed.
+// Times structured output without a model: compiling schemas, and computing the mask of each token.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace inferflux::apps {
 
 // `vocabulary`: a GGUF file with one. `documents`: lines of JSON, {"schema": ..., "tests": [{"valid": true, "data":
-// ...}]}, as MaskBench has them: each valid document is walked, token by token. Returns a table.
+// ...}]}, as in MaskBench. Each valid document is walked, token by token. Returns a table.
 Result<std::string> BenchMasks(const std::string& vocabulary, const std::string& documents);
 
 }  // namespace inferflux::apps

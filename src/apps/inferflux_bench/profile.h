@@ -1,4 +1,4 @@
-// Where the time of a step goes: what each operation took, and what it had to read and multiply.
+// The time of each operation in a step, and the bytes and multiplications that it needs.
 #pragma once
 
 #include <chrono>
@@ -12,10 +12,10 @@
 
 namespace inferflux::apps {
 
-// What an operation cannot do without; zero where it works on what the caches hold.
+// The minimum work of an operation; zero if it works on cached data.
 struct OperationWork {
   double bytes = 0.0;            // from memory
-  double int8_operations = 0.0;  // a multiply-add is two
+  double int8_operations = 0.0;  // a multiply-add counts as two
   double bf16_operations = 0.0;
   double float_operations = 0.0;
 };
@@ -25,7 +25,7 @@ struct ProfileLine {
   int64_t calls = 0;
   double seconds = 0.0;
   double time_share = 0.0;
-  double ceiling_share = 0.0;  // 0: works on what the caches hold
+  double ceiling_share = 0.0;  // 0: works on cached data
 };
 
 class Profile {
@@ -33,7 +33,7 @@ class Profile {
   void Add(std::string_view operation, double seconds, const OperationWork& work);
   void Clear() { totals_.clear(); }
 
-  // The longest first; what is left of `seconds` comes last, as "between operations".
+  // The longest first. The rest of `seconds` comes last, as "between operations".
   std::vector<ProfileLine> Lines(double seconds, const Ceilings& ceilings) const;
 
  private:
@@ -45,7 +45,7 @@ class Profile {
   std::map<std::string, Total, std::less<>> totals_;
 };
 
-// Adds the time of its own life.
+// Adds the duration of its own life.
 class ProfileTimer {
  public:
   ProfileTimer(Profile& profile, std::string_view operation, const OperationWork& work = {})

@@ -1,4 +1,4 @@
-// The CPU backend with a clock around each operation. The same kernels run; only the time between them grows.
+// The CPU backend with a timer around each operation. It runs the same kernels; only the time between them grows.
 #pragma once
 
 #include <algorithm>

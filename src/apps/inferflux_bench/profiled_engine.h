@@ -1,4 +1,4 @@
-// The engine on the CPU backend with a clock around each operation.
+// The engine on the CPU backend with a timer around each operation.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace inferflux::apps {
 
-// Writes to `profile`, which must outlive the engine, as must `pool`.
+// Writes to `profile`. `profile` and `pool` must outlive the engine.
 Result<std::unique_ptr<engine::Engine>> CreateProfiledEngine(ThreadPool& pool, Profile& profile,
                                                              model::ModelConfig config,
                                                              std::shared_ptr<const model::ModelSource> source,

@@ -1,4 +1,4 @@
-// The results, as a table for people or as JSON for programs.
+// The results, as a table or as JSON.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct Row {
   int threads = 0;
   std::string model;
   std::string type;
-  std::vector<ProfileLine> profile;  // empty: not asked for
+  std::vector<ProfileLine> profile;  // empty: not requested
 };
 
 std::string Table(const std::vector<Row>& rows);

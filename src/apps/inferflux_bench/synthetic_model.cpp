@@ -86,7 +86,7 @@ void SetMetadata(formats::GgufWriter& writer, const Shape& s) {
   set("rope.freq_base", s.rope_base);
 }
 
-// The quantised rows of a tensor: a few random ones again and again, since only their number costs time.
+// The quantised rows of a tensor: repeats a few random ones, because only the number of rows costs time.
 Status WriteRows(formats::GgufWriter& writer, const Tensor& tensor, formats::TensorType type, std::mt19937& random) {
   const uint64_t rows = std::max<uint64_t>(1, tensor.outputs);
   const uint64_t distinct = std::min<uint64_t>(rows, 16);

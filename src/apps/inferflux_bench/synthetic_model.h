@@ -1,4 +1,4 @@
-// Models with random weights in the shapes of known ones, made in memory: anyone can time an engine on them without a
+// Models with random weights in the shapes of known models, built in memory, so that an engine can be timed without a
 // download.
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace inferflux::apps {
 
-// A GGUF file that lives in memory as long as this does.
+// A GGUF file in memory; it lives as long as this object.
 class SyntheticModel {
  public:
-  // `shape`: see ShapeNames(). `type`: a mix such as Q4_K_M, or a plain type such as F16.
+  // `shape`: see ShapeNames(). `type`: a mix such as Q4_K_M, or a single type such as F16.
   static Result<SyntheticModel> Make(const std::string& shape, const std::string& type);
 
   // A path under which this process can open it.

@@ -34,7 +34,7 @@ double RateOf(MatmulUnit unit, const Ceilings& ceilings) {
   return ceilings.float_operations;
 }
 
-// Q8_0 whose numbers fit four bits is held so: what need not be read would make shares above 1.
+// Q8_0 whose values fit four bits is held in four bits. Counting the file's bytes would give shares above 1.
 int64_t BytesToRead(const model::ModelSource::Tensor& tensor, ThreadPool& pool) {
   namespace cpu = compute::cpu;
   const compute::HostMatrix& matrix = tensor.matrix;
@@ -59,7 +59,7 @@ WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfi
   for (const model::ModelSource::Tensor* tensor : source.Tensors()) {
     const compute::HostMatrix& matrix = tensor->matrix;
     if (matrix.rows < 2) continue;
-    // Of a mixture's experts a token reads those that it is sent to.
+    // A token reads only the experts that it is routed to.
     const bool experts = matrix.name.find("_exps.") != std::string::npos && config.moe.experts > 0;
     const double share = experts ? static_cast<double>(config.moe.routing.used) / config.moe.experts : 1.0;
     const double bytes = share * static_cast<double>(BytesToRead(*tensor, pool));
@@ -85,10 +85,11 @@ WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfi
 
 Bound LeastTime(const WorkModel& work, const StepShape& step, const Ceilings& ceilings) {
   const double rows = static_cast<double>(step.sequences) * step.tokens;
-  const double seen = step.position + (step.tokens + 1) / 2.0;  // positions, by a row on average
+  const double seen = step.position + (step.tokens + 1) / 2.0;  // positions for each row, on average
   const double bytes = work.layer_bytes + work.output_bytes +
                        work.kv_bytes * step.sequences * (step.position + static_cast<double>(step.tokens));
-  const double silent = rows - step.sequences;  // rows that nobody asks for: only each sequence's last one counts
+  const double silent = rows - step.sequences;  // rows without a requested output: only the last row of each sequence
+                                                // has one
   const double products =
       rows * work.layer_operations - silent * work.last_operations + step.sequences * work.output_operations;
   const double scores = rows * work.attention_operations - silent * work.last_attention_operations;

@@ -1,4 +1,4 @@
-// How much a model must read and multiply for a token: what a measured speed is held against.
+// The bytes and multiplications that a model needs for a token, to compare with a measured speed.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,19 @@
 
 namespace inferflux::apps {
 
-// The unit that multiplies most of the weights: bytes for block formats, BF16 for BF16, floats for the rest. F16 has
-// more mantissa than BF16 holds, so it counts as floats.
+// The unit that multiplies most of the weights: int8 for block types, BF16 for BF16, float for the rest. F16 has more
+// mantissa than BF16 can hold, so it counts as float.
 enum class MatmulUnit { kInt8, kBf16, kFloat };
 
 struct WorkModel {
-  double layer_bytes = 0.0;           // weights of all layers, as the file holds them, or the CPU in half the bits
+  double layer_bytes = 0.0;           // weights of all layers, as in the file, or in four bits where the CPU packs them
+                                      // so
   double output_bytes = 0.0;          // of the projection to logits
-  double layer_operations = 0.0;      // of one token, two a multiply-add
+  double layer_operations = 0.0;      // of one token; a multiply-add counts as two
   double output_operations = 0.0;     // of one row of logits
   double kv_bytes = 0.0;              // of one position, keys and values
   double attention_operations = 0.0;  // of one token for one position that it sees
-  // Of those, what only rows that are asked for need: in the last layer all but keys and values.
+  // The part of these that only rows with a requested output need: everything but K/V in the last layer.
   double last_operations = 0.0;
   double last_attention_operations = 0.0;
   MatmulUnit unit = MatmulUnit::kFloat;
@@ -32,7 +33,7 @@ struct WorkModel {
 WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfig& config, int64_t kv_token_bytes,
                        ThreadPool& pool);
 
-// A step of `sequences` sequences, `tokens` new tokens each, the first of them at `position`.
+// A step of `sequences` sequences, `tokens` new tokens each, the first at `position`.
 struct StepShape {
   int sequences = 1;
   int tokens = 1;
@@ -40,7 +41,7 @@ struct StepShape {
 };
 
 struct Bound {
-  double seconds = 0.0;   // that the step takes at least
+  double seconds = 0.0;   // lower bound for the step
   const char* name = "";  // "bandwidth" or "compute"
 };
 

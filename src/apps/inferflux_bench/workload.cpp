@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Token ids that every model has, without a pattern that a kernel could profit from.
+// Token ids that every model has, without a pattern that a kernel could exploit.
 std::vector<TokenId> Prompt(int first, int count, int vocab) {
   std::vector<TokenId> out;
   for (int i = 0; i < count; ++i) out.push_back(static_cast<TokenId>((int64_t{first + i} * 2654435761 >> 7) % vocab));
@@ -27,7 +27,7 @@ class Sequences {
     }
   }
 
-  // Of no tokens yet, so nothing can be matched to what an earlier sequence left.
+  // Opens without tokens, so that no prefix of an earlier sequence matches.
   Status Open() {
     for (auto& id : ids_) {
       auto opened = engine_.Open({}, 0);
@@ -37,7 +37,7 @@ class Sequences {
     return {};
   }
 
-  // Feeds `count` tokens to every sequence in one step and asks for one sampled token each.
+  // Feeds `count` tokens to every sequence in one step and requests one sampled token each.
   Status Step(int position, int count) {
     engine::UnifiedBatch batch;
     for (const auto& id : ids_) {
@@ -58,7 +58,7 @@ class Sequences {
   double TakeDeviceSeconds() { return std::exchange(device_seconds_, 0.0); }
 
   Status Prefill(int position, int tokens) {
-    const int chunk = engine_.info().step_tokens;  // as a scheduler would cut it
+    const int chunk = engine_.info().step_tokens;  // chunked as a scheduler would
     for (int done = 0; done < tokens; done += chunk) {
       if (auto step = Step(position + done, std::min(chunk, tokens - done)); !step) return step;
     }

@@ -1,5 +1,4 @@
-// The things that are timed: prefill, decode at a depth, and decode of several sequences at once, through the engine's
-// own step.
+// The timed tests: prefill, decode at a depth, and decode of several sequences at once, through the engine's own step.
 #pragma once
 
 #include <string>
@@ -14,7 +13,7 @@ namespace inferflux::apps {
 struct Workload {
   int prompt = 0;  // tokens to prefill; 0: decode
   int decode = 0;  // tokens to decode
-  int depth = 0;   // tokens that are there before
+  int depth = 0;   // tokens already present
   int batch = 1;   // sequences
 
   std::string name() const;  // "pp512", "tg64", "tg64@d4096", "tg64xb16"

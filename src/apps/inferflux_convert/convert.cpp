@@ -19,7 +19,7 @@ using formats::HfConfig;
 using formats::TensorType;
 using model::TensorRecipe;
 
-// The file types that a whole checkpoint of one element type counts as.
+// The file types for a checkpoint of a single element type.
 constexpr std::pair<TensorType, uint32_t> kFileTypes[] = {
     {TensorType::kF32, 0}, {TensorType::kF16, 1}, {TensorType::kBf16, 32}};
 
@@ -44,14 +44,14 @@ Result<GgufTensor> ShapeOf(const TensorRecipe& recipe) {
       dims[1] -= std::min<uint64_t>(dims[1], recipe.dropped);
     }
     for (const auto& part : recipe.parts) {
-      // Experts may be exact in types of different sizes: as floats they all are.
+      // Experts may be exact in types of different sizes; as floats they are all exact.
       if (recipe.per_expert && part->type() != first.type()) tensor.type = TensorType::kF32;
       if (part->shape() != first.shape()) {
         return Fail(ErrorCode::kDataLoss, "tensors '{}' and '{}' differ in shape, but belong together", first.name(),
                     part->name());
       }
     }
-    if (recipe.per_expert && dims == std::vector<uint64_t>{1}) dims.clear();  // a value an expert: [experts]
+    if (recipe.per_expert && dims == std::vector<uint64_t>{1}) dims.clear();  // one value for each expert: [experts]
     if (recipe.per_expert) dims.push_back(recipe.parts.size());
   }
   if (dims.empty() || dims.size() > formats::kGgufMaxDims) {
@@ -74,7 +74,8 @@ formats::MixModel DescribeForMix(const HfConfig& config, const std::vector<Tenso
 Result<std::vector<Target>> ChooseTargets(const std::vector<TensorRecipe>& plan, const HfConfig& config,
                                           const formats::QuantMix* mix) {
   const formats::MixModel model = DescribeForMix(config, plan);
-  // What ChooseType leaves alone stays float32; every other matrix gets the mix's type, or keeps its own.
+  // Tensors that ChooseType does not change stay float32. Every other matrix gets the type of the mix, or keeps its
+  // own.
   const formats::QuantMix& chooser = mix != nullptr ? *mix : **formats::FindQuantMix("F16");
   std::vector<Target> targets;
   for (const TensorRecipe& recipe : plan) {

@@ -1,4 +1,4 @@
-// A Hugging Face directory as one GGUF file.
+// Converts a Hugging Face directory to one GGUF file.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace inferflux::apps {
 
 struct ConvertOptions {
   std::string directory;
-  // Null: matrices keep the checkpoint's type. Norms, biases and other vectors are float32 in any case.
+  // Null: matrices keep the checkpoint's type. Norms, biases and other vectors are always float32.
   const formats::QuantMix* mix = nullptr;
-  std::string pre;  // tokenizer.ggml.pre; empty: found by the tokenizer's rule
+  std::string pre;  // tokenizer.ggml.pre; empty: derived from the tokenizer's rule
 };
 
 struct ConvertSummary {
@@ -27,7 +27,7 @@ struct ConvertSummary {
 
 using ConvertProgress = FunctionRef<void(uint64_t done_bytes, uint64_t total_bytes, const std::string& tensor)>;
 
-// Streams: memory use does not grow with the model, save for the largest tensor whose values change place.
+// Streams: memory use does not grow with the model, except for the largest tensor whose values are reordered.
 Result<ConvertSummary> Convert(const ConvertOptions& options, std::ostream& out, ThreadPool& pool,
                                ConvertProgress progress);
 

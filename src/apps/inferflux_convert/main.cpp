@@ -1,4 +1,4 @@
-// inferflux-convert: a Hugging Face directory as a GGUF file.
+// inferflux-convert: converts a Hugging Face directory to a GGUF file.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -53,8 +53,8 @@ int main(int argc, char** argv) {
   app.Add("output", arguments.output, "the file to write").Required().Shown("OUT.gguf");
   app.Add("--type", arguments.type, "quantise on the way: any type of inferflux-quantize (default: as stored)")
       .Shown("TYPE");
-  app.Add("--pre", arguments.convert.pre, "the name of the pre-tokenizer, where it cannot be told").Shown("NAME");
-  app.Add("--threads", arguments.threads, "threads to use (default: the cores at hand)").Between(1, 1024);
+  app.Add("--pre", arguments.convert.pre, "the name of the pre-tokenizer, if it cannot be detected").Shown("NAME");
+  app.Add("--threads", arguments.threads, "threads to use (default: all usable cores)").Between(1, 1024);
   if (const auto ended = app.Parse(argc, argv)) return *ended;
   if (const Status done = apps::Run(arguments); !done) {
     fmt::print(stderr, "inferflux-convert: {}\n", done.error().message);

@@ -1,4 +1,4 @@
-// inferflux-quantize: a GGUF model in smaller types.
+// inferflux-quantize: writes a GGUF model in smaller types.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
   app.Add("output", options.output, "the file to write").Required().Shown("OUT.gguf");
   app.Add("type", options.type, "one of the types above").Required().Shown("TYPE");
   app.Add("--imatrix", options.importance, "an importance matrix, in GGUF form").Shown("FILE");
-  app.Add("--threads", options.threads, "threads to use (default: the cores at hand)").Between(1, 1024);
+  app.Add("--threads", options.threads, "threads to use (default: all usable cores)").Between(1, 1024);
   app.AddFlag("--list", options.list_tensors, "print every tensor's types and error");
   if (const auto ended = app.Parse(argc, argv)) return *ended;
   if (const Status done = apps::Quantize(options); !done) {

@@ -1,4 +1,4 @@
-// What a quantisation did, for people.
+// Prints what a quantisation did.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace inferflux::apps {
 
-// One line a tensor: name, shape, types, error.
+// One line for each tensor: name, shape, types, error.
 void PrintTensors(const std::vector<formats::QuantizedTensor>& tensors);
 
-// Sizes, bits a weight, tensors by type, seconds.
+// Sizes, bits per weight, tensors by type, seconds.
 void PrintSummary(const std::vector<formats::QuantizedTensor>& tensors, double seconds);
 
 }  // namespace inferflux::apps

@@ -28,7 +28,7 @@ namespace {
 
 using config::Settings;
 
-// Each stream is a file descriptor, and the usual limit of 1,024 is for programs that use select().
+// Each stream is a file descriptor, and the usual limit of 1,024 is meant for programs that use select().
 void RaiseDescriptorLimit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -105,7 +105,7 @@ Status LoadModels(const Settings& settings, serving::ModelManager& manager) {
   return {};
 }
 
-// The address for people and scripts: one that can be connected to, also where all are listened on.
+// The address to show: one that a client can connect to, even if the server listens on all addresses.
 std::string UrlOf(const std::string& host, uint16_t port) {
   boost::system::error_code no_address;
   const auto address = boost::asio::ip::make_address(host, no_address);
@@ -114,7 +114,7 @@ std::string UrlOf(const std::string& host, uint16_t port) {
   return address.is_v6() ? fmt::format("http://[{}]:{}", host, port) : fmt::format("http://{}:{}", host, port);
 }
 
-// Readers see the whole line or none.
+// Readers see the whole line or nothing.
 Status WritePortFile(const std::string& path, const std::string& url) {
   if (path.empty()) return {};
   const std::string partial = path + ".partial";
@@ -124,7 +124,7 @@ Status WritePortFile(const std::string& path, const std::string& url) {
   return {};
 }
 
-// Without keys the server is for this machine alone.
+// Without keys the server is for this machine only.
 Status CheckDoor(const Settings& settings) {
   boost::system::error_code no_address;
   const auto address = boost::asio::ip::make_address(settings.Text("server.host"), no_address);
@@ -153,7 +153,7 @@ Result<server::ApiKeys> LoadKeys(const Settings& settings) {
   return path.empty() ? server::ApiKeys() : server::ApiKeys::Load(path);
 }
 
-// Serves until a signal comes or the models cannot be loaded.
+// Serves until a signal arrives or the models cannot be loaded.
 Status Serve(const DaemonOptions& options) {
   const Settings& settings = options.settings;
   if (Status closed = CheckDoor(settings); !closed) return closed;
@@ -195,7 +195,7 @@ Status Serve(const DaemonOptions& options) {
   stop_loads.request_stop();
   (*server)->Stop(std::chrono::seconds(settings.Integer("server.grace_seconds")));
   loader.join();
-  if (!manager.Loading().empty()) std::quick_exit(0);  // of an admin call, and slow to give up
+  if (!manager.Loading().empty()) std::quick_exit(0);  // a load by an admin call that is slow to give up
   if (!loaded && loaded.error().code == ErrorCode::kCancelled) return {};
   return loaded;
 }

@@ -5,7 +5,7 @@
 
 namespace inferflux::apps {
 
-// Returns the exit code: 0 after a clean stop, 1 where it could not listen or no model could be loaded.
+// Returns the exit code: 0 after a clean stop, 1 if it could not listen or load a model.
 int RunDaemon(const DaemonOptions& options);
 
 }  // namespace inferflux::apps

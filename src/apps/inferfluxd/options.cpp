@@ -14,7 +14,7 @@ namespace inferflux::apps {
 ParsedOptions ParseOptions(int argc, const char* const* argv) {
   CommandLine app(
       "inferfluxd",
-      "Serves language models behind the OpenAI API.\n\n"
+      "Serves language models with the OpenAI API.\n\n"
       "Without --model, the model that comes with InferFlux is served. Every setting can be a flag, an environment\n"
       "variable (--server-port is INFERFLUX_SERVER_PORT) or a key of a YAML file (server: {port: 8080}), in this "
       "order.",
@@ -24,8 +24,8 @@ ParsedOptions ParseOptions(int argc, const char* const* argv) {
   bool print_config = false;
   bool print_backends = false;
   app.Add("--port-file", port_file, "write the server's URL to this file once it listens").Shown("FILE");
-  app.AddFlag("--print-config", print_config, "print every setting, its value and where it came from, and end");
-  app.AddFlag("--backends", print_backends, "print what can run models in this build, and why others cannot, and end");
+  app.AddFlag("--print-config", print_config, "print every setting, its value and where it came from, and exit");
+  app.AddFlag("--backends", print_backends, "print the backends of this build, and why others are missing, and exit");
   config::AddFlags(app, config::kServer, flags);
   if (const auto ended = app.Parse(argc, argv)) return {std::nullopt, *ended};
   auto settings = config::Resolve(flags, config::ReadEnvironment(environ));

@@ -10,12 +10,12 @@ namespace inferflux::apps {
 
 struct DaemonOptions {
   config::Settings settings;
-  std::string port_file;  // where the server's URL is written once it listens; empty: nowhere
+  std::string port_file;  // receives the server's URL once it listens; empty: none
   bool print_config = false;
   bool print_backends = false;
 };
 
-// The options, or the exit code where there is nothing more to do: help was printed, or an error.
+// The options, or the exit code if there is nothing more to do, because help was printed or because of an error.
 struct ParsedOptions {
   std::optional<DaemonOptions> options;
   int exit_code = 0;

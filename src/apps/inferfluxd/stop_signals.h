@@ -1,10 +1,10 @@
-// SIGINT and SIGTERM as something to wait for.
+// Waits for SIGINT and SIGTERM.
 #pragma once
 
 namespace inferflux::apps {
 
-// Blocks the signals in this thread and in all that it starts from now on, so that WaitForStop alone sees them. Also
-// ignores SIGPIPE: a client that leaves is an error value.
+// Blocks the signals in this thread and in all threads that it starts from now on, so that only WaitForStop receives
+// them. Also ignores SIGPIPE: a disconnected client is an error value.
 void BlockStopSignals();
 
 // Waits for a signal, or for RequestStop.
@@ -13,7 +13,7 @@ void WaitForStop();
 // Any thread.
 void RequestStop();
 
-// From now on a signal ends the process at once: the way out for who does not want to wait for a clean stop.
+// From now on a signal ends the process at once, for users who do not want to wait for a clean stop.
 void RestoreStopSignals();
 
 }  // namespace inferflux::apps

@@ -20,7 +20,7 @@ struct SplitPlace {
   uint32_t count;
 };
 
-// Which part of a split model the metadata says this is; nothing where it is whole.
+// The number of this part of a split model according to the metadata; nothing if the model is not split.
 Result<std::optional<SplitPlace>> ReadSplitPlace(const GgufMetadata& metadata) {
   const auto count = metadata.GetOr<uint32_t>("split.count", 1);
   if (!count) return Forward(count);
@@ -51,7 +51,7 @@ Result<std::shared_ptr<const GgufFile>> GgufFile::Open(const std::string& path) 
   if (!mapping) return Forward(mapping);
   auto parsed = Parse((*mapping)->bytes(), path);
   if (!parsed) return parsed;
-  const auto file = std::const_pointer_cast<GgufFile>(*parsed);  // ours alone until we return it
+  const auto file = std::const_pointer_cast<GgufFile>(*parsed);  // no other owner until it is returned
   file->mappings_.push_back(std::move(*mapping));
   if (auto opened = file->OpenSplits(path); !opened) return Forward(opened);
   return file;

@@ -1,9 +1,9 @@
-// A GGUF model file (versions 2 and 3, little-endian), mapped and checked whole before anyone sees it.
+// A GGUF model file (versions 2 and 3, little-endian), mapped and checked completely before use.
 //
-// What the checks promise: every metadata value and every tensor's data lies inside the file; keys and tensor names are
+// The checks guarantee: every metadata value and every tensor's data is inside the file; keys and tensor names are
 // distinct; tensors do not overlap, start at multiples of the file's alignment (at least 8 bytes), have 1 to 4
-// dimensions (none zero) and rows that are whole blocks of their type. A file that breaks a rule is one error that says
-// what and at which byte. Memory use is bounded by the file's size, whatever its counts claim.
+// dimensions (none zero), and rows that are whole blocks of their type. A file that breaks a rule gives one error that
+// names the rule and the byte. Memory use is bounded by the file's size, whatever its counts claim.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@ inline constexpr uint32_t kGgufMaxDims = 4;
 struct GgufTensor {
   std::string_view name;
   TensorType type = TensorType::kF32;
-  // Fastest-varying first, as GGUF writes it: a weight of `rows` outputs and `columns` inputs is {columns, rows}; a row
-  // of dims[0] elements is contiguous. Dimensions past the rank are 1.
+  // Fastest-varying first, as in GGUF: a weight with `rows` outputs and `columns` inputs is {columns, rows}; a row of
+  // dims[0] elements is contiguous. Dimensions beyond the rank are 1.
   std::array<uint64_t, kGgufMaxDims> dims{1, 1, 1, 1};
   uint32_t rank = 1;
   std::span<const std::byte> data;
@@ -40,11 +40,11 @@ struct GgufTensor {
 
 class GgufFile {
  public:
-  // `path` may be the first of a split model, "NAME-00001-of-0000N.gguf": the others are opened beside it, and all
-  // tensors appear as one list. The metadata is the first file's.
+  // `path` may be the first part of a split model, "NAME-00001-of-0000N.gguf". The other parts are opened beside it,
+  // and all tensors appear in one list. The metadata is that of the first part.
   static Result<std::shared_ptr<const GgufFile>> Open(const std::string& path);
 
-  // One unsplit file that lies in memory, 8-byte aligned; `bytes` must outlive the result. `source` names it in errors.
+  // One unsplit file in memory, 8-byte aligned. `bytes` must outlive the result. `source` names it in errors.
   static Result<std::shared_ptr<const GgufFile>> Parse(std::span<const std::byte> bytes, std::string source = "GGUF");
 
   uint32_t version() const { return version_; }

@@ -30,12 +30,12 @@ class GgufMetadata {
   const GgufEntry* Find(std::string_view key) const;
   bool Contains(std::string_view key) const { return Find(key) != nullptr; }
 
-  // T: bool, any fixed-width integer, float, double, std::string_view (into the file), std::string, or a std::vector
-  // of one of those except std::string. kNotFound where the key is absent.
+  // T: bool, any fixed-width integer, float, double, std::string_view (into the file), std::string, or a std::vector of
+  // one of those except std::string. kNotFound if the key is absent.
   template <class T>
   Result<T> Get(std::string_view key) const;
 
-  // `fallback` where the key is absent; still an error where its type is wrong.
+  // `fallback` if the key is absent; an error if its type is wrong.
   template <class T>
   Result<T> GetOr(std::string_view key, T fallback) const {
     return Contains(key) ? Get<T>(key) : Result<T>(std::move(fallback));

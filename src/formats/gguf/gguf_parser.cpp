@@ -19,7 +19,7 @@ constexpr uint32_t kDefaultAlignment = 32;
 constexpr uint32_t kMinAlignment = 8;  // so that every element of every type is aligned in memory
 constexpr uint32_t kMaxAlignment = 1u << 20;
 
-// The least that one metadata entry or tensor info takes in a file: bounds for the counts in the header.
+// The minimum size of a metadata entry and of a tensor info in a file: bounds the counts in the header.
 constexpr uint64_t kMinEntryBytes = 8 + 1 + 4 + 1;
 constexpr uint64_t kMinTensorBytes = 8 + 1 + 4 + 8 + 4 + 8;
 
@@ -69,7 +69,7 @@ Status CheckBools(std::span<const std::byte> bytes, uint64_t offset, std::string
   return {};
 }
 
-// Moves past an array's elements, checking them.
+// Skips an array's elements and checks them.
 Status SkipElements(ByteReader& reader, const ArrayHeader& array, std::string_view what, int depth) {
   const uint64_t offset = reader.offset();
   if (const uint32_t size = GgufScalarBytes(array.element_type)) {
@@ -197,7 +197,7 @@ Result<TensorInfo> ReadTensorInfo(ByteReader& reader, uint64_t number) {
   return info;
 }
 
-// Points each tensor at its data; `data` is the file from the start of the data section on.
+// Points each tensor at its data. `data` is the file from the start of the data section on.
 Status PlaceTensors(std::vector<TensorInfo>& infos, std::span<const std::byte> data, uint64_t data_start,
                     uint64_t alignment) {
   for (TensorInfo& info : infos) {
@@ -297,7 +297,7 @@ Result<GgufContents> ParseChecked(std::span<const std::byte> bytes, const std::s
 
 Result<GgufContents> ParseGguf(std::span<const std::byte> bytes, const std::string& source) {
   auto contents = ParseChecked(bytes, source);
-  // Errors of typed access name the source already.
+  // Errors of typed access already contain the source.
   if (!contents && !contents.error().message.starts_with(source)) return Forward(contents, source);
   return contents;
 }

@@ -1,5 +1,5 @@
-// The values of GGUF metadata, as they lie in the file.
-// Source: the GGUF specification (ggml's docs/gguf.md), versions 2 and 3, little-endian.
+// The values of GGUF metadata, as stored in the file. Source: the GGUF specification (ggml's docs/gguf.md), versions 2
+// and 3, little-endian.
 #pragma once
 
 #include <cstddef>

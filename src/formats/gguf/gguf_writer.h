@@ -32,11 +32,11 @@ class GgufWriter : public GgufMetadataBuilder {
   // `dims`: 1 to 4, the fastest first. A name that was added before, or a shape that no file can hold, is an error.
   Status AddTensor(std::string_view name, TensorType type, std::span<const uint64_t> dims);
 
-  // Nothing can be set or added afterwards.
+  // Afterwards nothing can be set or added.
   Status WriteHeader();
-  // The next bytes of the current tensor, or of several; padding between tensors is the writer's.
+  // The next bytes of the current tensor, or of several; the writer adds the padding between tensors.
   Status WriteData(std::span<const std::byte> bytes);
-  // kInvalidArgument where data is missing; kIo where the stream failed.
+  // kInvalidArgument if data is missing; kIo if the stream failed.
   Status Finish();
 
  private:
@@ -55,8 +55,8 @@ class GgufWriter : public GgufMetadataBuilder {
   std::vector<Tensor> tensors_;
   std::unordered_set<std::string> names_;
   uint64_t data_bytes_ = 0;     // of the whole data section, once all is written
-  size_t current_ = 0;          // the tensor that data goes to
-  uint64_t current_bytes_ = 0;  // of it that are written
+  size_t current_ = 0;          // the current tensor
+  uint64_t current_bytes_ = 0;  // bytes of it that are written
 };
 
 }  // namespace inferflux::formats

@@ -9,12 +9,12 @@ namespace {
 constexpr uint32_t kMaxDimension = 1u << 24;
 constexpr uint32_t kMaxLayers = 4096;
 
-// Collects the first failure of many reads, so that the reads below stay one line each.
+// Collects the first failure of many reads, so that each read below is one line.
 class FieldReader {
  public:
   explicit FieldReader(const JsonObject& object) : object_(object) {}
 
-  // The first of `names` that the object has.
+  // The first of `names` that the object contains.
   template <class T>
   void Read(std::initializer_list<std::string_view> names, std::optional<T>& out) {
     for (const std::string_view name : names) {
@@ -63,7 +63,7 @@ Result<HfRopeScaling> ReadRopeScaling(const JsonObject& object) {
   return rope;
 }
 
-// compressed-tensors' config_groups, and its transform_config of such groups too.
+// compressed-tensors' config_groups, and the transform_config of such groups.
 Status ReadQuantGroups(const JsonObject& object, HfQuantization& quantization) {
   const auto each = [](const JsonObject& from, const auto& read) -> Status {
     const auto groups = from.Find<JsonObject>("config_groups");
@@ -88,7 +88,7 @@ Status ReadQuantGroups(const JsonObject& object, HfQuantization& quantization) {
       of_weights.Read({"type"}, out.type);
       of_weights.Read({"num_bits"}, out.bits);
       const auto* block = (*weights)->FindValue("block_structure");
-      if (block != nullptr && block->is_array()) of_weights.Read({"block_structure"}, out.block);  // once a text
+      if (block != nullptr && block->is_array()) of_weights.Read({"block_structure"}, out.block);  // for each text once
       if (auto status = of_weights.status(); !status) return status;
     }
     quantization.groups.push_back(std::move(out));
@@ -130,8 +130,8 @@ Result<HfQuantization> ReadQuantization(const JsonObject& object) {
   return quantization;
 }
 
-// MLX's own key: sizes for all weights, and objects of the same kind for those that have others, by their names. What
-// such an object does not say is MLX's default, not the other weights'.
+// MLX's own key: the sizes for all weights, and objects of the same kind, by weight name, for exceptions. What such an
+// object omits has MLX's default, not the value for all weights.
 Result<HfQuantization> ReadMlxQuantization(const JsonObject& object) {
   HfQuantization quantization{.method = "mlx"};
   FieldReader reader(object);
@@ -189,13 +189,13 @@ void ReadDetails(FieldReader& reader, HfConfig& config) {
   config.tie_word_embeddings = tied.value_or(true);
 }
 
-// RoPE's parameters: "rope_scaling", or all of them under "rope_parameters" as newer files have it.
+// RoPE's parameters: in "rope_scaling", or in "rope_parameters" in newer files.
 Status ReadRope(const JsonObject& root, HfConfig& config) {
   for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
     const auto found = root.Find<JsonObject>(key);
     if (!found) return Forward(found);
     if (!*found) continue;
-    // Models whose windowed layers rotate otherwise have one object for each kind of layer.
+    // Models whose windowed layers use another RoPE have one object for each kind of layer.
     auto global = (*found)->Find<JsonObject>("full_attention"), local = (*found)->Find<JsonObject>("sliding_attention");
     for (const auto* part : {&global, &local}) {
       if (!*part) return Forward(*part);
@@ -245,13 +245,13 @@ Status CheckShape(HfConfig& config, const std::string& source) {
   }
   if (config.kv_heads == 0) config.kv_heads = config.heads;
   if (config.heads % config.kv_heads != 0) {
-    return Fail(ErrorCode::kDataLoss, "{}: num_attention_heads {} is no multiple of num_key_value_heads {}", source,
+    return Fail(ErrorCode::kDataLoss, "{}: num_attention_heads {} is not a multiple of num_key_value_heads {}", source,
                 config.heads, config.kv_heads);
   }
   if (config.head_dim == 0) {
     if (config.hidden_size % config.heads != 0) {
       return Fail(ErrorCode::kDataLoss,
-                  "{}: hidden_size {} is no multiple of num_attention_heads {}, and there is no head_dim", source,
+                  "{}: hidden_size {} is not a multiple of num_attention_heads {}, and there is no head_dim", source,
                   config.hidden_size, config.heads);
     }
     config.head_dim = config.hidden_size / config.heads;
@@ -292,7 +292,7 @@ Result<HfConfig> ParseHfConfig(JsonObject root) {
   if (!mlx) return Forward(mlx);
   const auto quantization = root.Find<JsonObject>("quantization_config");
   if (!quantization) return Forward(quantization);
-  if (*mlx || *quantization) {  // MLX's tools write the same under both
+  if (*mlx || *quantization) {  // MLX's tools write the same object under both keys
     auto read = *mlx ? ReadMlxQuantization(**mlx) : ReadQuantization(**quantization);
     if (!read) return Forward(read);
     config.quantization = std::move(*read);

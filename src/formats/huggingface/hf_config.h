@@ -1,7 +1,7 @@
-// A Hugging Face model's config.json, as far as decoder and encoder text models go.
+// A Hugging Face model's config.json, for decoder and encoder text models.
 //
-// Families name the same thing differently (n_embd, hidden_size): the struct has one name. What it lacks is in `raw`.
-// Where a multimodal model keeps its language model in "text_config", that is what is read.
+// Families name the same value differently (n_embd, hidden_size); the struct has one name. Other values are in `raw`.
+// If a multimodal model keeps its language model in "text_config", that is read.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +33,10 @@ struct HfMlxLayout {
   int32_t group_size = 64;
 };
 
-// What one of compressed-tensors' config_groups does to its weights.
+// How one of compressed-tensors' config_groups quantises its weights.
 struct HfQuantGroup {
-  std::string format;  // "pack-quantized", ...; empty: that of the whole
-  std::string type;    // "int" or "float"; empty: it leaves weights alone
+  std::string format;  // "pack-quantized", ...; empty: the format of the whole
+  std::string type;    // "int" or "float"; empty: weights are not quantised
   uint32_t bits = 0;
   std::vector<uint32_t> block;  // FP8: outputs and inputs that share a scale; or empty
 };
@@ -44,7 +44,7 @@ struct HfQuantGroup {
 struct HfQuantization {
   std::string method;  // "gptq", "awq", "fp8", "mxfp4", "mlx", ...
   uint32_t bits = 0;
-  int32_t group_size = 0;  // -1: one group a column
+  int32_t group_size = 0;  // -1: one group for each column
   bool desc_act = false;
   bool symmetric = true;
   bool zero_point = false;           // AWQ
@@ -53,8 +53,8 @@ struct HfQuantization {
   std::string format;                // compressed-tensors: "float-quantized", ...
   std::vector<HfQuantGroup> groups;  // compressed-tensors
   std::string algorithm;             // ModelOpt's quant_algo: "NVFP4", "FP8", ...
-  bool rotates_activations = false;  // compressed-tensors: has a transform that is none of weights
-  HfMlxLayout mlx;                   // MLX: of all weights but these, by name
+  bool rotates_activations = false;  // compressed-tensors: has a transform of something other than weights
+  HfMlxLayout mlx;                   // MLX: exceptions, by weight name
   std::map<std::string, HfMlxLayout, std::less<>> mlx_layers;
   std::vector<uint32_t> weight_block_size;  // FP8: outputs and inputs that share a scale; or empty
 };
@@ -68,8 +68,8 @@ struct HfConfig {
   uint32_t hidden_size = 0;
   uint32_t layers = 0;
   uint32_t heads = 0;
-  uint32_t kv_heads = 0;  // heads, where the file does not say
-  uint32_t head_dim = 0;  // hidden_size / heads, where the file does not say
+  uint32_t kv_heads = 0;  // equals heads if the file has none
+  uint32_t head_dim = 0;  // hidden_size / heads if the file has none
   std::optional<uint32_t> intermediate_size;
   std::optional<uint32_t> max_position;
   std::optional<double> rms_norm_eps, layer_norm_eps;
@@ -79,7 +79,7 @@ struct HfConfig {
   std::optional<uint32_t> sliding_window;
   std::optional<bool> use_sliding_window;
   std::vector<std::string> layer_types;  // "full_attention", "sliding_attention"
-  bool tie_word_embeddings = true;       // transformers' default; a family's own default is the converter's business
+  bool tie_word_embeddings = true;       // transformers' default; families with another default set it in the converter
   bool tie_word_embeddings_given = false;
   std::optional<double> attn_logit_softcap, final_logit_softcap, query_pre_attn_scalar;
 
@@ -90,15 +90,14 @@ struct HfConfig {
   std::vector<TokenId> eos;  // one or several
 
   std::optional<HfQuantization> quantization;
-  JsonObject raw;  // the object that all this was read from
+  JsonObject raw;  // the object that all values were read from
 };
 
-// Sizes are range-checked: dimensions above 2^24 and layers above 4096 are errors, as are head counts that do not
-// divide.
+// Checks ranges: dimensions above 2^24 and layers above 4096 are errors, as are head counts that do not divide.
 Result<HfConfig> ParseHfConfig(JsonObject root);
 Result<HfConfig> ReadHfConfig(const std::string& directory);
 
-// One id or a list of ids, as the files write end-of-sequence tokens; empty where `key` is absent.
+// One id or a list of ids, as files write end-of-sequence tokens; empty if `key` is absent.
 Result<std::vector<TokenId>> ReadTokenIds(const JsonObject& object, std::string_view key);
 
 }  // namespace inferflux::formats

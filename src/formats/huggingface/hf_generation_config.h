@@ -1,4 +1,4 @@
-// A Hugging Face model's generation_config.json: how its makers sample, and which tokens end an answer.
+// A Hugging Face model's generation_config.json: its default sampling, and the tokens that end an answer.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 namespace inferflux::formats {
 
 struct HfGenerationConfig {
-  std::vector<TokenId> eos;  // any of them ends the answer
+  std::vector<TokenId> eos;  // each of them ends the answer
   std::optional<TokenId> bos, pad;
   std::optional<double> temperature, top_p, min_p, repetition_penalty;
   std::optional<int32_t> top_k;
@@ -20,7 +20,7 @@ struct HfGenerationConfig {
 };
 
 Result<HfGenerationConfig> ParseHfGenerationConfig(const JsonObject& root);
-// The file is optional: nothing where there is none.
+// The file is optional: empty if there is none.
 Result<std::optional<HfGenerationConfig>> ReadHfGenerationConfig(const std::string& directory);
 
 }  // namespace inferflux::formats

@@ -9,7 +9,7 @@
 
 namespace inferflux::formats {
 
-// The steps under `key`: none where it is null. A Sequence's parts, under `list_key`, come in its place, four levels
+// The steps under `key`; none if it is null. A Sequence is replaced by its parts, under `list_key`, up to four levels
 // deep.
 Result<std::vector<JsonObject>> ReadHfSteps(const JsonObject& tokenizer, std::string_view key,
                                             std::string_view list_key);

@@ -25,7 +25,7 @@ Result<std::vector<TokenPlace>> ReadVocab(const JsonObject& model) {
   return places;
 }
 
-// Unigram: a list of [piece, score], the id its place.
+// Unigram: a list of [piece, score]; the position is the id.
 Status ReadPieces(const JsonObject& model, HfTokenizer& tokenizer, std::vector<TokenPlace>& places) {
   const boost::json::value* vocab = model.FindValue("vocab");
   const boost::json::array* pieces = vocab != nullptr ? vocab->if_array() : nullptr;
@@ -45,7 +45,7 @@ Status ReadPieces(const JsonObject& model, HfTokenizer& tokenizer, std::vector<T
   return {};
 }
 
-// "left right", or ["left", "right"] in newer files, where the parts may hold spaces.
+// "left right", or ["left", "right"] in newer files, where the parts may contain spaces.
 Status ReadMerges(const JsonObject& model, HfTokenizer& tokenizer) {
   const boost::json::value* merges = model.FindValue("merges");
   if (merges == nullptr) return {};

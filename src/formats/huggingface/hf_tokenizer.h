@@ -17,7 +17,7 @@ struct HfAddedToken {
   TokenId id = 0;
   std::string content;
   bool special = false;      // structure: never produced from a user's text
-  bool strips_left = false;  // swallows whitespace before it
+  bool strips_left = false;  // absorbs the white space before it
   bool strips_right = false;
   bool single_word = false;
   bool normalized = true;
@@ -25,7 +25,7 @@ struct HfAddedToken {
 
 struct HfTokenizer {
   std::string model;  // "BPE", "Unigram", "WordPiece"
-  // By id, the added tokens among them. `present` is false where no token has the id.
+  // By id, including the added tokens. `present` is false for ids without a token.
   std::vector<std::string> tokens;
   std::vector<bool> present;
   std::vector<float> scores;        // as long as tokens, or empty. Unigram: log-probabilities
@@ -40,11 +40,11 @@ struct HfTokenizer {
   JsonObject root;                          // normalizer, pre_tokenizer, post_processor, decoder, and everything else
 };
 
-// Ids must be distinct and below 4 times the count of tokens plus 65536; merges must name two tokens each.
+// Ids must be distinct and below 4 * the number of tokens + 65536. Each merge must name two tokens.
 Result<HfTokenizer> ParseHfTokenizer(JsonObject root);
 Result<HfTokenizer> ReadHfTokenizer(const std::string& directory);
 
-// "special", "lstrip" and the others of an added token's entry; a flag that is absent stays as it is.
+// "special", "lstrip" and the other flags of an added token's entry. An absent flag does not change.
 Status ReadHfTokenFlags(const JsonObject& entry, HfAddedToken& token);
 
 }  // namespace inferflux::formats

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMaxTemplateBytes = size_t{16} << 20;
 
-// A token is its text, or an object with the text as "content".
+// A token is a string, or an object with the string in "content".
 Status ReadToken(const JsonObject& root, std::string_view key, std::optional<std::string>& out) {
   const boost::json::value* value = root.FindValue(key);
   if (value == nullptr) return {};

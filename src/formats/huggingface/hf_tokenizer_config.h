@@ -12,7 +12,7 @@
 namespace inferflux::formats {
 
 struct HfTokenizerConfig {
-  std::string tokenizer_class;  // "LlamaTokenizerFast"; empty where the file does not say
+  std::string tokenizer_class;  // "LlamaTokenizerFast"; empty if the file has none
   // Texts, not ids: tokenizer.json maps them.
   std::optional<std::string> bos, eos, unk, sep, pad, cls, mask;
   std::optional<bool> add_bos, add_eos, add_prefix_space, legacy;
@@ -23,7 +23,7 @@ struct HfTokenizerConfig {
 };
 
 Result<HfTokenizerConfig> ParseHfTokenizerConfig(JsonObject root);
-// A missing file says nothing. Where chat_template.jinja lies beside it, that is the chat template.
+// A missing file gives an empty result. If chat_template.jinja exists beside it, that is the chat template.
 Result<HfTokenizerConfig> ReadHfTokenizerConfig(const std::string& directory);
 
 }  // namespace inferflux::formats

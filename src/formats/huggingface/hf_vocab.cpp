@@ -45,7 +45,7 @@ Result<std::optional<std::string>> SplitPattern(const JsonObject& step) {
   return std::move(*text);
 }
 
-// What text the special tokens have, as ids.
+// The texts of the special tokens, as ids.
 class TokenIds {
  public:
   explicit TokenIds(const HfTokenizer& tokenizer) {
@@ -67,7 +67,7 @@ bool LooksLikeByte(std::string_view token) {
   return token.size() == 6 && token.starts_with("<0x") && token.back() == '>';
 }
 
-// Some makers add tokens that structure a conversation without calling them special.
+// Some makers add tokens that structure a conversation without marking them special.
 bool LooksSpecial(std::string_view token) {
   constexpr std::string_view kWideOpen = "<\xEF\xBD\x9C";  // U+FF5C, as DeepSeek writes it
   constexpr std::string_view kWideClose = "\xEF\xBD\x9C>";
@@ -113,7 +113,7 @@ Vocabulary MakeVocabulary(const HfTokenizer& tokenizer, HfVocabKind kind, uint32
   return vocabulary;
 }
 
-// WordPiece: GGUF marks the starts of words, tokenizer.json what continues them.
+// WordPiece: GGUF marks the beginnings of words, tokenizer.json their continuations.
 void MarkWordStarts(const HfTokenizer& tokenizer, Vocabulary& vocabulary) {
   const std::string& prefix = tokenizer.continuing_subword_prefix;
   for (size_t i = 0; i < vocabulary.tokens.size(); ++i) {
@@ -127,8 +127,8 @@ void MarkWordStarts(const HfTokenizer& tokenizer, Vocabulary& vocabulary) {
   }
 }
 
-// SentencePiece merges the pair with the best score first: where the tokenizer has no scores, a token's is the rank of
-// its first merge, negated.
+// SentencePiece merges the pair with the best score first. If the tokenizer has no scores, a token's score is the rank
+// of its first merge, negated.
 std::vector<float> ScoresOf(const HfTokenizer& tokenizer, const Vocabulary& vocabulary) {
   if (!tokenizer.scores.empty()) {
     std::vector<float> own = tokenizer.scores;
@@ -166,7 +166,7 @@ Status WriteRules(const HfTokenizer& tokenizer, GgufMetadataBuilder& metadata) {
   return {};
 }
 
-// Whether the post-processor puts `token` in front of a text ("special" at the template's start) or behind it.
+// Whether the post-processor puts `token` before a text ("special" at the template's start) or after it.
 struct Surrounding {
   bool front = false;
   bool back = false;
@@ -221,7 +221,8 @@ Status WriteRoles(const HfVocabParts& parts, const TokenIds& ids, GgufMetadataBu
   WriteId("mask", ids.Find(config.mask), metadata);
   const auto surrounding = FindInTemplate(parts.tokenizer, config.bos, config.eos);
   if (!surrounding) return Forward(surrounding);
-  // A ".model" file has no post-processor; what its kind is known to do holds where the configuration says nothing.
+  // A ".model" file has no post-processor. The known behaviour of its kind applies where the configuration has no
+  // setting.
   const bool guessed = parts.tokenizer.rules.has_value();
   if (parts.tokenizer.model == "WordPiece") return {};
   if (config.add_bos || !guessed)

@@ -14,7 +14,8 @@
 
 namespace inferflux::formats {
 
-// Keys of our own, for what GGUF has none; written only where they say something, and read by model/vocab_from_gguf.
+// Our own keys, for facts that have no key in GGUF. Written only if they differ from the default, and read by
+// model/loading/vocab_from_gguf.
 inline constexpr std::string_view kEndsKey = "inferflux.tokenizer.end_of_generation";    // ids, where more than three
 inline constexpr std::string_view kSpacePrefixKey = "inferflux.tokenizer.space_prefix";  // "first", "unspaced"
 inline constexpr std::string_view kStripsLeftKey = "inferflux.tokenizer.strips_left";    // ids
@@ -30,11 +31,11 @@ enum class HfVocabKind {
 // kUnsupported where the kind has no metadata here, or cannot be told.
 Result<HfVocabKind> ClassifyHfVocab(const HfTokenizer& tokenizer);
 
-// How a byte-level tokenizer cuts text before it merges: its passes in order. ByteLevel's own rule counts as a pass of
-// GPT-2's pattern, "Digits" as one of \p{N} or \p{N}+. kUnsupported names a step that is none of these.
+// How a byte-level tokenizer splits text before it merges: its passes in order. ByteLevel's own rule counts as a pass
+// of GPT-2's pattern, "Digits" as a pass of \p{N} or \p{N}+. kUnsupported names any other step.
 Result<std::vector<std::string>> ReadHfSplitPatterns(const HfTokenizer& tokenizer);
 
-// Whether text is brought to Normalization Form C first.
+// Whether text is first converted to Normalization Form C.
 Result<bool> NormalizesToNfc(const HfTokenizer& tokenizer);
 
 struct HfVocabParts {
@@ -43,7 +44,7 @@ struct HfVocabParts {
   const HfGenerationConfig* generation = nullptr;  // may be null
   std::string_view pre;                            // tokenizer.ggml.pre, for byte-level vocabularies
   uint32_t rows = 0;                               // of the model's embeddings; missing tokens are filled up
-  std::optional<TokenId> bos;                      // config.json's, where the tokenizer does not say
+  std::optional<TokenId> bos;                      // config.json's, if the tokenizer has none
   std::vector<TokenId> eos;
 };
 

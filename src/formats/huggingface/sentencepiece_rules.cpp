@@ -20,7 +20,7 @@ Result<std::string> DecodeBase64(std::string_view text, const std::string& where
   int count = 0;
   for (const char c : text) {
     const size_t digit = kDigits.find(c);
-    if (digit == std::string_view::npos) return Fail(ErrorCode::kDataLoss, "{} is no base64", where);
+    if (digit == std::string_view::npos) return Fail(ErrorCode::kDataLoss, "{} is not base64", where);
     bits = bits << 6 | static_cast<uint32_t>(digit);
     count += 6;
     if (count < 8) continue;

@@ -1,4 +1,4 @@
-// How a SentencePiece-style tokenizer prepares text before it looks for pieces.
+// How a SentencePiece-style tokenizer prepares text before it searches for pieces.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@ namespace inferflux::formats {
 struct HfTokenizer;
 
 struct SentencePieceRules {
-  std::string charsmap;  // precompiled_charsmap; empty: text is taken as it is
-  // A space goes before "every" run between added tokens, "unspaced" ones (that begin with none), the "first" if it is
-  // unspaced, or "never".
+  std::string charsmap;  // precompiled_charsmap; empty: text is not normalised
+  // Where a space is prepended: before "every" run between added tokens, before "unspaced" runs (that do not begin with
+  // a space), before the "first" run if it is unspaced, or "never".
   std::string space_prefix = "never";
   bool remove_extra_whitespaces = false;
 };
 
-// From the steps of tokenizer.json's normalizer and pre_tokenizer, or as a ".model" file says. kUnsupported names a
-// step that has no counterpart.
+// From the normalizer and pre_tokenizer steps of tokenizer.json, or from a ".model" file. kUnsupported names a step
+// without a counterpart.
 Result<SentencePieceRules> ReadSentencePieceRules(const HfTokenizer& tokenizer);
 
 }  // namespace inferflux::formats

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = SentencePieceModel::Kind;
 
-// By id; of two that name the same, tokenizer_config.json knows more.
+// By id. If both files define an id, tokenizer_config.json has precedence.
 using AddedTokens = std::map<TokenId, HfAddedToken>;
 
 Status ReadAddedFile(std::string_view text, AddedTokens& tokens) {
@@ -41,7 +41,7 @@ Status ReadDecoder(const HfTokenizerConfig& config, AddedTokens& tokens) {
     const auto entry = (*decoder)->Get<JsonObject>(key);
     if (!entry) return Forward(entry);
     if (failure != std::errc() || end != key.data() + key.size())
-      return Fail(ErrorCode::kDataLoss, "{}: '{}' is no token id", (*decoder)->source(), Printable(key));
+      return Fail(ErrorCode::kDataLoss, "{}: '{}' is not a token id", (*decoder)->source(), Printable(key));
     auto content = entry->Get<std::string>("content");
     if (!content) return Forward(content);
     token.content = std::move(*content);
@@ -51,7 +51,7 @@ Status ReadDecoder(const HfTokenizerConfig& config, AddedTokens& tokens) {
   return {};
 }
 
-// A piece, and the token that it is where it is matched whole.
+// A piece, and its token if it is matched as a whole.
 void AddPiece(const SentencePieceModel::Piece& piece, HfTokenizer& tokenizer) {
   const auto id = static_cast<TokenId>(tokenizer.tokens.size());
   tokenizer.tokens.push_back(piece.text);
@@ -99,7 +99,7 @@ Result<HfTokenizer> MakeSentencePieceTokenizer(std::string_view model_bytes, con
   HfTokenizer tokenizer{.root = *JsonObject::Parse("{}", source)};
   tokenizer.model = model->algorithm == SentencePieceModel::Algorithm::kUnigram ? "Unigram" : "BPE";
   tokenizer.byte_fallback = model->byte_fallback;
-  // Tokenizers of 2023 and before put the space in front of every run; "legacy": false says that this one does not.
+  // Tokenizers of 2023 and earlier prepend the space to every run; "legacy": false says that this one does not.
   const char* prefix = config.legacy.value_or(true) ? "every" : "first";
   tokenizer.rules = SentencePieceRules{.charsmap = std::move(model->charsmap),
                                        .space_prefix = model->add_dummy_prefix ? prefix : "never",

@@ -1,5 +1,4 @@
-// A SentencePiece ".model" file with the tokens that a directory adds to it, as the tokenizer.json that it lacks would
-// be.
+// Builds the tokenizer.json that a directory lacks from its SentencePiece ".model" file and its added tokens.
 #pragma once
 
 #include <string>
@@ -11,12 +10,12 @@
 
 namespace inferflux::formats {
 
-// `added`: added_tokens.json, {text: id}; may be empty text. More come from tokenizer_config.json's
-// added_tokens_decoder. kDataLoss where an added token has the id of a piece with another text: both are named.
+// `added`: the text of added_tokens.json, {text: id}, or empty. tokenizer_config.json's added_tokens_decoder adds more.
+// kDataLoss names both if an added token has the id of a piece with another text.
 Result<HfTokenizer> MakeSentencePieceTokenizer(std::string_view model_bytes, const std::string& source,
                                                const HfTokenizerConfig& config, std::string_view added);
 
-// From the directory's tokenizer.model or spiece.model; kNotFound where it has neither.
+// From the directory's tokenizer.model or spiece.model; kNotFound if it has neither.
 Result<HfTokenizer> ReadSentencePieceTokenizer(const std::string& directory, const HfTokenizerConfig& config);
 
 }  // namespace inferflux::formats

@@ -24,13 +24,13 @@ Result<T> AsInteger(const json::value& value, const std::string& where) {
   if (const uint64_t* number = value.if_uint64(); number != nullptr && std::in_range<T>(*number)) {
     return static_cast<T>(*number);
   }
-  // Python writes some whole numbers as floats; those that float64 holds exactly are taken.
+  // Python writes some integers as floats. Accepts those that float64 holds exactly.
   if (const double* number = value.if_double(); number != nullptr && std::fabs(*number) <= 0x1p53 &&
                                                 *number == std::floor(*number) &&
                                                 std::in_range<T>(static_cast<int64_t>(*number))) {
     return static_cast<T>(*number);
   }
-  if (value.is_number()) return Fail(ErrorCode::kDataLoss, "{} is no whole number in range", where);
+  if (value.is_number()) return Fail(ErrorCode::kDataLoss, "{} is not a whole number in range", where);
   return Fail(ErrorCode::kDataLoss, "{} should be a whole number, but is {}", where, JsonKindName(value.kind()));
 }
 
@@ -135,7 +135,7 @@ Result<std::optional<T>> JsonObject::Find(std::string_view key) const {
   auto converted = JsonAs<T>(*value, fmt::format("{}: {}", source_, Printable(key)));
   if (!converted) return Forward(converted);
   if constexpr (std::is_same_v<T, JsonObject>)
-    converted->object_ = {object_, converted->object_.get()};  // keep all of it
+    converted->object_ = {object_, converted->object_.get()};  // keep the whole document
   return std::optional<T>(std::move(*converted));
 }
 

@@ -1,6 +1,6 @@
-// Typed access to JSON from files. Errors name the file, the path of the key, and the type wanted and found.
+// Typed access to JSON from files. Errors name the file, the path of the key, and the expected and the found type.
 //
-// A key that is null counts as absent, as in Hugging Face's files.
+// A key with the value null counts as absent, as in Hugging Face's files.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -19,23 +19,23 @@ namespace inferflux::formats {
 // "a string", "a number", ...
 std::string_view JsonKindName(boost::json::kind kind);
 
-// A JSON document's whole value. Nesting beyond 32 levels, trailing text and invalid UTF-8 are errors.
+// The value of a JSON document. Nesting beyond 32 levels, trailing text and invalid UTF-8 are errors.
 Result<boost::json::value> ParseJson(std::string_view text, const std::string& source);
 
 class JsonObject {
  public:
-  // `text` must hold an object; `source` names it in errors.
+  // `text` must contain an object. `source` names it in errors.
   static Result<JsonObject> Parse(std::string_view text, std::string source);
   // Files above 1 GiB are refused.
   static Result<JsonObject> ReadFile(const std::string& path);
-  // A part of a document that the caller keeps alive, "config.json: rope_scaling".
+  // A part of a document, such as "config.json: rope_scaling". The caller keeps the document alive.
   static JsonObject Borrow(const boost::json::object& object, std::string source);
 
-  // T: bool, int64_t, uint64_t, int32_t, uint32_t, double, float (each from any JSON number that fits exactly; floats
-  // from all), std::string, JsonObject, or a std::vector of one of these. kNotFound where the key is absent.
+  // T: bool, int64_t, uint64_t, int32_t, uint32_t, double, float (integers from any number that fits exactly, floats
+  // from any number), std::string, JsonObject, or a std::vector of one of these. kNotFound if the key is absent.
   template <class T>
   Result<T> Get(std::string_view key) const;
-  // Nothing where the key is absent; still an error where its type is wrong.
+  // Empty if the key is absent; an error if its type is wrong.
   template <class T>
   Result<std::optional<T>> Find(std::string_view key) const;
   template <class T>
@@ -44,7 +44,7 @@ class JsonObject {
     if (!found) return Forward(found);
     return *found ? std::move(**found) : std::move(fallback);
   }
-  // Null where it is absent or null.
+  // Null if it is absent or null.
   const boost::json::value* FindValue(std::string_view key) const;
 
   const boost::json::object& raw() const { return *object_; }

@@ -1,4 +1,4 @@
-// One overload a block format: the values of one block. Internal to the folder; users call DequantizeRow.
+// One overload for each block format: decodes one block. Internal to the folder; others call DequantizeRow.
 #pragma once
 
 #include "formats/quant/blocks.h"

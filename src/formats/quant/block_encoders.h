@@ -1,5 +1,5 @@
-// One overload a block format: a block from floats. `importance` has a weight for each value, or is null.
-// Internal to the folder; users call QuantizeRow.
+// One overload for each block format: encodes one block from floats. `importance` has a weight for each value, or is
+// null. Internal to the folder; others call QuantizeRow.
 #pragma once
 
 #include "formats/quant/blocks.h"

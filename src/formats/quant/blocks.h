@@ -1,4 +1,4 @@
-// The layouts of quantised blocks, byte for byte as GGUF files hold them.
+// The layouts of quantised blocks, byte for byte as in GGUF files.
 //
 // Names: d and dmin are the block's scale and minimum, qs its packed values, qh their high bits, scales the packed
 // scales of sub-blocks. Source: ggml's block formats, as PyPI's `gguf` decodes them.
@@ -10,7 +10,7 @@
 
 namespace inferflux::formats {
 
-// Elements of a block: of the small types, and of the super-blocks ("K-quants" and "I-quants").
+// Elements of a block: of the small types, and of the super-blocks ("K types" and "I types").
 inline constexpr int kSmallBlock = 32;
 inline constexpr int kSuperBlock = 256;
 
@@ -70,7 +70,7 @@ struct BlockQ6_K {  // 16 sub-blocks of 16: value = d * scale * (q - 32)
   int8_t scales[16];
   Fp16 d;
 };
-struct BlockQ8_K {  // value = d * q; bsums are the sums of each 16 values. Not a type of files: activations only
+struct BlockQ8_K {  // value = d * q; bsums are the sums of 16 values each. For activations only, not in files
   float d;
   int8_t qs[256];
   int16_t bsums[16];

@@ -1,4 +1,4 @@
-// Decoders of the four-bit formats whose codes stand for unevenly spaced values.
+// Decoders of the four-bit formats with unevenly spaced values.
 #include "formats/quant/block_decoders.h"
 #include "formats/quant/small_floats.h"
 

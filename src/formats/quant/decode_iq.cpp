@@ -1,4 +1,4 @@
-// Decoders of the lattice formats: small groups of values share one index into a table of good combinations.
+// Decoders of the codebook formats: small groups of values share one index into a table of common combinations.
 #include <bit>
 #include <cstring>
 
@@ -24,7 +24,7 @@ void DecodeGroup(uint16_t entry, const int8_t* magnitudes, float d, uint32_t sig
   }
 }
 
-// The IQ1 formats shift all values of a group by an eighth, up or down.
+// The IQ1 formats shift all values of a group up or down by an eighth.
 void DecodeShifted(uint16_t entry, float d, float shift, float* out) {
   for (int i = 0; i < 8; ++i) out[i] = d * (static_cast<float>(kIq1Values[(entry >> (2 * i)) & 3]) + shift);
 }

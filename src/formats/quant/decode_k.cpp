@@ -1,4 +1,4 @@
-// Decoders of the K-quants: super-blocks of 256 with quantised scales.
+// Decoders of the K types: super-blocks of 256 with quantised scales.
 #include "formats/quant/block_decoders.h"
 #include "formats/quant/k_scales.h"
 

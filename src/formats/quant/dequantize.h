@@ -1,6 +1,6 @@
-// From the blocks of a file to floats: plain scalar code, the oracle of every faster kernel.
+// Decodes the blocks of a file to floats: plain scalar code, the oracle of every faster kernel.
 //
-// Each type gives, bit for bit, what PyPI's `gguf` (quants.py) gives: the order of the float operations is part of it.
+// Each type gives, bit for bit, the results of PyPI's `gguf` (quants.py), including the order of the float operations.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace inferflux::formats {
 
-// Whether DequantizeRow knows the type: so far it knows all of them, integers included.
+// Whether DequantizeRow supports the type: currently all, including integers.
 bool CanDequantize(TensorType type);
 
-// `n` floats from n / block_elements blocks, of a type that CanDequantize. Needs n a multiple of the block's elements,
-// and `blocks` aligned as in a GGUF file: a tensor's start to 8 bytes.
+// Decodes `n` floats from n / block_elements blocks of a type that CanDequantize. `n` must be a multiple of the block's
+// elements, and `blocks` aligned as in a GGUF file: a tensor's start to 8 bytes.
 void DequantizeRow(TensorType type, const std::byte* blocks, float* out, int64_t n);
 
 }  // namespace inferflux::formats

@@ -1,4 +1,4 @@
-// Encoders of the four-bit formats whose codes stand for unevenly spaced values.
+// Encoders of the four-bit formats with unevenly spaced values.
 #include <cmath>
 #include <limits>
 
@@ -57,7 +57,7 @@ void EncodeBlock(const float* x, const float* importance, BlockIq4Xs& block) {
   }
 }
 
-// The scale is a power of two: the one that makes the largest value fit, or a neighbour of it.
+// The scale is a power of two: the one for which the largest value fits, or a neighbour.
 void EncodeBlock(const float* x, const float* importance, BlockMxfp4& block) {
   float w[kSmallBlock];
   ValueWeights(x, importance, kSmallBlock, w);

@@ -1,4 +1,4 @@
-// Encoders of the K-quants.
+// Encoders of the K types.
 #include <cstring>
 
 #include "formats/quant/block_encoders.h"

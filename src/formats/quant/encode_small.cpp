@@ -1,7 +1,7 @@
-// Encoders of the plain formats with blocks of 32.
+// Encoders of the simple formats with blocks of 32.
 //
-// Without importance they give, bit for bit, what PyPI's `gguf` (quants.py) gives: the format's usual rule, by the
-// extreme value. With importance the scale is fitted.
+// Without importance they give, bit for bit, the results of PyPI's `gguf` (quants.py): the usual rule of the format, by
+// the extreme value. With importance, the scale is fitted.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -53,7 +53,7 @@ SmallCodes EncodeAffine(const float* x, const float* importance, Fp16& d, Fp16& 
   float min = *low;
   if (importance != nullptr && scale > 0.0f) {
     float w[kSmallBlock];
-    float shifted[kSmallBlock];  // the fit wants a minimum that is not positive
+    float shifted[kSmallBlock];  // the fit requires a minimum <= 0
     ValueWeights(x, importance, kSmallBlock, w);
     for (int i = 0; i < kSmallBlock; ++i) shifted[i] = x[i] - *high;
     const AffineFit fit = FitAffine(shifted, w, kSmallBlock, kMax);
@@ -77,7 +77,7 @@ void PackFifthBits(const SmallCodes& codes, uint8_t qh[4]) {
   for (int i = 0; i < kSmallBlock; ++i) qh[i / 8] |= static_cast<uint8_t>((codes.q[i] >> 4) << (i % 8));
 }
 
-// Halves go away from zero.
+// Rounds halves away from zero.
 float RoundAway(float v) {
   const float magnitude = std::fabs(v);
   const float whole = std::floor(magnitude);
@@ -106,7 +106,7 @@ void EncodeBlock(const float* x, const float* importance, BlockQ5_1& block) {
   PackFifthBits(codes, block.qh);
 }
 
-// Eight bits leave nothing for importance to gain.
+// With eight bits, importance gains nothing.
 void EncodeBlock(const float* x, const float* /*importance*/, BlockQ8_0& block) {
   float extreme = 0.0f;
   for (int i = 0; i < kSmallBlock; ++i) extreme = std::max(extreme, std::fabs(x[i]));

@@ -1,5 +1,5 @@
 // Encoders of the ternary formats, for models that were trained ternary: the largest magnitude is the scale, so their
-// values come back exactly. Bit for bit what PyPI's `gguf` (quants.py) gives; importance has no say.
+// values are restored exactly. Bit for bit the results of PyPI's `gguf` (quants.py); importance is ignored.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -26,7 +26,7 @@ Trits ToTrits(const float* x) {
   return trits;
 }
 
-// `digits` groups of `count` trits, as the base-3 digits of `count` bytes; the number of five digits, scaled to 0-255.
+// `digits` groups of `count` trits, as the base-3 digits of `count` bytes: the number of five digits, scaled to 0-255.
 const uint8_t* PackGroup(const uint8_t* trits, int count, int digits, uint8_t* bytes) {
   for (int i = 0; i < count; ++i) {
     int number = 0;

@@ -8,7 +8,7 @@ struct AffineSums {
   float x = 0.0f;
 };
 
-// The best scale and min for the rounding that (inverse_scale, min) gives.
+// The best scale and min for the rounding by (inverse_scale, min).
 AffineFit SolveAffine(const float* x, const float* w, int n, float q_max, float inverse_scale, float min,
                       const AffineSums& sums) {
   float q_sum = 0.0f;
@@ -74,7 +74,7 @@ void ValueWeights(const float* x, const float* importance, int n, float* w) {
     for (int i = 0; i < n; ++i) total += w[i] = importance[i] * std::sqrt(mean_square + x[i] * x[i]);
   }
   if (total > 0.0f) return;
-  const float root = std::sqrt(mean_square);  // no importance, or none anywhere in the block
+  const float root = std::sqrt(mean_square);  // no importance, or all zero in the block
   for (int i = 0; i < n; ++i) total += w[i] = root + std::fabs(x[i]);
   if (!(total > 0.0f)) std::fill_n(w, n, 1.0f);
 }

@@ -1,7 +1,7 @@
 // Least-squares fits of a few values to scale * q, or scale * q - min, with q from a small grid.
 //
 // The search is the usual one of block quantisers: round with several trial scales, solve for the best scale of each
-// rounding in closed form, keep the one with the least weighted error; then round again with what was found, as long as
+// rounding in closed form, keep the one with the least weighted error; then round again with the result, as long as
 // that helps.
 #pragma once
 
@@ -14,14 +14,15 @@
 
 namespace inferflux::formats {
 
-// To the nearest integer, for |v| < 2^22. (Adding 1.5 * 2^23 leaves no fraction bits; vectorises on any machine.)
+// Rounds to the nearest integer, for |v| < 2^22. (Adding 1.5 * 2^23 leaves no fraction bits; it vectorises on any
+// machine.)
 inline float RoundSmall(float v) { return (v + 12582912.0f) - 12582912.0f; }
 
-// The integers kLow..kHigh; kLow has the largest magnitude. A code is the distance from kLow.
+// The integers kLow..kHigh. kLow has the largest magnitude. A code is the distance from kLow.
 template <int kLow, int kHigh>
 struct UniformGrid {
   static constexpr float kExtremes[2] = {kLow, kHigh};
-  static constexpr float kTrialStep = 0.1f;  // of the extreme, each way
+  static constexpr float kTrialStep = 0.1f;  // of the extreme, in each direction
   static constexpr int kTrials = 9;
   static float Nearest(float v) {
     return RoundSmall(std::clamp(v, static_cast<float>(kLow), static_cast<float>(kHigh)));
@@ -29,8 +30,8 @@ struct UniformGrid {
   static uint8_t Code(float v) { return static_cast<uint8_t>(static_cast<int>(Nearest(v)) - kLow); }
 };
 
-// The 16 values of the IQ4 types. Halfway between neighbours, twice a value is a whole number: a table by it finds the
-// nearest code.
+// The 16 values of the IQ4 types. Twice the midpoint of two neighbours is an integer, so a table indexed by it finds
+// the nearest code.
 struct Iq4Grid {
   static constexpr float kExtremes[2] = {-127.0f, 113.0f};
   static constexpr float kTrialStep = 1.0f;
@@ -54,10 +55,10 @@ struct Iq4Grid {
 
 struct ScaleFit {
   float scale = 0.0f;
-  float gain = 0.0f;  // how much of the weighted sum of squares the fit explains
+  float gain = 0.0f;  // the share of the weighted sum of squares that the fit explains
 };
 
-// The best scale for the rounding that `inverse_scale` gives.
+// The best scale for the rounding by `inverse_scale`.
 template <class Grid>
 ScaleFit SolveScale(const float* x, const float* w, int n, float inverse_scale) {
   float xq = 0.0f;
@@ -71,7 +72,7 @@ ScaleFit SolveScale(const float* x, const float* w, int n, float inverse_scale) 
   return {xq / qq, xq * xq / qq};
 }
 
-// The scale (of either sign) that makes sum w (x - scale * q)^2 small; 0 where all values are.
+// The scale (of either sign) that makes sum w (x - scale * q)^2 small; 0 if all values are 0.
 template <class Grid>
 float FitScale(const float* x, const float* w, int n) {
   float extreme = 0.0f;
@@ -130,8 +131,8 @@ inline float AffineError(const float* x, const float* w, int n, float q_max, flo
 
 AffineFit FitAffine(const float* x, const float* w, int n, int q_max);
 
-// What each of n values counts: the more the larger it is, as large weights meet large activations, and its column's
-// importance.
+// The weight of each of n values: it grows with the value's magnitude, because large weights are multiplied by large
+// activations, and with the importance of its column.
 void ValueWeights(const float* x, const float* importance, int n, float* w);
 
 }  // namespace inferflux::formats

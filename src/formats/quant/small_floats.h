@@ -1,4 +1,4 @@
-// The scale formats of the microscaling types, halved: their four-bit values are stored doubled (kFp4Doubled).
+// The scale formats of the microscaling types, halved, because their four-bit values are stored doubled (kFp4Doubled).
 // Source: OCP Microscaling Formats (MX) v1.0; NVFP4's unsigned E4M3.
 #pragma once
 
@@ -13,7 +13,7 @@ inline float HalfOfE8m0(uint8_t e) {
   return std::bit_cast<float>(bits);
 }
 
-// Half of an E4M3 number without sign (exponent bias 7). 0x7f, its NaN, counts as zero.
+// Half of an unsigned E4M3 number (exponent bias 7). 0x7f, its NaN, counts as zero.
 inline float HalfOfUe4m3(uint8_t value) {
   const int exponent = (value >> 3) & 15;
   const auto mantissa = static_cast<float>(value & 7);

@@ -1,7 +1,7 @@
 // Fits of a whole super-block of 256 values: one float16 scale (and min), and small integers for each sub-block.
 //
-// Each sub-block is first fitted on its own. Then the integer scales are chosen among their neighbours by the error
-// that the values really have with them, and the float16 factors are solved for again, while that helps.
+// First, each sub-block is fitted separately. Then each integer scale is chosen among its neighbours by the error that
+// the values have with it, and the float16 scales are solved for again, as long as that helps.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ inline int RoundToRange(float v, int low, int high) {
   return static_cast<int>(RoundSmall(std::clamp(v, static_cast<float>(low), static_cast<float>(high))));
 }
 
-// The best integer scales for this d, near the ones that the fitted `targets` ask for.
+// The best integer scales for this d, near those that the fitted `targets` suggest.
 template <class Grid, int kSubBlocks, int kScaleLow, int kScaleHigh>
 ScaledSuperBlock<kSubBlocks> ChooseScales(const float* x, const float* w, const std::array<float, kSubBlocks>& targets,
                                           Fp16 d) {
@@ -57,7 +57,7 @@ ScaledSuperBlock<kSubBlocks> ChooseScales(const float* x, const float* w, const 
   return block;
 }
 
-// The d that is best for the scales and roundings of `block`.
+// The best d for the scales and roundings of `block`.
 template <class Grid, int kSubBlocks>
 Fp16 SolveFactor(const float* x, const float* w, const ScaledSuperBlock<kSubBlocks>& block) {
   constexpr int kSize = kSuperBlock / kSubBlocks;
@@ -119,7 +119,7 @@ AffineSuperBlock<kSubBlocks> ChooseScalesAndMins(const float* x, const float* w,
   return block;
 }
 
-// Solves for d and dmin together, given the scales, mins and roundings of `block`; false where that has no answer.
+// Solves for d and dmin together, given the scales, mins and roundings of `block`. False if there is no solution.
 template <int kSubBlocks, int kQMax>
 bool SolveFactors(const float* x, const float* w, const AffineSuperBlock<kSubBlocks>& block, Fp16& d, Fp16& dmin) {
   constexpr int kSize = kSuperBlock / kSubBlocks;

@@ -45,7 +45,7 @@ Result<ImportanceMatrix> ImportanceMatrix::FromGguf(const GgufFile& file) {
     const size_t columns = values.size() / divisors.size();
     for (size_t i = 0; i < values.size(); ++i) {
       const float count = divisors[i / columns];
-      values[i] = count > 0.0f ? values[i] / count : 0.0f;  // an expert that no sample reached
+      values[i] = count > 0.0f ? values[i] / count : 0.0f;  // no sample reached this expert
       if (!std::isfinite(values[i]) || values[i] < 0.0f) {
         return Fail(ErrorCode::kDataLoss, "{}: '{}' has an importance of {}", file.metadata().source(), Printable(name),
                     values[i]);

@@ -1,4 +1,4 @@
-// How much each column of each matrix matters, measured on sample text: an "importance matrix" in llama.cpp's GGUF
+// The importance of each column of each matrix, measured on sample text: an "importance matrix" in llama.cpp's GGUF
 // form.
 #pragma once
 
@@ -16,12 +16,12 @@ namespace inferflux::formats {
 
 class ImportanceMatrix {
  public:
-  // Files hold, for each matrix, the sums of squared activations ("NAME.in_sum2") and the counts ("NAME.counts").
+  // A file holds, for each matrix, the sums of squared activations ("NAME.in_sum2") and the counts ("NAME.counts").
   static Result<ImportanceMatrix> Open(const std::string& path);
   static Result<ImportanceMatrix> FromGguf(const GgufFile& file);
 
-  // Mean squares: dims[0] values for each of dims[2] experts. Empty where the file has none for the tensor;
-  // kInvalidArgument where it has them for another shape.
+  // Mean squares: dims[0] values for each of dims[2] experts. Empty if the file has none for the tensor;
+  // kInvalidArgument if it has them for another shape.
   Result<std::span<const float>> For(const GgufTensor& tensor) const;
   size_t size() const { return values_.size(); }
 

@@ -80,7 +80,7 @@ std::string Upper(std::string_view text) {
 
 bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// Matrices that are small, or whose errors spread: they keep their type.
+// Matrices that are small, or whose errors spread, keep their type.
 bool StaysAsItIs(const GgufTensor& tensor) {
   if (tensor.rank < 2 || !tensor.name.ends_with("weight")) return true;
   constexpr std::string_view kKept[] = {"_norm.weight",
@@ -140,7 +140,7 @@ bool IsIq4(TensorType type) { return type == T::kIq4Nl || type == T::kIq4Xs; }
 TensorType ChooseDown(const QuantMix& mix, const MixModel& model, uint32_t layer) {
   if (model.has_importance) {
     if (IsIq4(mix.base)) return mix.base;
-    // These two go wrong on the first layers when importance guides them.
+    // These two types give bad results on the first layers with importance.
     if (layer < model.layers / 8 && mix.base == T::kQ4_0) return T::kQ4_1;
     if (layer < model.layers / 8 && mix.base == T::kQ5_0) return T::kQ5_1;
   }
@@ -169,7 +169,7 @@ TensorType ChooseMatrixType(const QuantMix& mix, const MixModel& model, const Gg
   return mix.base;
 }
 
-// A type that rows of this length can have: smaller blocks, then none.
+// A type that allows rows of this length: one with smaller blocks, or none.
 TensorType FitRow(TensorType type, uint64_t columns) {
   const auto fits = [&](TensorType candidate) { return columns % Traits(candidate).block_elements == 0; };
   if (fits(type)) return type;
@@ -231,7 +231,7 @@ Result<MixModel> DescribeForMix(const GgufFile& file) {
   if (!experts) return Forward(experts);
   model.layers = *layers;
   model.experts = *experts;
-  // Some families write a head count for each layer; they count as not sharing.
+  // Some families have a head count for each layer; they count as not sharing.
   const auto heads = read("attention.head_count", 1);
   const auto value_heads = read("attention.head_count_kv", heads.value_or(1));
   if (heads && value_heads && *value_heads > 0) model.queries_per_value_head = *heads / *value_heads;

@@ -1,5 +1,5 @@
-// Which type each tensor of a model gets in a quantisation that people ask for by name: "Q4_K_M" is mostly Q4_K, with
-// more bits where errors hurt most. The choices are llama.cpp's, so that a name means the same file everywhere.
+// The type of each tensor in a named quantisation: "Q4_K_M" is mostly Q4_K, with more bits where errors hurt most. The
+// choices are llama.cpp's, so that a name means the same everywhere.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace inferflux::formats {
 
-// The layers that a rule speaks of.
+// The layers that a rule applies to.
 enum class MixLayers : uint8_t {
   kNone,
   kAll,
@@ -21,14 +21,14 @@ enum class MixLayers : uint8_t {
   kFirstFour,
   kFirstSixteenth,
   kFirstEighth,
-  kEdgesAndEveryThird,  // the first and last eighth, and each third layer between
+  kEdgesAndEveryThird,  // the first and last eighth, and every third layer between
   kSharedValues,        // all, in models where four or more query heads share a value head
 };
 
 struct MixRule {
   MixLayers layers = MixLayers::kNone;
-  TensorType type = TensorType::kF32;  // in those layers
-  TensorType rest = TensorType::kF32;  // in the others
+  TensorType type = TensorType::kF32;  // in these layers
+  TensorType rest = TensorType::kF32;  // in the other layers
 };
 
 struct QuantMix {
@@ -38,26 +38,26 @@ struct QuantMix {
   MixRule values;            // attn_v, attn_qkv, attn_kv_b; no rule: base
   MixRule down;              // ffn_down
   MixRule attention_output;  // attn_output
-  // The eight-expert models' attn_output.
+  // attn_output of models with eight experts.
   bool richer_expert_output = false;
   bool experts_only = false;  // all other matrices are Q8_0
 };
 
 std::span<const QuantMix> AllQuantMixes();
-// Case does not matter; "Q4_K" is "Q4_K_M". kInvalidArgument with all names where there is none.
+// Case-insensitive; "Q4_K" is "Q4_K_M". kInvalidArgument lists all names if there is no such mix.
 Result<const QuantMix*> FindQuantMix(std::string_view name);
 
-// What the choice of types needs to know of a model.
+// The facts about a model that decide the types.
 struct MixModel {
   uint32_t layers = 0;
   uint32_t experts = 0;
   uint32_t queries_per_value_head = 1;
-  bool tied_embeddings = false;  // no output.weight: the embeddings serve as one
+  bool tied_embeddings = false;  // no output.weight: the embeddings are used instead
   bool has_importance = false;
 };
 Result<MixModel> DescribeForMix(const GgufFile& file);
 
-// The tensor's new type; its own, where it is no matrix of weights (norms, biases, expert gates, positions...).
+// The tensor's new type, or its own if it is not a weight matrix (norms, biases, expert gates, positions...).
 TensorType ChooseType(const QuantMix& mix, const MixModel& model, const GgufTensor& tensor);
 
 }  // namespace inferflux::formats

@@ -1,4 +1,4 @@
-// A GGUF model in other types, as a stream: memory use does not grow with the model.
+// Writes a GGUF model in other types, as a stream: memory use does not grow with the model.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@ struct QuantizedTensor {
   const GgufTensor* source = nullptr;
   TensorType type = TensorType::kF32;
   uint64_t bytes = 0;
-  double rmse = 0.0;  // root of the mean squared error, against the source's values
+  double rmse = 0.0;  // root of the mean squared error, relative to the source's values
 };
 
 struct QuantizeOptions {
   const QuantMix* mix = nullptr;
   const ImportanceMatrix* importance = nullptr;  // may be null
-  // The input is a mapped file: its pages are given back as soon as they were read.
+  // The input is a mapped file: its pages are released as soon as they were read.
   bool release_input = false;
 };
 
-// Called after each piece, with the share of the input's bytes that is done.
+// Called after each piece, with the finished share of the input's bytes.
 using QuantizeProgress = FunctionRef<void(uint64_t done_bytes, uint64_t total_bytes, const GgufTensor& tensor)>;
 
-// Writes all of `file`. Metadata is copied, save for the file type and what described a split. Weights that are not
-// finite are an error that names the tensor.
+// Writes all of `file`. Metadata is copied, except for the file type and the keys of a split. A weight that is not
+// finite is an error that names the tensor.
 Result<std::vector<QuantizedTensor>> QuantizeGguf(const GgufFile& file, std::ostream& out,
                                                   const QuantizeOptions& options, ThreadPool& pool,
                                                   QuantizeProgress progress);

@@ -14,7 +14,7 @@
 namespace inferflux::formats {
 namespace {
 
-// Work is cut into pieces of a row, each a whole number of the largest blocks; a batch of them is written at once.
+// Rows are split into pieces, each a multiple of the largest block; a batch of pieces is written at once.
 constexpr uint64_t kPieceElements = 256 * 64;
 constexpr uint64_t kBatchPieces = 512;
 constexpr uint64_t kCopyBytes = uint64_t{16} << 20;
@@ -29,7 +29,7 @@ uint64_t BytesOf(TensorType type, uint64_t elements) {
   return elements / Traits(type).block_elements * Traits(type).block_bytes;
 }
 
-// One tensor on its way from type to type.
+// One tensor during its conversion from type to type.
 class TensorQuantizer {
  public:
   TensorQuantizer(const GgufTensor& tensor, TensorType type, std::span<const float> importance, ThreadPool& pool)
@@ -79,7 +79,7 @@ class TensorQuantizer {
     if (!std::all_of(buffers.values.begin(), buffers.values.begin() + n, [](float v) { return std::isfinite(v); }))
       return false;
     const float* importance = nullptr;
-    if (!importance_.empty()) {  // one vector an expert
+    if (!importance_.empty()) {  // one vector for each expert
       const uint64_t expert = at / (tensor_.dims[0] * tensor_.dims[1]) % tensor_.dims[2];
       importance = importance_.data() + expert * tensor_.dims[0] + at % tensor_.dims[0];
     }
@@ -96,7 +96,7 @@ class TensorQuantizer {
   TensorType type_;
   std::span<const float> importance_;
   ThreadPool& pool_;
-  std::vector<PieceBuffers> buffers_;  // one a worker
+  std::vector<PieceBuffers> buffers_;  // one for each worker
 };
 
 Status Copy(const GgufTensor& tensor, GgufWriter& writer, PieceDone done) {
@@ -110,7 +110,7 @@ Status Copy(const GgufTensor& tensor, GgufWriter& writer, PieceDone done) {
 
 }  // namespace
 
-// Gives back the mapped pages that lie whole inside `bytes`.
+// Releases the mapped pages that are entirely inside `bytes`.
 void ReleasePages(std::span<const std::byte> bytes) {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;

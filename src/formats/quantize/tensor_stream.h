@@ -1,4 +1,4 @@
-// One tensor from its type to another, piece by piece, into a file that is being written.
+// Converts one tensor to another type, piece by piece, into a file that is being written.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace inferflux::formats {
 
-// The first `bytes` of the source are written.
+// Reports that the first `bytes` of the source are written.
 using PieceDone = FunctionRef<void(uint64_t bytes)>;
 
-// Writes all of `tensor` as `type`, which must be its own or one that CanQuantize, with rows of whole blocks.
-// `importance`: empty, or dims[0] weights for each of dims[2] experts. Gives the root of the mean squared error. Values
-// that are not finite are an error that names the tensor.
+// Writes all of `tensor` as `type`, which must be its own type or one that CanQuantize, with rows of whole blocks.
+// `importance`: empty, or dims[0] weights for each of dims[2] experts. Returns the root of the mean squared error. A
+// value that is not finite is an error that names the tensor.
 Result<double> StreamTensor(const GgufTensor& tensor, TensorType type, std::span<const float> importance,
                             GgufWriter& writer, ThreadPool& pool, PieceDone done);
 
-// Gives back the pages that lie whole inside `bytes`, which must be a part of a mapped file. They come in again when
-// they are touched.
+// Releases the pages that are entirely inside `bytes`, a part of a mapped file. They are loaded again when they are
+// touched.
 void ReleasePages(std::span<const std::byte> bytes);
 
 }  // namespace inferflux::formats

@@ -1,4 +1,4 @@
-// Integers as the package compressed-tensors writes them.
+// Integers in the format of the package compressed-tensors.
 #include <algorithm>
 #include <cstring>
 #include <tuple>
@@ -39,9 +39,9 @@ Result<std::pair<int64_t, int64_t>> ReadShape(const SafetensorsTensor& shape) {
 
 int64_t WordsOf(int64_t numbers, uint32_t bits) { return (numbers * bits + 31) / 32; }
 
-// A checkpoint whose inputs are not ordered may have a g_idx all the same, which the package then made of -1.
+// A checkpoint without act-order may still have a g_idx, which the package fills with -1.
 bool SaysNoOrder(const SafetensorsTensor& group_of) {
-  if (group_of.dtype != Dtype::kI32) return false;  // which is refused with its name
+  if (group_of.dtype != Dtype::kI32) return false;  // refused by name later
   for (uint64_t i = 0; i < group_of.elements(); ++i) {
     int32_t group;
     std::memcpy(&group, group_of.data.data() + i * sizeof group, sizeof group);
@@ -65,7 +65,7 @@ Status GroupwiseInts::OpenPackedRows(const CompressedTensorsInts& tensors, std::
     if (known && static_cast<uint64_t>(WordsOf(inputs_, bits)) == words) found = found == 0 ? bits : 1;
   }
   if (found < 2 || weight.shape[0] != static_cast<uint64_t>(outputs_)) {
-    return Fail(ErrorCode::kDataLoss, "tensor '{}' is [{}, {}], which are no numbers of {} bits for '{}' of [{}, {}]",
+    return Fail(ErrorCode::kDataLoss, "tensor '{}' is [{}, {}], which are not numbers of {} bits for '{}' of [{}, {}]",
                 weight.name, weight.shape[0], words,
                 known_bits.size() == 1 ? fmt::format("{}", known_bits.front()) : "2, 4 or 8", tensors.shape->name,
                 outputs_, inputs_);
@@ -107,7 +107,7 @@ Result<GroupwiseInts> GroupwiseInts::OpenCompressed(const CompressedTensorsInts&
     out.numbers_ = Numbers::kBytes;
   }
   out.groups_ = 1;
-  if (scales.elements() != 1) {  // else one for all
+  if (scales.elements() != 1) {  // otherwise one for all
     if (auto checked = CheckKind(scales, {Dtype::kF16, Dtype::kBf16, Dtype::kF32}, 2); !checked)
       return Forward(checked);
     const uint64_t groups = scales.shape[1];

@@ -1,7 +1,7 @@
 // Weights of 8-bit floats with scales: w[o][i] = scale[...] * fp8[o][i].
 //
-// Sources: the scales are one for the tensor, one an output (FBGEMM, compressed-tensors: "weight_scale"), or one a
-// block of outputs and inputs (DeepSeek-V3's "weight_scale_inv", which multiplies in spite of its name;
+// Sources: there is one scale for the tensor, one for each output (FBGEMM, compressed-tensors: "weight_scale"), or one
+// for each block of outputs and inputs (DeepSeek-V3's "weight_scale_inv", which multiplies in spite of its name;
 // arXiv:2412.19437).
 #pragma once
 
@@ -20,17 +20,17 @@ namespace inferflux::formats {
 
 class Fp8Weights {
  public:
-  // `block`: outputs and inputs that share a scale, where config.json has weight_block_size; zeros: by the scales'
-  // shape. kDataLoss names both tensors where their shapes do not fit.
+  // `block`: outputs and inputs that share a scale, if config.json has weight_block_size; zeros: derive it from the
+  // scales' shape. kDataLoss names both tensors if their shapes do not match.
   static Result<Fp8Weights> Open(const SafetensorsTensor& weight, const SafetensorsTensor& scales,
                                  std::array<uint32_t, 2> block);
 
   int64_t outputs() const { return outputs_; }
   int64_t inputs() const { return inputs_; }
-  TensorType type() const { return type_; }  // BF16 where it holds every weight exactly, as with scales of powers of 2
+  TensorType type() const { return type_; }  // BF16 if that is exact, as with scales that are powers of 2
 
-  // As it is, which takes a quarter of F32; none where type() is smaller, of other floats than E4M3, and of scales for
-  // fewer inputs than kFp8Run, or that hardly are numbers of weights.
+  // The weight in its own layout, a quarter of the size of F32. None if type() is smaller, for other floats than E4M3,
+  // and for scales that cover fewer inputs than kFp8Run or have extreme values.
   std::optional<Fp8Layout> form() const;
 
   // [outputs, inputs] in type().

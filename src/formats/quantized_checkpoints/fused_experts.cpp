@@ -13,8 +13,9 @@ constexpr uint64_t kBlockBytes = 16;
 
 Status CheckTurns(const SafetensorsTensor& tensor, RowsInTurn rows) {
   if (tensor.shape[1] % rows.step == 0) return {};
-  return Fail(ErrorCode::kDataLoss, "tensor '{}' has {} rows an expert, which are not {} projections in turn",
-              tensor.name, tensor.shape[1], rows.step);
+  return Fail(ErrorCode::kDataLoss,
+              "tensor '{}' has {} rows for each expert, which are not alternating rows of {} projections", tensor.name,
+              tensor.shape[1], rows.step);
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ Result<Mxfp4Expert> Mxfp4Expert::OpenWords(const SafetensorsTensor& words, const
   constexpr uint64_t kBlockWords = kBlockBytes / 4;
   if (auto checked = CheckKind(words, {SafetensorsDtype::kU32}, 3); !checked) return Forward(checked);
   if (words.shape[2] % kBlockWords != 0) {
-    return Fail(ErrorCode::kDataLoss, "tensor '{}' has rows of {} words, which are no whole blocks of {}", words.name,
+    return Fail(ErrorCode::kDataLoss, "tensor '{}' has rows of {} words, which are not whole blocks of {}", words.name,
                 words.shape[2], kBlockWords);
   }
   const SafetensorsTensor blocks{.name = words.name,
@@ -61,7 +62,7 @@ Result<Mxfp4Expert> Mxfp4Expert::OpenMatrix(const SafetensorsTensor& bytes, cons
   }
   const uint64_t rows = bytes.shape[0], row_blocks = bytes.shape[1] / kBlockBytes;
   if (bytes.shape[1] % kBlockBytes != 0) {
-    return Fail(ErrorCode::kDataLoss, "tensor '{}' has rows of {} bytes, which are no whole blocks of {}", bytes.name,
+    return Fail(ErrorCode::kDataLoss, "tensor '{}' has rows of {} bytes, which are not whole blocks of {}", bytes.name,
                 bytes.shape[1], kBlockBytes);
   }
   if (auto checked = CheckShape(scales, {rows, row_blocks}, bytes); !checked) return Forward(checked);
@@ -102,7 +103,7 @@ Result<ExpertBiases> ExpertBiases::Open(const SafetensorsTensor& biases, RowsInT
 std::vector<std::byte> ExpertBiases::Read() const {
   const uint64_t bytes = Traits(biases_->dtype).bytes, values = biases_->elements() / turn_.step;
   std::vector<std::byte> out(values * bytes);
-  for (uint64_t i = 0; i < values; ++i) {  // turns end with a row of the tensor, so they go on in the next
+  for (uint64_t i = 0; i < values; ++i) {  // the alternation continues across rows of the tensor
     std::memcpy(out.data() + i * bytes, biases_->data.data() + (turn_.first + i * turn_.step) * bytes, bytes);
   }
   return out;

@@ -1,5 +1,5 @@
-// Experts whose gate and up projections a checkpoint holds as one tensor, row by row in turn, as gpt-oss does
-// (arXiv:2508.10925): the rows of one projection of one expert.
+// Experts whose gate and up projections are one tensor with alternating rows, as in gpt-oss (arXiv:2508.10925): the
+// rows of one projection of one expert.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,25 @@
 
 namespace inferflux::formats {
 
-// Which rows: `first`, `first` + `step`, ...
+// The rows: `first`, `first` + `step`, ...
 struct RowsInTurn {
   uint64_t first = 0;
   uint64_t step = 1;
 };
 
-// MXFP4 (OCP microscaling formats, 2023): blocks [experts, rows, inputs / 32, 16], whose bytes hold neighbouring
-// inputs, the first in the low half, and scales [experts, rows, inputs / 32], exponents of two. GGUF's MXFP4 holds the
-// same numbers.
+// MXFP4 (OCP microscaling formats, 2023): blocks [experts, rows, inputs / 32, 16], whose bytes hold two neighbouring
+// inputs, the first in the low half; and scales [experts, rows, inputs / 32], exponents of two. GGUF's MXFP4 holds the
+// same numbers in another order.
 class Mxfp4Expert {
  public:
-  // kDataLoss names both tensors where their shapes do not fit, or rows do not come in turns.
+  // kDataLoss names both tensors if their shapes do not match, or if the rows do not alternate.
   static Result<Mxfp4Expert> Open(const SafetensorsTensor& blocks, const SafetensorsTensor& scales, uint64_t expert,
                                   RowsInTurn rows);
-  // The same bytes as MLX calls them: words [experts, rows, inputs / 8] of U32.
+  // The same bytes in MLX's form: words [experts, rows, inputs / 8] of U32.
   static Result<Mxfp4Expert> OpenWords(const SafetensorsTensor& words, const SafetensorsTensor& scales,
                                        uint64_t expert);
-  // A matrix by itself, as compressed-tensors' "mxfp4-pack-quantized" has it: bytes [rows, inputs / 2] and scales
-  // [rows, inputs / 32] of U8.
+  // A single matrix, as in compressed-tensors' "mxfp4-pack-quantized": bytes [rows, inputs / 2] and scales [rows,
+  // inputs / 32] of U8.
   static Result<Mxfp4Expert> OpenMatrix(const SafetensorsTensor& bytes, const SafetensorsTensor& scales);
 
   int64_t outputs() const { return static_cast<int64_t>(rows_); }

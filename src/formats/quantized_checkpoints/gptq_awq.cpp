@@ -16,7 +16,7 @@ namespace {
 
 using Packing = GroupwiseIntsFormat::Packing;
 
-// Where AWQ keeps output o of eight: its place from the lowest bits.
+// AWQ's place of output o of eight, counted from the lowest bits.
 constexpr int kAwqPlace[8] = {0, 4, 1, 5, 2, 6, 3, 7};
 
 uint32_t WordAt(const std::byte* words, int64_t index) {
@@ -127,7 +127,7 @@ Status GroupwiseInts::ChooseType(int64_t group_size) {
   return {};
 }
 
-// False where a group has not as many inputs as the others: blocks could not follow it.
+// False if a group has fewer inputs than the others: blocks could not match it.
 bool GroupwiseInts::PackGroupsInOrder(int64_t group_size) {
   const auto group_of = [&](int32_t input) { return group_of_[static_cast<size_t>(input)]; };
   std::vector<int32_t> order(group_of_.size());
@@ -155,7 +155,7 @@ std::optional<TensorType> GroupwiseInts::IntegerType() const {
   return std::nullopt;
 }
 
-// But for groups whose numbers are all zero.
+// Except for groups whose numbers are all zero.
 bool GroupwiseInts::ScalesAreHalves(const std::vector<float>& scales, int64_t group_size) const {
   for (int64_t g = 0; g < groups_; ++g) {
     for (int64_t o = 0; o < outputs_; ++o) {
@@ -179,7 +179,7 @@ void GroupwiseInts::UnpackRun(int64_t first, int64_t count, int64_t output, Run&
   const uint32_t bits = format_.bits, mask = (1u << bits) - 1;
   if (numbers_ == Numbers::kBytes) {
     const std::byte* bytes = qweight_ + output * inputs_ + first;
-    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<uint8_t>(bytes[i]) ^ 128;  // as the others: 128 more
+    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<uint8_t>(bytes[i]) ^ 128;  // as in the others: 128 more
     return;
   }
   if (numbers_ == Numbers::kAwq) {
@@ -228,7 +228,7 @@ int32_t GroupwiseInts::Zero(int64_t group, int64_t output) const {
   return static_cast<int32_t>(Unpack(qzeros_, group * row_words, output, format_) + format_.zero_bias);
 }
 
-// Of a group of whole runs.
+// For groups of whole runs.
 bool GroupwiseInts::AllZero(int64_t group, int64_t group_size, int64_t output) const {
   const int32_t zero = Zero(group, output);
   const int64_t end = std::min(inputs_, (group + 1) * group_size);
@@ -265,7 +265,7 @@ void GroupwiseInts::ReadBlocks(const std::vector<float>& scales, std::byte* out)
     UnpackInOrder(first, o, q);
     Block& block = blocks[o * row_blocks + first / kRun];
     const float scale = scales[scale_steps_.At(group, o)];
-    block.d = ToFp16(IsHalf(scale) ? scale : 0.0f);  // else all numbers are zero, as ChooseType found
+    block.d = ToFp16(IsHalf(scale) ? scale : 0.0f);  // otherwise all numbers are zero, as ChooseType found
     Fill(block, q, Zero(group, o));
   });
 }

@@ -50,7 +50,8 @@ std::vector<float> Floats(const AffineLayout& form, std::span<const std::byte> d
   return out;
 }
 
-// f(row, first input, count, scale, bias, bits) for each run of `run` inputs, row by row; `run` divides the groups.
+// Calls f(row, first input, count, scale, bias, bits) for each run of `run` inputs, row by row. `run` divides the
+// groups.
 template <class F>
 void ForEachRun(const AffineLayout& form, int64_t outputs, int64_t inputs, int64_t run, const F& f) {
   const std::vector<float> scales = Floats(form, form.scales), biases = Floats(form, form.biases);
@@ -108,7 +109,7 @@ Result<MlxAffineWeights> MlxAffineWeights::Open(const SafetensorsTensor& weight,
   constexpr std::array<uint64_t, 6> kBits = {2, 3, 4, 5, 6, 8};
   if (bits * static_cast<uint64_t>(out.inputs_) != words * 32 || std::ranges::find(kBits, bits) == kBits.end()) {
     return Fail(ErrorCode::kUnsupported,
-                "tensor '{}' has {} words for {} inputs in groups of {}: that is none of 2, 3, 4, 5, 6 and 8 bits each",
+                "tensor '{}' has {} words for {} inputs in groups of {}: they must have 2, 3, 4, 5, 6 or 8 bits each",
                 weight.name, words, out.inputs_, group_size);
   }
   out.form_ = {.bits = static_cast<int32_t>(bits),
@@ -135,7 +136,7 @@ Result<MlxAffineWeights> MlxAffineWeights::OpenExpert(const SafetensorsTensor& w
   for (const auto* own : {&own_weight, &own_scales, &own_biases}) {
     if (!*own) return Forward(*own);
   }
-  // Whole, so that an error shows what the file has.
+  // As a whole, so that an error shows what the file contains.
   if (auto checked = CheckShape(scales, {weights.shape[0], weights.shape[1], scales.shape[2]}, weights); !checked)
     return Forward(checked);
   if (auto checked = CheckShape(biases, {weights.shape[0], weights.shape[1], scales.shape[2]}, weights); !checked)

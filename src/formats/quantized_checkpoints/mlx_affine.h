@@ -1,6 +1,6 @@
-// Affine groups as MLX's checkpoints hold them (formats/affine_form.h), for everybody: as the smallest of GGUF's types
-// that holds every weight exactly. That is Q4_1 for up to 4 bits and Q5_1 for 5, where groups are of whole blocks and
-// scales and biases are float16 numbers, and F32 otherwise.
+// Affine groups of MLX checkpoints (formats/weight_layout/affine_layout.h), for every backend: as the smallest GGUF
+// type that holds every weight exactly. That is Q4_1 for up to 4 bits and Q5_1 for 5, if groups consist of whole blocks
+// and float16 holds scales and biases, and F32 otherwise.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ namespace inferflux::formats {
 
 class MlxAffineWeights {
  public:
-  // weight: [outputs, inputs * bits / 32] of U32. The bits follow from the shapes and `group_size`. kDataLoss where
-  // shapes or types contradict each other: both tensors are named. kUnsupported names the bits.
+  // weight: [outputs, inputs * bits / 32] of U32. The bits follow from the shapes and `group_size`. kDataLoss names
+  // both tensors if their shapes or types contradict each other. kUnsupported names the bits.
   static Result<MlxAffineWeights> Open(const SafetensorsTensor& weight, const SafetensorsTensor& scales,
                                        const SafetensorsTensor& biases, int64_t group_size);
-  // One expert of tensors that are such stacks of them, [experts, outputs, ...]. Errors as Open's.
+  // One expert of stacked tensors, [experts, outputs, ...]. Errors as for Open.
   static Result<MlxAffineWeights> OpenExpert(const SafetensorsTensor& weights, const SafetensorsTensor& scales,
                                              const SafetensorsTensor& biases, int64_t group_size, uint64_t expert);
 

@@ -17,21 +17,21 @@ constexpr uint8_t kE4m3Nan = 127;
 
 Result<float> ReadTensorScale(const SafetensorsTensor& factor, Nvfp4::Factor how) {
   if (factor.elements() != 1) {
-    return Fail(ErrorCode::kDataLoss, "tensor '{}' has {} values, but is a factor of a whole tensor", factor.name,
+    return Fail(ErrorCode::kDataLoss, "tensor '{}' has {} values, but a per-tensor scale has one", factor.name,
                 factor.elements());
   }
   const auto read = ReadScaleTensor(factor);
   if (!read) return Forward(read);
   const float value = how == Nvfp4::Factor::kDivides ? 1.0f / read->front() : read->front();
   if (std::isfinite(value) && value >= 0.0f) return value;
-  return Fail(ErrorCode::kDataLoss, "tensor '{}' holds {}, which makes no finite factor of weights, or a negative one",
+  return Fail(ErrorCode::kDataLoss, "tensor '{}' holds {}, which gives no finite, positive per-tensor scale",
               factor.name, read->front());
 }
 
 Status CheckScales(const SafetensorsTensor& scales) {
   for (size_t i = 0; i < scales.data.size(); ++i) {
     if (static_cast<uint8_t>(scales.data[i]) < kE4m3Nan) continue;
-    return Fail(ErrorCode::kDataLoss, "tensor '{}': scale {} is negative or no number", scales.name, i);
+    return Fail(ErrorCode::kDataLoss, "tensor '{}': scale {} is negative or NaN", scales.name, i);
   }
   return {};
 }

@@ -1,6 +1,6 @@
-// NVFP4 as compressed-tensors ("nvfp4-pack-quantized") and NVIDIA's ModelOpt hold it: w[o][i] = f * s[o][i / 16] *
-// q[o][i], q of four bits (OCP's E2M1), s unsigned E4M3, f a float of the whole tensor. GGUF's NVFP4 holds q and s; f
-// goes into a tensor of its own beside it, NAME.scale, by which a product's outputs are multiplied.
+// NVFP4 of compressed-tensors ("nvfp4-pack-quantized") and NVIDIA's ModelOpt: w[o][i] = f * s[o][i / 16] * q[o][i],
+// with q of four bits (OCP's E2M1), s unsigned E4M3, and f the per-tensor scale, a float. GGUF's NVFP4 holds q and s. f
+// becomes a separate tensor, NAME.scale, which multiplies the outputs of the matmul.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +20,16 @@ class Nvfp4 {
   };
 
   // packed: [outputs, inputs / 2] of U8, the first of two inputs in the low half; scales: [outputs, inputs / 16] of
-  // E4M3; factor: one value. kDataLoss where shapes or types contradict each other (both tensors are named), a scale
-  // has a sign or is no number, or f is none that is finite and positive.
+  // E4M3; factor: one value, the per-tensor scale. kDataLoss if shapes or types contradict each other (it names both
+  // tensors), if a scale is negative or NaN, or if f is not finite and positive.
   static Result<Nvfp4> Open(const SafetensorsTensor& packed, const SafetensorsTensor& scales,
                             const SafetensorsTensor& factor, Factor how);
 
   int64_t outputs() const { return outputs_; }
   int64_t inputs() const { return inputs_; }
-  TensorType type() const;  // NVFP4; or F32, f multiplied in, where inputs are no whole blocks of GGUF's
+  TensorType type() const;  // NVFP4; or F32, multiplied by f, if the inputs are not whole GGUF blocks
 
-  // f, where Read leaves it out.
+  // f, if Read leaves it out.
   float factor() const { return type() == TensorType::kNvfp4 ? factor_ : 1.0f; }
   std::vector<std::byte> Read() const;  // [outputs, inputs] in type()
 

@@ -8,7 +8,7 @@ Result<SafetensorsTensor> SliceExpert(const SafetensorsTensor& stack, uint64_t e
   if (auto checked = CheckKind(stack, {stack.dtype}, 3); !checked) return Forward(checked);
   const uint64_t experts = stack.shape[0], bytes = stack.data.size() / experts;
   if (expert >= experts) {
-    return Fail(ErrorCode::kDataLoss, "tensor '{}' has {} experts; expert {} is none of them", stack.name, experts,
+    return Fail(ErrorCode::kDataLoss, "tensor '{}' has {} experts, but expert {} is needed", stack.name, experts,
                 expert);
   }
   return SafetensorsTensor{.name = stack.name,

@@ -1,5 +1,5 @@
-// Experts whose weights a checkpoint stacks, one tensor of [experts, outputs, inputs] a projection, as
-// ml-explore/mlx-lm writes mixtures (its SwitchLinear): the tensor of one of them.
+// Experts stacked in one tensor of [experts, outputs, inputs] for each projection, as ml-explore/mlx-lm writes MoE
+// models (its SwitchLinear): the tensor of one expert.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace inferflux::formats {
 
-// [rows, cols] of a tensor of [experts, rows, cols], a view under the same name. kDataLoss names a tensor of another
-// rank, an empty one, and one of too few experts.
+// The [rows, cols] of one expert of a tensor [experts, rows, cols], a view with the same name. kDataLoss names a tensor
+// of another rank, an empty one, or one with too few experts.
 Result<SafetensorsTensor> SliceExpert(const SafetensorsTensor& stack, uint64_t expert);
 
 }  // namespace inferflux::formats

@@ -1,4 +1,4 @@
-// What every reader of quantised checkpoints asks of the tensors that belong together.
+// Checks of tensors that belong together, for all readers of quantised checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace inferflux::formats {
 
-// No weight of today has a larger dimension, and a product of two of them fits in 63 bits.
+// No current model has a larger dimension, and the product of two dimensions fits in 63 bits.
 inline constexpr int64_t kMaxTensorDimension = int64_t{1} << 28;
 
-// kDataLoss names the tensor and what it should be.
+// kDataLoss names the tensor and the expected form.
 Status CheckKind(const SafetensorsTensor& tensor, std::initializer_list<SafetensorsDtype> dtypes, size_t rank);
 
 // kDataLoss names both tensors and both shapes.
 Status CheckShape(const SafetensorsTensor& tensor, std::initializer_list<uint64_t> shape,
                   const SafetensorsTensor& belongs_to);
 
-// Scales as floats, of any floating-point type. kDataLoss names a tensor that holds something else, or a value that is
+// Scales as floats, from any floating-point type. kDataLoss names a tensor with another type, or with a value that is
 // not finite.
 Result<std::vector<float>> ReadScaleTensor(const SafetensorsTensor& scales);
 

@@ -32,7 +32,7 @@ struct SafetensorsDtypeTraits {
   SafetensorsDtype dtype;
   std::string_view name;  // as files write it: "BF16", "F8_E4M3"
   uint32_t bytes;
-  std::optional<TensorType> type;  // the GGUF type of the same layout, where there is one
+  std::optional<TensorType> type;  // the GGUF type with the same layout, if there is one
 };
 
 const SafetensorsDtypeTraits& Traits(SafetensorsDtype dtype);

@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
 constexpr size_t kMaxDims = 16;
 
-// Bytes of a tensor, or nothing where that overflows.
+// Bytes of a tensor, or nothing if that overflows.
 std::optional<uint64_t> TensorBytes(SafetensorsDtype dtype, std::span<const uint64_t> shape) {
   std::optional<uint64_t> bytes = Traits(dtype).bytes;
   for (const uint64_t dim : shape) {
@@ -58,7 +58,7 @@ Result<SafetensorsTensor> ReadTensor(std::string_view name, const boost::json::v
   return SafetensorsTensor{std::string(name), *dtype, std::move(*shape), data.subspan(begin, end - begin)};
 }
 
-// Each byte of the data section belongs to one tensor.
+// Each byte of the data section must belong to exactly one tensor.
 Status CheckCoverage(std::span<const SafetensorsTensor> sorted, std::span<const std::byte> data,
                      const std::string& source) {
   const std::byte* expected = data.data();

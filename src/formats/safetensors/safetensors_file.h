@@ -1,8 +1,8 @@
-// One safetensors file, mapped and checked whole before anyone sees it.
-// Source: the format's description in the `safetensors` project: 8 bytes of header length, a JSON header, tensor data.
+// One safetensors file, mapped and checked completely before use. Source: the format's description in the `safetensors`
+// project: 8 bytes of header length, a JSON header, tensor data.
 //
-// What the checks promise: each tensor's data has exactly the size of its type and shape, and the tensors cover the
-// data section once, without overlap or gap.
+// The checks guarantee: each tensor's data has exactly the size of its type and shape, and the tensors cover the data
+// section once, without overlap or gap.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace inferflux::formats {
 struct SafetensorsTensor {
   std::string name;
   SafetensorsDtype dtype = SafetensorsDtype::kF32;
-  // Slowest-varying first, as PyTorch has it (a GGUF shape is the reverse): a weight of `rows` outputs and `columns`
+  // Slowest-varying first, as in PyTorch (the reverse of a GGUF shape): a weight with `rows` outputs and `columns`
   // inputs is {rows, columns}. Empty for a scalar; a dimension may be 0.
   std::vector<uint64_t> shape;
   std::span<const std::byte> data;  // unaligned
@@ -38,7 +38,7 @@ class SafetensorsFile {
   static Result<std::shared_ptr<const SafetensorsFile>> Parse(std::span<const std::byte> bytes, std::string source);
 
   const std::string& source() const { return source_; }
-  std::span<const SafetensorsTensor> tensors() const { return tensors_; }  // by place in the file
+  std::span<const SafetensorsTensor> tensors() const { return tensors_; }  // in the order of the file
   const SafetensorsTensor* FindTensor(std::string_view name) const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }  // "__metadata__"
 

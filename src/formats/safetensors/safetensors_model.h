@@ -1,5 +1,5 @@
-// All safetensors of a Hugging Face directory as one set of tensors: model.safetensors, or the shards that
-// model.safetensors.index.json names.
+// All safetensors of a Hugging Face directory as one set of tensors: model.safetensors, or the shards listed in
+// model.safetensors.index.json.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace inferflux::formats {
 
 class SafetensorsModel {
  public:
-  // Errors: a shard that is missing, a name in the index that its shard lacks, a tensor that two shards hold.
+  // Errors: a missing shard, a name in the index that its shard lacks, a tensor in two shards.
   static Result<SafetensorsModel> Open(const std::string& directory);
 
   const std::vector<const SafetensorsTensor*>& tensors() const { return tensors_; }

@@ -12,7 +12,7 @@ Result<uint64_t> ProtobufReader::ReadVarint() {
     value |= static_cast<uint64_t>(byte & 0x7f) << shift;
     if ((byte & 0x80) == 0) return value;
   }
-  return Fail(ErrorCode::kDataLoss, "{}: a number is cut short or too long", source_);
+  return Fail(ErrorCode::kDataLoss, "{}: a number is truncated or too long", source_);
 }
 
 Result<std::string_view> ProtobufReader::Take(uint64_t size) {

@@ -17,14 +17,14 @@ class ProtobufReader {
   struct Field {
     uint32_t number = 0;
     Wire wire = Wire::kVarint;
-    uint64_t value = 0;      // of a number, as it lies in the file
+    uint64_t value = 0;      // of a number, as stored in the file
     std::string_view bytes;  // of kBytes
   };
 
   // `source` names the message in errors.
   ProtobufReader(std::string_view message, std::string source) : rest_(message), source_(std::move(source)) {}
 
-  // The next field; nothing at the end. kDataLoss where the message is cut short or has groups, which are long gone.
+  // The next field; nothing at the end. kDataLoss if the message is truncated or uses the obsolete groups.
   Result<std::optional<Field>> Next();
 
  private:

@@ -51,7 +51,7 @@ Status ReadTrainer(const Field& field, const std::string& source, SentencePieceM
     model.byte_fallback = field.value != 0;
   } else if (field.number == kWhitespaceAsSuffix && field.value != 0) {
     return Fail(ErrorCode::kUnsupported,
-                "{}: spaces are marked behind words (treat_whitespace_as_suffix), which is not "
+                "{}: spaces are marked after words (treat_whitespace_as_suffix), which is not "
                 "supported",
                 source);
   } else if (field.number == kModelType) {

@@ -22,13 +22,13 @@ struct SentencePieceModel {
   Algorithm algorithm = Algorithm::kUnigram;
   bool byte_fallback = false;
   std::vector<Piece> pieces;  // by id
-  std::string charsmap;       // precompiled_charsmap; empty: text is taken as it is
+  std::string charsmap;       // precompiled_charsmap; empty: text is not normalised
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
 };
 
-// kDataLoss where the file is no such model; kUnsupported where it splits words or characters, writes spaces otherwise
-// than as U+2581 in front of words, or needs what is not read here: each is named.
+// kDataLoss if the file is not such a model. kUnsupported names what it needs and this reader lacks: splitting words or
+// characters, or marking spaces other than by U+2581 before words.
 Result<SentencePieceModel> ParseSentencePieceModel(std::string_view bytes, const std::string& source);
 
 }  // namespace inferflux::formats

@@ -1,6 +1,6 @@
-// Weights of one of GGUF's types whose inputs stand in an order of their own, as those of GPTQ's act-order do: an
-// input's group goes by how large its activations are (arXiv:2210.17323, as AutoGPTQ's desc_act packs it), and only in
-// the order of groups do neighbours share a scale.
+// Weights of a GGUF type whose inputs are permuted, as with GPTQ's act-order: groups are formed in the order of
+// activation size (arXiv:2210.17323, AutoGPTQ's desc_act), so neighbouring inputs share a scale only in the order of
+// the groups.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace inferflux::formats {
 
-// A matrix of [outputs, inputs]. Its product with activations whose inputs were put in the same order is that of the
-// weights as they were.
+// A matrix of [outputs, inputs]. Multiplied by activations with the same permutation, it gives the result of the
+// original weights.
 struct ActOrderLayout {
   TensorType type = TensorType::kF32;
   std::span<const int32_t> order;   // column c holds the weights of input order[c]; a permutation of all inputs
-  std::span<const std::byte> data;  // rows of whole blocks; empty where only the form is told
+  std::span<const std::byte> data;  // rows of whole blocks; empty if only the layout is described
   std::shared_ptr<const void> owner = nullptr;
 };
 

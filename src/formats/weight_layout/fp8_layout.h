@@ -8,27 +8,27 @@
 
 namespace inferflux::formats {
 
-// Consecutive inputs of an output that share a scale, at least: blocks begin at multiples of it.
+// The least number of consecutive inputs of an output that share a scale. Blocks begin at multiples of it.
 inline constexpr int64_t kFp8Run = 128;
 
-// So that a product with a scale may take a power of two out of the weights.
+// Bounds the scales, so that a matmul may move a power of two from the weights to the scale.
 inline constexpr float kMostFp8Scale = 0x1p100f;
 
-// A matrix of [outputs, inputs] that borrows its numbers from a checkpoint, or from `owner`.
+// A matrix of [outputs, inputs] that borrows its numbers from a checkpoint or from `owner`.
 struct Fp8Layout {
-  int64_t block_outputs = 1;  // outputs and inputs that share a scale; of inputs a multiple of kFp8Run, or all
+  int64_t block_outputs = 1;  // outputs and inputs that share a scale; inputs: a multiple of kFp8Run, or all
   int64_t block_inputs = 1;
   std::span<const std::byte> values;  // [outputs, inputs]
   std::span<const float> scales;      // [blocks of outputs, blocks of inputs]; magnitudes below kMostFp8Scale
   std::shared_ptr<const void> owner = nullptr;
 };
 
-// Scales that an output has.
+// The number of scales of an output.
 constexpr int64_t ScaleColumns(const Fp8Layout& form, int64_t inputs) {
   return (inputs + form.block_inputs - 1) / form.block_inputs;
 }
 
-// One output's weights.
+// Decodes the weights of one output.
 void ReadRow(const Fp8Layout& form, int64_t row, int64_t inputs, float* out);
 
 }  // namespace inferflux::formats

@@ -1,5 +1,5 @@
-// Forms of weights that checkpoints have and GGUF has not. A backend takes those that it can multiply with; whoever
-// does not gets the weights in the GGUF type that holds them exactly.
+// Weight layouts of checkpoints that GGUF does not have. A backend takes those that its matmul supports. Other backends
+// get the weights in the GGUF type that holds them exactly.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace inferflux::formats {
 
 using WeightLayout = std::variant<AffineLayout, Fp8Layout, ActOrderLayout>;
 
-// A set of them.
+// A set of layouts.
 struct WeightLayouts {
   bool affine = false;
   bool fp8 = false;
@@ -28,13 +28,13 @@ struct WeightLayouts {
 // "MLX 4-bit", "FP8", "Q4_0"
 std::string WeightLayoutName(const WeightLayout& form);
 
-// Bytes of its numbers.
+// Bytes of its arrays.
 size_t StoredBytes(const WeightLayout& form);
 
-// Bytes that those of a matrix of [outputs, inputs] come to, whether or not they are there yet.
+// Bytes of the arrays of a matrix of [outputs, inputs], whether or not they are present yet.
 int64_t StoredBytes(const WeightLayout& form, int64_t outputs, int64_t inputs);
 
-// Whether its arrays have the sizes that a matrix of [outputs, inputs] makes them.
+// Whether its arrays have the sizes for a matrix of [outputs, inputs].
 bool Fits(const WeightLayout& form, int64_t outputs, int64_t inputs);
 
 }  // namespace inferflux::formats

@@ -40,7 +40,7 @@ void OutputText::Release(std::string text) {
   ready_.text += text;
   while (!pending_.empty()) {
     const Pending& next = pending_.front();
-    // Behind a stop string nothing counts; a token that brought both text and stop does.
+    // Nothing after a stop string counts; a token that contains both text and the stop string does.
     if (stopped() ? next.begin >= released_ && next.end > released_ : next.end > released_) break;
     ready_.tokens.push_back(std::move(pending_.front().token));
     pending_.pop_front();

@@ -1,5 +1,4 @@
-// From sampled tokens to what a client gets: complete UTF-8, cut before a stop string, with the tokens that it came
-// from.
+// Turns sampled tokens into a client's text: complete UTF-8, cut before a stop string, with the tokens of each piece.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +24,10 @@ class OutputText {
   // Takes a sampled token that is not an end token.
   void Push(const engine::OutputResult& sampled);
 
-  // The generation ends: what is held back is let go, unless a stop string was found.
+  // Ends the generation: releases held-back text, unless a stop string was found.
   void Finish();
 
-  // A token with its log probabilities, and the bytes that it stands for.
+  // A token with its log probabilities, and its bytes.
   GeneratedToken Describe(const engine::OutputResult& scored) const;
 
   bool stopped() const { return stops_.matched(); }
@@ -43,7 +42,7 @@ class OutputText {
  private:
   struct Pending {
     GeneratedToken token;
-    size_t begin = 0;  // of the output's bytes, those that this token brought
+    size_t begin = 0;  // bytes of the output that this token contributed
     size_t end = 0;
   };
 
@@ -54,8 +53,8 @@ class OutputText {
   text::Detokenizer detokenizer_;
   StopMatcher stops_;
   std::deque<Pending> pending_;
-  size_t produced_ = 0;  // bytes that the detokeniser has written
-  size_t released_ = 0;  // bytes of them that are certain
+  size_t produced_ = 0;  // bytes written by the detokenizer
+  size_t released_ = 0;  // certain bytes of them
   StreamEvent ready_;
 };
 

@@ -1,5 +1,5 @@
-// Makes one vector of a text's hidden states as they come, step after step. The result does not depend on how the text
-// was cut into steps.
+// Pools a text's hidden states into one vector, step after step. The result does not depend on how the text was
+// chunked.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ class Pooler {
 
   // Whether the hidden state of the token at `position` counts.
   bool Wants(int32_t position) const;
-  // Whether only the last token counts, so that what comes before it may be cached.
+  // Whether only the last token counts, so that the tokens before it may be cached.
   bool last_only() const { return config_.type == model::Pooling::kLast; }
 
-  // The hidden states of the tokens that count, in their order.
+  // Adds the hidden states of the tokens that count, in their order.
   void Add(std::span<const float> hidden);
-  // The text is fed again from the beginning.
+  // Starts again: the text will be fed from the beginning.
   void Restart() { sums_.clear(); }
 
-  // Once all have been added. Not finite where the model's states were not.
+  // The vector, once all states have been added. Not finite if the model's states were not.
   std::vector<float> Take();
 
  private:

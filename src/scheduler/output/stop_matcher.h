@@ -1,7 +1,6 @@
-// Finds the end of a generation in its text as the text comes. What could be the beginning of a stop string is held
-// back until that is decided, so no part of a stop string ever leaves. The result does not depend on how the text was
-// cut into pieces: of several stop strings the one that is complete first ends the text, and of those the one that
-// begins first.
+// Finds stop strings in the text of a generation as it arrives. Text that may begin a stop string is held back until
+// that is decided, so no part of a stop string is ever sent. The result does not depend on how the text was split: of
+// several stop strings, the one that is complete first ends the text; of those, the one that begins first.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +13,14 @@ namespace inferflux::scheduler {
 
 class StopMatcher {
  public:
-  // Stop strings are not empty and valid UTF-8, so that what is let go never ends inside a character.
+  // Stop strings must be non-empty, valid UTF-8, so that released text never ends inside a character.
   explicit StopMatcher(const std::vector<std::string>& stops);
 
-  // Takes the next piece and returns what is certain to stand before any stop string. Once matched, nothing more.
+  // Takes the next piece and returns the text that certainly precedes any stop string. Once matched, returns nothing
+  // more.
   std::string Push(std::string_view text);
 
-  // The generation has ended otherwise: what was held back.
+  // The generation ended otherwise: returns the held-back text.
   std::string Finish();
 
   bool matched() const { return matched_.has_value(); }
@@ -32,7 +32,7 @@ class StopMatcher {
   struct Automaton {
     std::string stop;
     std::vector<size_t> fallback;  // [i]: the longest proper prefix of stop[0..i] that is also its suffix
-    size_t seen = 0;               // bytes of `stop` that the text so far ends with
+    size_t seen = 0;               // length of the prefix of `stop` that the text so far ends with
 
     void Take(char byte);
   };

@@ -40,7 +40,7 @@ Result<int32_t> CheckRequest(const GenerationRequest& request, const engine::Eng
   if (request.grammar && !engine.capabilities.structured_output) {
     return Fail(ErrorCode::kUnsupported, "this model's engine cannot keep an output to a grammar");
   }
-  // The last token that is sampled needs no KV.
+  // The last sampled token needs no KV.
   const int64_t room = std::min<int64_t>(engine.context, engine.kv_tokens + 1);
   const auto prompt = static_cast<int64_t>(request.prompt.size());
   if (prompt >= room) {

@@ -1,4 +1,4 @@
-// Whether a request can be served at all, known before it is queued.
+// Whether a request can be served at all, before it is queued.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace inferflux::scheduler {
 
-// kInvalidArgument names the limit that the request passes; kUnsupported what the model cannot do; else the tokens that
-// the request may generate.
+// Returns the number of tokens that the request may generate. kInvalidArgument names the limit that the request
+// exceeds; kUnsupported names what the model cannot do.
 Result<int32_t> CheckRequest(const GenerationRequest& request, const engine::EngineInfo& engine);
 
 }  // namespace inferflux::scheduler

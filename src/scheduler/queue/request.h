@@ -1,5 +1,5 @@
-// A request from its arrival to its last event, as the step loop keeps it. What survives a preemption is everything but
-// the KV: text, stop state, usage, and the number of the next draw.
+// A request from its arrival to its last event, as the scheduler keeps it. A preemption loses only the KV; text, stop
+// state, usage and the number of the next draw survive.
 #pragma once
 
 #include <chrono>
@@ -25,8 +25,8 @@ struct Request {
   GenerationRequest spec;
   std::shared_ptr<TokenStream> stream;
   OutputText output;
-  std::optional<text::GrammarMatcher> matcher = {};  // where the output stands in its grammar, if it has one
-  int32_t max_tokens = 0;                            // what the request, the context and the KV store allow
+  std::optional<text::GrammarMatcher> matcher = {};  // the output's position in its grammar, if it has one
+  int32_t max_tokens = 0;                            // the limit from the request, the context and the KV cache
   TimePoint submitted;
   std::optional<TimePoint> last_token;
 
@@ -39,15 +39,15 @@ struct Request {
   std::vector<GeneratedToken> prompt_logprobs;  // those, until they are sent
   int32_t drafted = 0;
   int32_t accepted = 0;
-  std::optional<float> mirostat_mu;  // the sampler's state, where it has one
+  std::optional<float> mirostat_mu;  // the sampler's state, if it has one
   DraftControl drafts;
-  std::optional<Pooler> pooler;  // of a request to embed
+  std::optional<Pooler> pooler;  // for an embedding request
   std::vector<float> embedding;
 
-  // Of a session, its KV is kept when it ends.
+  // For a session, the KV is kept when the request ends.
   bool keeps_kv() const { return spec.session.has_value() && sequence.has_value(); }
 
-  // While it holds KV: the first `length` of its tokens are there.
+  // While it holds KV: the KV of its first `length` tokens is there.
   std::optional<engine::SequenceId> sequence;
   int32_t length = 0;
 
@@ -63,13 +63,13 @@ struct Request {
             .drafted_tokens = drafted,
             .accepted_tokens = accepted};
   }
-  // Log probabilities of its prompt are still wanted: it cannot begin with cached KV.
+  // Log probabilities of its prompt are still needed: it cannot start from cached KV.
   bool wants_prompt_logprobs() const { return spec.prompt_logprobs && prompt_scored < prompt_tokens() - 1; }
 };
 
 using RequestPtr = std::unique_ptr<Request>;
 
-// Who goes first where not all can: higher priority, then earlier arrival.
+// The order in which requests are served: higher priority, then earlier arrival.
 inline bool Outranks(const Request& a, const Request& b) {
   if (a.spec.priority != b.spec.priority) return a.spec.priority > b.spec.priority;
   return a.number < b.number;

@@ -1,4 +1,4 @@
-// How fast requests are being finished, for telling a client that is turned away when to come back.
+// How fast requests finish, to tell a rejected client when to retry.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@ class ServiceRate {
  public:
   void Finished(std::chrono::steady_clock::time_point now) { times_[count_++ % kKept] = now; }
 
-  // Whole seconds until about `waiting` requests will have been finished, 1 to 60.
+  // Whole seconds until about `waiting` requests will have finished, 1 to 60.
   int32_t SecondsFor(int32_t waiting, std::chrono::steady_clock::time_point now) const;
 
  private:
   static constexpr size_t kKept = 64;
 
-  std::array<std::chrono::steady_clock::time_point, kKept> times_{};  // a ring
+  std::array<std::chrono::steady_clock::time_point, kKept> times_{};  // a ring buffer
   size_t count_ = 0;
 };
 

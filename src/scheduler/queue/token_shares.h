@@ -1,6 +1,6 @@
-// How many tokens each account was served, so that the least served goes next: the virtual token counter of Sheng et
-// al., "Fairness in serving large language models" (arXiv:2401.00588). An account that was away does not come back with
-// the credit of its absence: its counter is lifted to the lowest of those that are there.
+// How many tokens each account was served, so that the least served account comes next: the virtual token counter of
+// Sheng et al., "Fairness in serving large language models" (arXiv:2401.00588). An account does not accumulate credit
+// while it is absent: on return, its counter is raised to the lowest of the present accounts.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ class TokenShares {
  private:
   struct Share {
     int64_t served = 0;
-    int32_t present = 0;  // requests that wait or run
+    int32_t present = 0;  // waiting or running requests
   };
 
-  std::unordered_map<std::string, Share> shares_;  // of accounts that are there, and a bounded number of others
+  std::unordered_map<std::string, Share> shares_;  // of the present accounts, and of a bounded number of others
 };
 
 }  // namespace inferflux::scheduler

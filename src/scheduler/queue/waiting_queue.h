@@ -1,5 +1,5 @@
-// The requests that wait for admission. Preempted ones come first, then the higher priority, then the account that was
-// served least, then the earlier arrival. Waiting raises a request's priority, so that nobody waits for ever.
+// The requests that wait for admission. Preempted ones come first, then higher priority, then the account that was
+// served least, then earlier arrival. Waiting raises a request's priority, so that no request waits for ever.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,12 @@ namespace inferflux::scheduler {
 
 class WaitingQueue {
  public:
-  // Each whole interval of waiting counts as one class of priority.
+  // Each full interval of waiting raises the priority by one.
   explicit WaitingQueue(std::chrono::nanoseconds aging) : aging_(aging) {}
 
   void Push(RequestPtr request) { requests_.push_back(std::move(request)); }
 
-  // Who goes next, of those that are ready to; null where none is.
+  // The next request, of those for which `ready` returns true; null if there is none.
   Request* Next(TimePoint now, const TokenShares& shares, FunctionRef<bool(const Request&)> ready) const;
   RequestPtr Take(const Request* request);
 

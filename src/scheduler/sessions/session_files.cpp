@@ -24,8 +24,8 @@ constexpr std::array<char, 8> kMagic{'I', 'F', 'X', 'S', 'E', 'S', 'S', '1'};
 constexpr uint32_t kMaxIdBytes = 1024;
 constexpr uint64_t kMaxTokens = uint64_t{1} << 28;
 
-// The file's beginning, in this machine's byte order: KV itself is in it too. The id, the tokens and the KV follow,
-// then the checksum of all that.
+// The header of a file, in this machine's byte order, like the KV. The id, the tokens and the KV follow, then a
+// checksum of everything.
 struct Header {
   std::array<char, 8> magic = kMagic;
   uint64_t fingerprint = 0;
@@ -41,7 +41,8 @@ struct Header {
   }
 };
 
-// Each step is a bijection of what came before and of the word, so a change of any one word always shows.
+// Each step is a bijection of the previous state and of the word, so a change of any one word always changes the
+// result.
 uint64_t Checksum(std::span<const std::byte> bytes, uint64_t sum) {
   while (!bytes.empty()) {
     uint64_t word = 0;
@@ -100,7 +101,7 @@ Result<SessionFiles> SessionFiles::Open(const std::string& directory, int64_t li
   std::error_code error;
   fs::create_directories(out.directory_, error);
   if (error) {
-    return Fail(ErrorCode::kIo, "cannot make the session directory {}: {}", out.directory_.string(), error.message());
+    return Fail(ErrorCode::kIo, "cannot create the session directory {}: {}", out.directory_.string(), error.message());
   }
   fs::permissions(out.directory_, fs::perms::owner_all, error);
   out.Scan(now);
@@ -113,7 +114,7 @@ void SessionFiles::Scan(WallTime now) {
   for (const auto& entry : fs::directory_iterator(directory_, error)) {
     const fs::path extension = entry.path().extension();
     if (extension == ".session") found.emplace_back(entry.last_write_time(error), entry.path());
-    if (extension == ".partial") fs::remove(entry.path(), error);  // somebody was interrupted
+    if (extension == ".partial") fs::remove(entry.path(), error);  // an interrupted write
   }
   std::ranges::sort(found);
   for (const auto& [time, path] : found) {
@@ -122,7 +123,7 @@ void SessionFiles::Scan(WallTime now) {
   MakeRoom(0);
 }
 
-// False where the file is damaged or has expired. Its KV is checked when it is read.
+// False if the file is damaged or expired. The KV is checked when it is read.
 bool SessionFiles::Adopt(const fs::path& path, WallTime now) {
   std::error_code error;
   const uint64_t size = fs::file_size(path, error);
@@ -192,7 +193,7 @@ Status SessionFiles::Write(const SessionKey& key, std::span<const TokenId> token
 
 Result<std::vector<std::byte>> SessionFiles::Read(const SessionKey& key) {
   const SessionFile* found = Find(key);
-  if (found == nullptr) return Fail(ErrorCode::kNotFound, "no file of the session '{}'", key.id);
+  if (found == nullptr) return Fail(ErrorCode::kNotFound, "there is no file for the session '{}'", key.id);
   std::ifstream file(found->path, std::ios::binary);
   std::vector<std::byte> all(static_cast<size_t>(found->bytes));
   Header header;
@@ -204,7 +205,7 @@ Result<std::vector<std::byte>> SessionFiles::Read(const SessionKey& key) {
     good = Plausible(header, all.size()) && header.fingerprint == fingerprint_ && header.id_bytes == key.id.size();
   }
   if (good) {
-    // In the parts that it was made of: a word never reaches across two.
+    // In the parts in which it was written: a word never spans two parts.
     std::span<const std::byte> rest = all;
     const auto next = [&](size_t size) { return std::exchange(rest, rest.subspan(size)).first(size); };
     uint64_t computed = Checksum(next(sizeof header), 0);

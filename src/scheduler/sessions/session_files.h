@@ -1,5 +1,5 @@
-// Sessions on disk: a directory with one file a session, below a limit of bytes. A file is written beside its place and
-// renamed into it; it carries the model's fingerprint and a checksum, and what is foreign or damaged is refused.
+// Sessions on disk: a directory with one file for each session, limited in bytes. A file is written beside its place
+// and renamed into it. It carries the model's fingerprint and a checksum; foreign or damaged files are refused.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 namespace inferflux::scheduler {
 
 struct SessionKey {
-  uint64_t owner = 0;  // from the salt, which no file holds
+  uint64_t owner = 0;  // from the salt, which no file contains
   std::string id;
 
   auto operator<=>(const SessionKey&) const = default;
@@ -35,20 +35,19 @@ struct SessionFile {
   int64_t bytes = 0;  // of the file
   WallTime expires;
   std::chrono::seconds ttl{};
-  uint64_t written = 0;  // grows from file to file
+  uint64_t written = 0;  // increases from file to file
 };
 
 class SessionFiles {
  public:
-  // Finds what lies in `directory`/FINGERPRINT, and deletes what has expired. Creates the directory where it is
-  // missing.
+  // Finds the files in `directory`/FINGERPRINT and deletes the expired ones. Creates the directory if it is missing.
   static Result<SessionFiles> Open(const std::string& directory, int64_t limit, uint64_t fingerprint, WallTime now);
 
-  // The oldest files give way. kResourceExhausted where the limit does not hold even this one.
+  // Deletes the oldest files to make room. kResourceExhausted if the limit is too small for this one.
   Status Write(const SessionKey& key, std::span<const TokenId> tokens, std::span<const std::byte> kv, WallTime expires,
                std::chrono::seconds ttl);
 
-  // The KV of the file's tokens. kDataLoss where it is not what was written; then the file is gone.
+  // The KV of the file's tokens. kDataLoss if it is not what was written; the file is then deleted.
   Result<std::vector<std::byte>> Read(const SessionKey& key);
 
   void Remove(const SessionKey& key);

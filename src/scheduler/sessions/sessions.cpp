@@ -12,7 +12,7 @@ WallTime WallTimeIn(std::chrono::nanoseconds wait) {
   return std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now() + wait);
 }
 
-// How many of `known`'s tokens the session has, the last one left out.
+// How many of `known`'s tokens the session has, not counting the last one.
 size_t Shared(const std::vector<TokenId>& tokens, std::span<const TokenId> known) {
   if (known.empty()) return 0;
   return static_cast<size_t>(std::ranges::mismatch(tokens, known.first(known.size() - 1)).in1 - tokens.begin());
@@ -54,7 +54,7 @@ Result<engine::PrefixMatch> Sessions::Open(const Request& request, std::span<con
   return engine_.Open(known, salt);
 }
 
-// A sequence of these first tokens of the session, wherever its KV lies.
+// A sequence of the session's first `length` tokens, wherever their KV is.
 Result<engine::SequenceId> Sessions::Reopen(Entry entry, std::span<const TokenId> tokens, uint64_t salt) {
   Session& session = entry->second;
   if (session.sequence) {
@@ -69,11 +69,11 @@ Result<engine::SequenceId> Sessions::Reopen(Entry entry, std::span<const TokenId
   return engine_.Restore(tokens, salt, session.kv);
 }
 
-// Brings the KV from disk to memory, where it is not there already.
+// Loads the KV from disk to memory, unless it is there already.
 Status Sessions::LoadKv(Entry entry) {
   Session& session = entry->second;
   if (!session.kv.empty()) return {};
-  if (!files_) return Fail(ErrorCode::kNotFound, "its KV lies nowhere");
+  if (!files_) return Fail(ErrorCode::kNotFound, "its KV is not stored anywhere");
   auto kv = files_->Read(entry->first);
   if (!kv) {
     session.on_disk = false;
@@ -115,7 +115,7 @@ bool Sessions::EvictLeastRecent() {
   return true;
 }
 
-// Saves the KV where there is a place for it, and lets go of the sequence.
+// Saves the KV where there is a place for it, and releases the sequence.
 void Sessions::LeaveEngine(Entry entry) {
   Session& session = entry->second;
   if (!session.on_disk && (memory_limit_ > 0 || files_)) {
@@ -130,7 +130,7 @@ void Sessions::LeaveEngine(Entry entry) {
   if (session.kv.empty() && !session.on_disk) sessions_.erase(entry);
 }
 
-// What memory has no room for goes to disk, or is forgotten.
+// Moves what does not fit in memory to disk, or drops it.
 void Sessions::TrimMemory() {
   while (memory_used_ > memory_limit_) {
     const Entry oldest = Oldest([](const Session& session) { return !session.kv.empty(); });
@@ -150,7 +150,8 @@ Status Sessions::SaveToDisk(Entry entry, TimePoint now) {
   auto written =
       files_->Write(entry->first, session.tokens, session.kv, WallTimeIn(session.expires - now), session.ttl);
   session.on_disk = written.has_value();
-  for (auto& [key, other] : sessions_) other.on_disk = other.on_disk && files_->Find(key) != nullptr;  // some gave way
+  // Some may have been evicted.
+  for (auto& [key, other] : sessions_) other.on_disk = other.on_disk && files_->Find(key) != nullptr;
   std::erase_if(sessions_, [&](const auto& item) {
     return item.first != entry->first && !item.second.on_disk && !item.second.sequence && item.second.kv.empty();
   });
@@ -222,7 +223,7 @@ Status Sessions::Restore(Entry entry, uint64_t salt) {
   if (auto loaded = LoadKv(entry); !loaded) return loaded;
   auto sequence = engine_.Restore(session.tokens, salt, session.kv);
   while (!sequence && sequence.error().code == ErrorCode::kResourceExhausted && EvictLeastRecent()) {
-    if (auto loaded = LoadKv(entry); !loaded) return loaded;  // it may have had to leave memory for the others
+    if (auto loaded = LoadKv(entry); !loaded) return loaded;  // it may have been evicted from memory for the others
     sequence = engine_.Restore(session.tokens, salt, session.kv);
   }
   if (!sequence) return Forward(sequence);
@@ -243,7 +244,7 @@ Result<std::vector<SessionInfo>> Sessions::Do(const SessionCommand& command, Tim
   }
   const Entry entry = sessions_.find({owner, command.id});
   if (entry == sessions_.end()) {
-    return Fail(ErrorCode::kNotFound, "no session '{}': it has expired, had to give way, or never was", command.id);
+    return Fail(ErrorCode::kNotFound, "no session '{}': it has expired, was evicted, or never existed", command.id);
   }
   entry->second.used = next_use_++;
   Status done;

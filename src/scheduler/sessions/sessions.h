@@ -1,6 +1,6 @@
-// Conversations whose KV outlives their requests: in the engine, held against eviction, until somebody needs the room;
-// then in host memory; then on disk, where there is a directory for it. The least recently used goes first, and what
-// fits nowhere is forgotten: it costs a recomputation, nothing else.
+// Conversations whose KV outlives their requests: in the engine, protected from eviction, until requests need the
+// memory; then in host memory; then on disk, if there is a directory. The least recently used session moves first. A
+// session that fits nowhere is dropped, which costs only a recomputation.
 #pragma once
 
 #include <chrono>
@@ -19,21 +19,22 @@ namespace inferflux::scheduler {
 
 class Sessions {
  public:
-  // `engine` must outlive them. Without `files` nothing goes to disk; those that lie there are sessions from the start.
+  // `engine` must outlive this object. Without `files` nothing goes to disk; with it, existing files are sessions from
+  // the start.
   Sessions(engine::Engine& engine, int64_t memory_limit, std::optional<SessionFiles> files, TimePoint now);
 
-  // Opens a sequence for the request that begins with as much of `known`, a beginning of its tokens, as its session or
-  // the engine's store still holds; at least the last token is left to compute. kResourceExhausted where there is no
-  // room.
+  // Opens a sequence for the request. It begins with as much of `known`, a prefix of the request's tokens, as the
+  // session or the prefix index still holds; at least the last token is left to compute. kResourceExhausted if there is
+  // no room.
   Result<engine::PrefixMatch> Open(const Request& request, std::span<const TokenId> known, TimePoint now);
 
-  // The request, which has a session and a sequence, has ended: the sequence is the session's now.
+  // The request, which has a session and a sequence, has ended: the session takes the sequence.
   void Keep(const Request& request, TimePoint now);
 
-  // The least recently used session that the engine holds leaves it; false where there is none.
+  // Moves the least recently used session out of the engine. False if there is none.
   bool EvictLeastRecent();
 
-  // Forgets what has expired.
+  // Drops expired sessions.
   void Sweep(TimePoint now);
   std::optional<TimePoint> next_expiry() const;
 
@@ -43,11 +44,11 @@ class Sessions {
   struct Session {
     std::vector<TokenId> tokens;
     std::optional<engine::SequenceId> sequence;  // in the engine
-    std::vector<std::byte> kv;                   // in memory, where it is not in the engine; else empty
-    bool on_disk = false;                        // a file has these very tokens
+    std::vector<std::byte> kv;                   // in memory if it is not in the engine; otherwise empty
+    bool on_disk = false;                        // a file has exactly these tokens
     std::chrono::seconds ttl{};
     TimePoint expires;
-    uint64_t used = 0;  // grows with every use
+    uint64_t used = 0;  // increases with every use
   };
   using Entry = std::map<SessionKey, Session>::iterator;
 
@@ -68,7 +69,7 @@ class Sessions {
   int64_t memory_used_ = 0;
   std::optional<SessionFiles> files_;
   uint64_t next_use_ = 0;
-  TimePoint now_;  // when it was last told
+  TimePoint now_;  // when it was last reported
   std::map<SessionKey, Session> sessions_;
 };
 

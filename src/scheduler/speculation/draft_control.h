@@ -1,5 +1,5 @@
-// How many draft tokens pay for one sequence, from how many of them were accepted. A draft costs rows of a step
-// and saves steps; where it does not pay it is not made, but for a probe now and then.
+// How many draft tokens are worthwhile for one sequence, given how many were accepted. A draft costs rows of a step and
+// saves steps. If that does not pay, there is none but for an occasional probe.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@ namespace inferflux::scheduler {
 
 class DraftControl {
  public:
-  // Tokens to draft, at most `limit`, in a step of `decoding` sequences; making one for each of them takes `draft`
-  // seconds.
+  // The number of tokens to draft, at most `limit`, in a step of `decoding` sequences. Drafting one token for each of
+  // them takes `draft` seconds.
   int32_t Length(const StepCost& cost, double draft, int32_t decoding, int32_t limit);
 
-  // So many tokens were drafted, and the first `accepted` of them were what the model said.
+  // Reports that `drafted` tokens were drafted and the first `accepted` of them were accepted.
   void Observe(int32_t drafted, int32_t accepted);
 
  private:
-  double rate_ = 0.6;   // of drafted tokens that are right, if those before them were
+  double rate_ = 0.6;   // probability that a draft token is accepted if those before it were
   int32_t pauses_ = 0;  // steps without a draft since the last one
 };
 

@@ -9,7 +9,7 @@
 namespace inferflux::scheduler {
 namespace {
 
-// Tokens that a draft reads at once: running streams wait for it meanwhile.
+// Tokens that a draft model reads at once: running streams wait for it meanwhile.
 constexpr size_t kReadAhead = 256;
 
 }  // namespace
@@ -39,7 +39,7 @@ void DraftModel::Draft(std::span<DraftTask> tasks) {
   }
 }
 
-// What the request's grammar allows after the draft tokens; false where that is the end.
+// What the request's grammar allows after the draft tokens; false at the end of the grammar.
 bool DraftModel::Mask(DraftTask& task) {
   if (!task.matcher) return true;
   if (!task.draft.empty() && (!task.matcher->Accept(task.draft.back()) || task.matcher->must_end())) return false;
@@ -48,7 +48,7 @@ bool DraftModel::Mask(DraftTask& task) {
   return mask.has_value();
 }
 
-// The request's sequence with as much of its text as the draft has read; null where there is no room.
+// The request's sequence with as much of its text as the draft model has read; null if there is no room.
 DraftModel::Reader* DraftModel::Open(const Request& request) {
   const auto found = readers_.find(request.number);
   if (found == readers_.end()) {
@@ -59,7 +59,7 @@ DraftModel::Reader* DraftModel::Open(const Request& request) {
     return &readers_.emplace(request.number, std::move(reader)).first->second;
   }
   Reader& reader = found->second;
-  // Rejected draft tokens are removed; the last token is always fed, for its logits.
+  // Removes rejected draft tokens. The last token is always fed, for its logits.
   const auto differs = std::ranges::mismatch(reader.fed, request.tokens);
   const auto same = std::min(static_cast<size_t>(differs.in1 - reader.fed.begin()), request.tokens.size() - 1);
   if (same < reader.fed.size()) {
@@ -69,7 +69,7 @@ DraftModel::Reader* DraftModel::Open(const Request& request) {
   return &reader;
 }
 
-// Reads on, and makes room for the draft; true where all but the last token has been read.
+// Reads on, and makes room for the draft. True once all but the last token have been read.
 bool DraftModel::CatchUp(DraftTask& task, Reader& reader) {
   const auto& tokens = task.request->tokens;
   const auto wanted = static_cast<int32_t>(tokens.size()) + task.count - 1;
@@ -127,7 +127,7 @@ bool DraftModel::Run(engine::UnifiedBatch batch, std::span<DraftTask*> tasks) {
     const engine::OutputResult& drawn = result->items[i][0];
     tasks[i]->mirostat_mu = drawn.mirostat_mu;
     if (drawn.token == engine::kNoToken) {
-      tasks[i]->count = static_cast<int32_t>(tasks[i]->draft.size());  // there is no more to say
+      tasks[i]->count = static_cast<int32_t>(tasks[i]->draft.size());  // nothing more to draft
     } else {
       tasks[i]->draft.push_back(drawn.token);
     }

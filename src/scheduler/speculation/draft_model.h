@@ -1,8 +1,8 @@
-// Drafts from a smaller model of the same vocabulary (speculative decoding: Leviathan et al., arXiv:2211.17192; Chen et
+// Drafts with a smaller model of the same vocabulary (speculative decoding: Leviathan et al., arXiv:2211.17192; Chen et
 // al., arXiv:2302.01318). It draws with the request's own parameters, seed and draw numbers: where its distribution is
-// like the model's, the same random number falls on the same token.
+// close to the model's, the same random number selects the same token.
 //
-// The draft's KV is no promise: a sequence that finds no room is not drafted for.
+// The draft model's KV is optional: a sequence without room gets no draft tokens.
 #pragma once
 
 #include <chrono>
@@ -23,26 +23,26 @@ namespace inferflux::scheduler {
 struct DraftTask {
   Request* request = nullptr;
   int32_t count = 0;                // tokens wanted
-  std::vector<TokenId> draft = {};  // what came of it
+  std::vector<TokenId> draft = {};  // the draft tokens
   std::optional<float> mirostat_mu = {};
   std::optional<text::GrammarMatcher> matcher = {};  // after the draft tokens
-  std::shared_ptr<const TokenMask> mask = {};        // of what may follow it
+  std::shared_ptr<const TokenMask> mask = {};        // the tokens that may follow
 };
 
 class DraftModel {
  public:
-  // `banned` under ignore_eos. `clock` must outlive the model.
+  // `banned` applies under ignore_eos. `clock` must outlive the model.
   DraftModel(std::unique_ptr<engine::Engine> engine, std::vector<TokenId> end_tokens,
              const std::function<TimePoint()>& clock);
 
-  // Drafts for all at once, a token of each a step. Text that the draft has not read yet is read first, in pieces:
-  // until it has caught up a task yields nothing.
+  // Drafts for all tasks at once, one token of each in a step. It first reads text that it has not read yet, in pieces.
+  // Until it has caught up, a task yields nothing.
   void Draft(std::span<DraftTask> tasks);
 
   // The request has ended, or has lost its KV.
   void Forget(const Request& request);
 
-  // Seconds that one drafted token for each of so many sequences takes.
+  // Seconds to draft one token for each of that many sequences.
   double Seconds(int32_t sequences) const { return cost_.Seconds(sequences); }
 
   const engine::EngineInfo& info() const { return engine_->info(); }
@@ -50,7 +50,7 @@ class DraftModel {
  private:
   struct Reader {
     engine::SequenceId sequence;
-    std::vector<TokenId> fed;  // whose KV is there
+    std::vector<TokenId> fed;  // the tokens with KV
   };
 
   Reader* Open(const Request& request);

@@ -6,8 +6,8 @@
 namespace inferflux::scheduler {
 namespace {
 
-constexpr size_t kShortest = 2;  // one token matches everywhere
-constexpr size_t kLongest = 8;   // a longer match says no more
+constexpr size_t kShortest = 2;  // a match of one token is everywhere
+constexpr size_t kLongest = 8;   // a longer match adds nothing
 
 // How many tokens before `end` equal the last ones.
 size_t MatchBefore(std::span<const TokenId> tokens, size_t end) {

@@ -1,5 +1,5 @@
-// Drafts without a model: what followed the last time that the text ended like this (prompt lookup decoding, Saxena
-// 2023; LLMA, arXiv:2304.04487). Good where the output repeats its prompt: quotes, edits, extraction, code.
+// Drafts without a model: what followed the last occurrence of the text's end (prompt lookup decoding, Saxena 2023;
+// LLMA, arXiv:2304.04487). Works well where the output repeats its prompt: quotes, edits, extraction, code.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace inferflux::scheduler {
 
-// Up to `count` tokens that may follow `tokens`: those behind the longest earlier match of their end, of equal ones the
-// latest. Empty where not even two tokens match.
+// Up to `count` tokens that may follow `tokens`: those after the longest earlier match of its end, and of equally long
+// ones the latest. Empty if not even two tokens match.
 std::vector<TokenId> LookUpDraft(std::span<const TokenId> tokens, int32_t count);
 
 }  // namespace inferflux::scheduler

@@ -35,7 +35,7 @@ Result<char32_t> TakeUnicode(std::string_view source, size_t& at, size_t digits)
   return code;
 }
 
-// No number: as many as there may be. More than that is an error.
+// Without a number: the maximum. A larger number is an error.
 Result<uint32_t> TakeNumber(std::string_view source, size_t& at, uint32_t missing) {
   const size_t begin = at;
   uint32_t number = 0;

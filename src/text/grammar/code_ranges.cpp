@@ -13,10 +13,10 @@ namespace {
 constexpr char32_t kLastCode = 0x10FFFF;
 constexpr CodeRange kSurrogates = {0xD800, 0xDFFF};
 
-// Both ends have `size` bytes. Splits until every position is a range of its own.
+// Both ends have `size` bytes. Splits until each position has one range.
 void Split(CodeRange range, size_t size, FunctionRef<void(std::span<const ByteRange>)> take) {
   for (size_t i = 1; i < size; ++i) {
-    const char32_t low = (char32_t{1} << (6 * i)) - 1;  // what the last i bytes hold
+    const char32_t low = (char32_t{1} << (6 * i)) - 1;  // the bits of the last i bytes
     if ((range.first & ~low) == (range.last & ~low)) continue;
     if ((range.first & low) != 0) {
       Split({range.first, range.first | low}, size, take);

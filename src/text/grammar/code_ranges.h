@@ -1,4 +1,4 @@
-// Sets of characters as ranges of code points, and what they are in UTF-8.
+// Sets of characters as ranges of code points, and their UTF-8 forms.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ struct CodeRange {
   friend bool operator==(const CodeRange&, const CodeRange&) = default;
 };
 
-// As a set: ascending and apart, scalar values only (no surrogates).
+// As a set: ascending, disjoint, and scalar values only (no surrogates).
 using CodeRanges = std::vector<CodeRange>;
 
-// The set of any ranges, in any order. Those that end before they begin are empty.
+// The set for any ranges, in any order. Ranges that end before they begin are empty.
 CodeRanges Normalise(std::span<const CodeRange> ranges);
 // All scalar values that are not in the set.
 CodeRanges Complement(const CodeRanges& set);
@@ -29,8 +29,8 @@ struct ByteRange {
   uint8_t last = 0;
 };
 
-// Hands out sequences of byte ranges whose strings are exactly the UTF-8 forms of the set's characters (after
-// R. Cox, "Regular expression matching in the wild", 2010).
+// Passes on sequences of byte ranges whose strings are exactly the UTF-8 forms of the set's characters (after R. Cox,
+// "Regular expression matching in the wild", 2010).
 void ForEachUtf8(const CodeRanges& set, FunctionRef<void(std::span<const ByteRange>)> take);
 
 }  // namespace inferflux::text

@@ -1,5 +1,5 @@
-// Control tokens in grammars: a grammar reads one as a byte that no text has, and its name. So it stands only where a
-// grammar asks for it, and text that spells its name is something else.
+// Control tokens in grammars. A grammar reads a control token as a byte that no text contains, followed by its name. So
+// the token matches only where the grammar names it, and text that spells its name does not match.
 #pragma once
 
 #include <string>

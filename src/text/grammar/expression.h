@@ -1,4 +1,4 @@
-// What a grammar is made of, whatever it was written in: GBNF, a JSON schema or a regular expression.
+// The elements of a grammar, whether it was written as GBNF, as a JSON schema or as a regular expression.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@ struct Expression {
   enum class Kind : uint8_t {
     kText,       // these bytes
     kClass,      // one character of a set
-    kSequence,   // all parts, one after the other; of none: the empty text
-    kChoice,     // any of the parts; of none: nothing matches
+    kSequence,   // all parts, one after the other; without parts: the empty text
+    kChoice,     // any of the parts; without parts: nothing matches
     kRepeat,     // its one part, min to max times
     kCall,       // a rule
-    kAutomaton,  // a way from state 0 to a final one; edge i takes its i-th part
+    kAutomaton,  // a path from state 0 to a final state; edge i reads its i-th part
   };
   struct Edge {
     uint32_t from = 0;
@@ -72,7 +72,7 @@ inline Expr Call(RuleId rule) {
 struct GrammarRule {
   std::string name;  // for messages
   Expr body;
-  bool apart = false;  // never becomes part of the rules that call it: other grammars have it too, and know its masks
+  bool apart = false;  // never inlined: other grammars have it too and share its masks
 };
 
 struct Grammar {

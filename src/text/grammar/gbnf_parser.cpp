@@ -51,7 +51,7 @@ class GbnfParser {
     return true;
   }
 
-  // Comments too. A rule ends with its line, except inside of a group.
+  // Skips comments too. A rule ends with its line, except inside a group.
   void SkipSpace(bool lines) {
     while (at_ < source_.size()) {
       const char c = source_[at_];
@@ -161,7 +161,7 @@ class GbnfParser {
 
   // One character of a literal or a class.
   Result<char32_t> TakeChar() {
-    if (at_ == source_.size() || source_[at_] == '\n') return Wrong("the line ends inside of a literal or class");
+    if (at_ == source_.size() || source_[at_] == '\n') return Wrong("the line ends inside a literal or class");
     if (Take("\\")) {
       auto code = TakeEscape(source_, at_, "\"[]");
       if (!code) return Wrong("{}", code.error().message);

@@ -1,5 +1,5 @@
 // GBNF, the grammar notation of llama.cpp (its grammars/README.md): rules `name ::= ...` of literals, character
-// classes, `.`, groups, alternatives and repetitions; the text is what the rule `root` matches.
+// classes, `.`, groups, alternatives and repetitions. The rule `root` matches the text.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ inline constexpr size_t kMaxGrammarBytes = 256 * 1024;
 inline constexpr size_t kMaxRules = 4096;
 inline constexpr size_t kMaxNesting = 128;  // of groups
 
-// kInvalidArgument names the line and what is wrong there.
+// kInvalidArgument names the line and the problem.
 Result<Grammar> ParseGbnf(std::string_view source);
 
 }  // namespace inferflux::text

@@ -1,4 +1,5 @@
-// From what requests want to grammars over one model's tokens. Those of late are kept: requests often want the same.
+// Compiles the constraints of requests to grammars over one model's tokens. Keeps recent ones, because requests often
+// repeat them.
 #pragma once
 
 #include <cstddef>
@@ -30,9 +31,9 @@ class GrammarCompiler {
   std::shared_ptr<const TokenGrammar> Find(const GrammarSpec& spec);
 
   std::shared_ptr<const Tokenizer> tokenizer_;
-  std::mutex mutex_;                                     // what follows
-  std::shared_ptr<const GrammarVocabulary> vocabulary_;  // made when it is first needed
-  std::list<Entry> recent_;                              // the last used first
+  std::mutex mutex_;                                     // guards everything below
+  std::shared_ptr<const GrammarVocabulary> vocabulary_;  // created on first use
+  std::list<Entry> recent_;                              // most recently used first
 };
 
 }  // namespace inferflux::text

@@ -7,7 +7,7 @@
 namespace inferflux::text {
 namespace {
 
-// Beyond these a generation forgets what it has computed, and goes on from where it is.
+// Above these limits a generation drops what it has computed, and continues from its current position.
 constexpr size_t kMaxConfigs = 16'384;
 constexpr size_t kMaxFrames = 262'144;
 constexpr size_t kMaxMasks = 64;

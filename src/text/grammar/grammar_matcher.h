@@ -1,4 +1,4 @@
-// Where a generation stands in its grammar. Small, and copied to look ahead: draft tokens are followed on a copy.
+// The position of a generation in its grammar. Small; a copy is advanced to look ahead over draft tokens.
 #pragma once
 
 #include <memory>
@@ -11,22 +11,22 @@
 
 namespace inferflux::text {
 
-// Copies share what they have computed: all of them on one thread.
+// Copies share what they have computed, so all of them must stay on one thread.
 class GrammarMatcher {
  public:
-  // With `starts_text` the text is one of its own, whose first space the tokeniser put there (DetokenizerOptions).
+  // With `starts_text`, the tokens begin a text, whose first space comes from the tokenizer (DetokenizerOptions).
   GrammarMatcher(std::shared_ptr<const TokenGrammar> grammar, bool starts_text);
 
-  // The tokens that may follow. An error ends the generation: the grammar is too ambiguous, or what must follow cannot
-  // be spelt.
+  // The tokens that may follow. An error ends the generation: the grammar is too ambiguous, or no token spells what
+  // must follow.
   Result<std::shared_ptr<const TokenMask>> Mask();
 
-  // Takes a token. An error, and nothing is taken, where it does not fit, as end tokens never do, or where there are
-  // too many ways to read the text with it.
+  // Advances by a token. On an error nothing changes: the token does not fit (end tokens never do), or the text has too
+  // many parses.
   Status Accept(TokenId token);
 
   bool can_end() const;
-  // Nothing more can follow: the text is whole.
+  // Nothing more can follow: the text is complete.
   bool must_end() const;
 
  private:

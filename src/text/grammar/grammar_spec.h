@@ -1,4 +1,4 @@
-// What a request wants its text to be.
+// The constraint that a request puts on its text.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct GrammarSpec {
   enum class Kind : uint8_t {
     kJsonObject,  // any JSON object
     kJsonSchema,  // `source`: a schema, as JSON
-    kRegex,       // `source`: the whole text matches it
-    kChoice,      // one of `choices`, as it is
+    kRegex,       // `source`: an expression that matches the whole text
+    kChoice,      // one of `choices`, verbatim
     kGbnf,        // `source`: a grammar in GBNF
     kToolCalls,   // `tool_calls`
   };

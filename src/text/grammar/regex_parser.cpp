@@ -17,7 +17,7 @@ constexpr std::string_view kPunctuation = " !\"#$%&'()*+,-./:;<=>?@[]^_`{|}~";
 const CodeRanges kDigitRange = {{'0', '9'}};
 const CodeRanges kWord = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
 const CodeRanges kSpaces = {{'\t', '\r'}, {' ', ' '}};
-// What any dialect takes for white space: none of it is \S.
+// White space in any dialect: \S matches none of it.
 const CodeRanges kAllSpaces = {{'\t', '\r'},     {0x1C, ' '},      {0x85, 0x85},     {0xA0, 0xA0},
                                {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F},
                                {0x205F, 0x205F}, {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
@@ -47,13 +47,13 @@ class RegexParser {
   RegexParser(std::string_view source, RegexScope scope) : source_(source), scope_(scope) {}
 
   Result<Expr> Parse() {
-    std::vector<Expr> ways[2][2];  // by whether they are bound to the beginning, and to the end
+    std::vector<Expr> ways[2][2];  // indexed by whether it is anchored to the beginning and to the end
     do {
       const bool begins = Take('^') || scope_ == RegexScope::kWhole;
       auto way = ParseSequence(0);
       if (!way) return way;
       const bool ends = Take('$') || scope_ == RegexScope::kWhole;
-      if (at_ < source_.size() && source_[at_] == '$') return Wrong("'$' stands before the end");
+      if (at_ < source_.size() && source_[at_] == '$') return Wrong("'$' is supported at the end only");
       ways[begins][ends].push_back(std::move(*way));
     } while (Take('|'));
     if (at_ < source_.size()) return Wrong("'{}' is not expected here", source_[at_]);
@@ -121,7 +121,7 @@ class RegexParser {
     }
     Take('?');  // a lazy repetition matches the same texts
     if (at_ < source_.size() && (source_[at_] == '*' || source_[at_] == '+' || source_[at_] == '?')) {
-      return Wrong("'{}' stands behind a repetition", source_[at_]);
+      return Wrong("'{}' follows a repetition", source_[at_]);
     }
     return Repeat(std::move(*part), times.min, times.max);
   }
@@ -196,7 +196,7 @@ class RegexParser {
     return Literal(std::move(text));
   }
 
-  // One member of a class: a character, or a set behind a backslash.
+  // One member of a class: a character, or a set such as \d.
   struct Member {
     std::optional<CodeRanges> set;
     char32_t code = 0;

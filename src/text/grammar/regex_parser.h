@@ -12,8 +12,8 @@
 namespace inferflux::text {
 
 enum class RegexScope : uint8_t {
-  kWhole,   // the text is one match
-  kSearch,  // the text has a match somewhere, as JSON Schema's `pattern` means it
+  kWhole,   // the whole text is one match
+  kSearch,  // the text contains a match, as JSON Schema's `pattern` means it
 };
 
 // kInvalidArgument says what is wrong, and where.

@@ -1,4 +1,4 @@
-// A trie over bytes, walked one byte at a time. Edges lie in one open-addressed table keyed by (node, byte), so a wide
+// A trie over bytes, walked one byte at a time. Edges are in one open-addressed table keyed by (node, byte), so a wide
 // node costs no more than a narrow one.
 #pragma once
 
@@ -17,15 +17,15 @@ class ByteTrie {
 
   ByteTrie();
 
-  // The node that `key` leads to, made where it is new. An empty key is the root.
+  // The node of `key`, created if it is new. An empty key is the root.
   Node Insert(std::string_view key);
 
-  // The first value set at a node stays.
+  // The first value set at a node is kept.
   void SetValue(Node node, int32_t value) {
     if (values_[node] == kNoValue) values_[node] = value;
   }
 
-  // kNone where no key goes on with `byte`.
+  // kNone if no key continues with `byte`.
   Node Step(Node node, char byte) const;
 
   int32_t ValueAt(Node node) const { return values_[node]; }

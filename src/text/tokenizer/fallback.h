@@ -1,4 +1,4 @@
-// What text becomes that no piece spells.
+// The tokens for text that no piece spells.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace inferflux::text {
 
-// Appends a byte token for each byte where the vocabulary has them all, else one unknown token. Without an unknown
-// token the text is lost, as it is for every such vocabulary.
+// Appends a byte token for each byte if the vocabulary has them all, otherwise one unknown token. Without an unknown
+// token the text is lost, as with every such vocabulary.
 inline void AppendUnspellable(const Vocabulary& vocabulary, std::string_view bytes, std::vector<TokenId>& out) {
   if (vocabulary.has_byte_fallback()) {
     for (const char c : bytes) out.push_back(vocabulary.ByteToken(static_cast<uint8_t>(c)));
@@ -19,7 +19,7 @@ inline void AppendUnspellable(const Vocabulary& vocabulary, std::string_view byt
   }
 }
 
-// SentencePiece writes neighbouring unknown characters as one unknown token: so, from `begin` on.
+// SentencePiece writes adjacent unknown characters as one unknown token. Applies that from `begin` on.
 inline void MergeUnknowns(const Vocabulary& vocabulary, size_t begin, std::vector<TokenId>& out) {
   const auto unknown = vocabulary.spec().unk;
   if (!unknown || vocabulary.has_byte_fallback()) return;

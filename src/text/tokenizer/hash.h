@@ -1,4 +1,4 @@
-// Fast non-cryptographic hashes for the tokeniser's tables. Tables are bounded, and a collision costs time only.
+// Fast non-cryptographic hashes for the tokenizer's tables. Tables are bounded, and a collision costs only time.
 #pragma once
 
 #include <cstdint>

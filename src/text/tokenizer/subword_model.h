@@ -1,4 +1,4 @@
-// How a run of ordinary text becomes tokens: one implementation an algorithm.
+// Converts a run of ordinary text to tokens: one implementation for each algorithm.
 #pragma once
 
 #include <string_view>
@@ -12,8 +12,8 @@ class SubwordModel {
  public:
   virtual ~SubwordModel() = default;
 
-  // Appends the tokens of `run`, any bytes at all, in which no whole token is left to match. `first`: nothing stands
-  // before it. Never appends a control token. May be called from many threads at once.
+  // Appends the tokens of `run`, any bytes, in which no whole token remains to be matched. `first`: nothing precedes
+  // it. Never appends a control token. Thread-safe.
   virtual void Encode(std::string_view run, bool first, std::vector<TokenId>& out) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// From a string to the token that it spells: open addressing over strings that someone else holds.
+// Maps a string to its token: open addressing over strings that the caller owns.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ class TokenMap {
   // `strings` must outlive the map; tokens are indices into it.
   explicit TokenMap(const StringPool& strings) : strings_(&strings) {}
 
-  // Adds strings[id], unless a token with that text is in already: the first one wins.
+  // Adds strings[id], unless a token with that text exists already: the first one is kept.
   void Insert(TokenId id);
 
-  // kNoToken where nothing has this text.
+  // kNoToken if nothing has this text.
   TokenId Find(std::string_view text) const;
 
  private:

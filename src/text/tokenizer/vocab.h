@@ -1,4 +1,4 @@
-// What a tokeniser is made from: plain structs that a floor above fills from a model's files.
+// The input of a tokenizer: plain structs that a floor above fills from a model's files.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace inferflux::text {
 
-// What a token is for; the numbers are those of GGUF's tokenizer.ggml.token_type.
+// The role of a token, with the numbers of GGUF's tokenizer.ggml.token_type.
 enum class TokenKind : uint8_t {
   kNormal = 1,
-  kUnknown = 2,      // stands for text that the vocabulary cannot spell
-  kControl = 3,      // structure (<|im_start|>, </s>): only trusted text may name it
-  kUserDefined = 4,  // matched whole in any text, before anything else splits it
+  kUnknown = 2,      // replaces text that the vocabulary cannot spell
+  kControl = 3,      // structure (<|im_start|>, </s>): only trusted text may match it
+  kUserDefined = 4,  // matched whole in any text, before any other split
   kUnused = 5,       // a slot that no text maps to
   kByte = 6,         // "<0x0A>": one raw byte
 };
 
-// When a SentencePiece tokeniser puts a space in front of a run of text (a run ends where a whole token is matched).
-// kFirstRun and kEveryUnspacedRun, as Hugging Face's Metaspace has them, leave a run alone that begins with one;
-// kEveryRun, SentencePiece's own way, does not.
+// When a SentencePiece tokenizer prepends a space to a run of text (a run ends where a whole token is matched).
+// kFirstRun and kEveryUnspacedRun, as in Hugging Face's Metaspace, do not change a run that begins with a space;
+// kEveryRun, SentencePiece's own rule, does.
 enum class SpacePrefix : uint8_t { kNever, kFirstRun, kEveryUnspacedRun, kEveryRun };
 
 struct VocabSpec {
@@ -34,7 +34,7 @@ struct VocabSpec {
 
   std::vector<std::string> tokens;  // by id
   std::vector<TokenKind> kinds;     // as long as tokens, or empty: all normal
-  std::vector<float> scores;        // as long as tokens, or empty where the algorithm has no use for them
+  std::vector<float> scores;        // as long as tokens, or empty if the algorithm does not use them
 
   std::optional<TokenId> bos, eos, eot, eom, unk, sep, cls, pad, mask;
   std::vector<TokenId> end_of_generation;
@@ -43,16 +43,16 @@ struct VocabSpec {
 
   SpacePrefix space_prefix = SpacePrefix::kNever;
   bool remove_extra_whitespaces = false;
-  std::string charsmap;  // SentencePiece's precompiled_charsmap; empty: text is taken as it is
+  std::string charsmap;  // SentencePiece's precompiled_charsmap; empty: text is not normalised
 
   bool lowercase = true;  // WordPiece's normaliser
   bool strip_accents = true;
 
-  std::vector<TokenId> strips_left;   // whole tokens that swallow the whitespace before them
-  std::vector<TokenId> strips_right;  // and those that swallow what follows
+  std::vector<TokenId> strips_left;   // whole tokens that absorb the white space before them
+  std::vector<TokenId> strips_right;  // and those that absorb the white space after them
 };
 
-// Pairs to merge, "left right", the earliest first. Empty where the algorithm merges by scores or not at all.
+// Pairs to merge, "left right", the earliest first. Empty if the algorithm merges by scores or not at all.
 struct MergeSpec {
   std::vector<std::string> merges;
 };

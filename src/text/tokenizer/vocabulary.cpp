@@ -74,10 +74,10 @@ Status CheckIds(const VocabSpec& spec) {
     }
   }
   if (spec.add_bos && !spec.bos && !spec.cls) {
-    return Fail(ErrorCode::kDataLoss, "the vocabulary wants a bos token added, but names none");
+    return Fail(ErrorCode::kDataLoss, "the vocabulary adds a bos token, but does not name it");
   }
   if (spec.add_eos && !spec.eos && !spec.sep) {
-    return Fail(ErrorCode::kDataLoss, "the vocabulary wants an eos token added, but names none");
+    return Fail(ErrorCode::kDataLoss, "the vocabulary adds an eos token, but does not name it");
   }
   return {};
 }

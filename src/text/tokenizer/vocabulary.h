@@ -1,4 +1,4 @@
-// A validated vocabulary: what each token is called, what kind it is, and which bytes it stands for.
+// A validated vocabulary: the text, the kind and the bytes of each token.
 #pragma once
 
 #include <memory>
@@ -24,15 +24,15 @@ enum class Algorithm : uint8_t {
 
 class Vocabulary {
  public:
-  // Fails where the spec contradicts itself: arrays of other lengths, ids out of range, scores that are not numbers, an
-  // algorithm that is not known.
+  // Fails if the spec contradicts itself: arrays of other lengths, ids out of range, scores that are NaN, an unknown
+  // algorithm.
   static Result<std::unique_ptr<const Vocabulary>> Create(VocabSpec spec);
 
   Vocabulary(const Vocabulary&) = delete;
   Vocabulary& operator=(const Vocabulary&) = delete;
 
   Algorithm algorithm() const { return algorithm_; }
-  // The spec that it was made from, less its tokens and kinds, which are served from here.
+  // The spec, without its tokens and kinds, which this class provides.
   const VocabSpec& spec() const { return spec_; }
 
   int32_t size() const { return static_cast<int32_t>(kinds_.size()); }
@@ -40,22 +40,22 @@ class Vocabulary {
   TokenKind kind(TokenId id) const { return kinds_[id]; }
   float score(TokenId id) const { return spec_.scores.empty() ? 0.0F : spec_.scores[id]; }
 
-  // Every token as the file writes it, by id.
+  // Every token as written in the file, by id.
   const StringPool& texts() const { return texts_; }
-  // The same, of one token.
+  // The same for one token.
   std::string_view Text(TokenId id) const { return texts_[id]; }
-  // The raw bytes that it stands for, whatever its kind.
+  // The raw bytes of the token, whatever its kind.
   std::string_view Bytes(TokenId id) const { return bytes_[id]; }
 
   // Whether it is structure rather than text: control, unknown or unused.
   bool IsControl(TokenId id) const;
-  // Whether ordinary text may turn into it.
+  // Whether ordinary text may become it.
   bool IsText(TokenId id) const { return kinds_[id] == TokenKind::kNormal || kinds_[id] == TokenKind::kUserDefined; }
 
-  // The first token of any kind with this text; kNoToken where there is none.
+  // The first token of any kind with this text; kNoToken if there is none.
   TokenId Find(std::string_view text) const { return by_text_.Find(text); }
 
-  // The token that stands for one raw byte ("<0x0A>"); kNoToken where the vocabulary has none.
+  // The token of one raw byte ("<0x0A>"); kNoToken if the vocabulary has none.
   TokenId ByteToken(uint8_t byte) const { return byte_tokens_[byte]; }
   bool has_byte_fallback() const { return has_byte_fallback_; }
 

@@ -1,5 +1,5 @@
-// Finds the tokens that are matched whole, before anything cuts the text: user-defined ones anywhere, control ones only
-// in trusted text. Where several fit, the leftmost, then the longest.
+// Finds the tokens that are matched whole, before the text is split: user-defined ones anywhere, control ones only in
+// trusted text. Of several matches, the leftmost wins, then the longest.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ class WholeTokenMatcher {
  public:
   explicit WholeTokenMatcher(const Vocabulary& vocabulary);
 
-  // All matches in `text`, from left to right. `trusted`: the parts in which control tokens count, ascending, none
-  // touching the next; a control token must lie in one of them from its first byte to its last.
+  // All matches in `text`, from left to right. `trusted`: the parts in which control tokens may match, ascending and
+  // not adjacent. A control token must be entirely inside one of them.
   std::vector<WholeToken> FindAll(std::string_view text, std::span<const TextRange> trusted) const;
 
  private:

@@ -1,5 +1,5 @@
-// Words that were tokenised a moment ago, so that a common word costs one look-up. One lives for one call: no locks, no
-// memory that outlives the text. Direct-mapped and bounded: a new word takes the place of the one in its slot.
+// A cache of recently tokenised words, so that a common word costs one look-up. A cache lives for one call: no locks,
+// no memory that outlives the text. Direct-mapped and bounded: a new word replaces the one in its slot.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace inferflux::text {
 
 class WordCache {
  public:
-  // Sized for a text of so many bytes. Words must stay where they are for as long as the cache is used.
+  // Sized for a text with that many bytes. Words must keep their addresses as long as the cache is used.
   explicit WordCache(size_t text_bytes) {
     size_t slots = 64;
     while (slots < kMaxSlots && slots < text_bytes / 8) slots *= 2;
     slots_.resize(slots);
   }
 
-  // The tokens of `word` into `out`; false where it is not known.
+  // Copies the tokens of `word` to `out`; false if it is unknown.
   bool Find(std::string_view word, std::vector<TokenId>& out) {
     hash_ = HashBytes(word);
     const Slot& slot = slots_[hash_ & (slots_.size() - 1)];
@@ -30,7 +30,7 @@ class WordCache {
     return true;
   }
 
-  // Remembers the word that Find was just asked for.
+  // Stores the word of the last call of Find.
   void Insert(std::string_view word, std::span<const TokenId> tokens) {
     if (tokens.empty() || tokens.size() > kMaxWordTokens) return;
     if (tokens_.size() + tokens.size() > kMaxTokens) {

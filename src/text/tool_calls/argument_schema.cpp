@@ -7,9 +7,9 @@ namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-constexpr int kMaxAlternativeDepth = 8;  // of alternatives within alternatives, and of references to references
+constexpr int kMaxAlternativeDepth = 8;  // limits alternatives within alternatives, and references to references
 
-// "integer" and "number" alike: a bound or a fraction is for the tool to check.
+// "integer" and "number" are alike: the tool itself must check bounds and fractions.
 bool SameType(std::string_view a, std::string_view b) {
   const auto plain = [](std::string_view name) { return name == "integer" ? std::string_view("number") : name; };
   return plain(a) == plain(b);

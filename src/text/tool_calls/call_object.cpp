@@ -9,7 +9,7 @@ namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-// Some templates write these values as Python prints them, and their models do too.
+// Some templates write these values as Python prints them, and so do their models.
 std::string_view FromPython(std::string_view text) {
   if (text == "True") return "true";
   if (text == "False") return "false";

@@ -1,4 +1,4 @@
-// The JSON of a call, as the parser finds it and as a form says that it is.
+// The JSON of a call, as the parser finds it and as a format defines it.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -11,11 +11,11 @@
 
 namespace inferflux::text {
 
-// The call that an object of a kObject form holds; none where it is something else. Arguments may be left out.
+// The call in an object of a kObject form; none if the object is something else. Arguments may be omitted.
 std::optional<FoundToolCall> CallOf(const ToolCallForm& form, const boost::json::object& object);
 
-// The value of an argument that stood between tags: text where its schema wants text, or has no room for the JSON that
-// the text is; otherwise that JSON. `schema`: null where there is none.
+// The value of an argument between tags: text if its schema expects text, or does not allow the JSON that the text
+// would be; otherwise that JSON. `schema`: null if there is none.
 boost::json::value TaggedValue(std::string_view text, const boost::json::value* schema);
 
 }  // namespace inferflux::text

@@ -28,7 +28,7 @@ ElementReader::Step ElementReader::Read(std::string_view text, size_t& at) {
   for (;;) {
     const size_t mark = text.find(mark_, std::max(at, searched_));
     Element& innermost = open_.back();
-    const bool leaf = open_.size() > 1 && innermost.children.empty();  // which alone may hold text
+    const bool leaf = open_.size() > 1 && innermost.children.empty();  // only these may contain text
     if (mark == std::string_view::npos) {
       searched_ = std::max(at, text.size() - std::min(text.size(), mark_.size() - 1));
       return leaf || IsBlank(text.substr(at, searched_ - at)) ? Step::kWait : Step::kMisfit;

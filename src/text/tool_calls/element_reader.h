@@ -1,4 +1,4 @@
-// Reads arguments that stand in elements within elements, as they come: <name>text</name>, a mark in front of each tag.
+// Parses arguments in nested elements as they arrive: <name>text</name>, with a mark before each tag.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -17,14 +17,14 @@ class ElementReader {
  public:
   using Step = ReadStep;
 
-  // `mark` outlives it.
+  // `mark` must outlive it.
   explicit ElementReader(std::string_view mark) : mark_(mark) {}
 
   void Reset();
-  // Goes on in `text` from `at`, and moves that behind what is read. What stood in front of `at` stays in its place.
-  // Done where a closing tag comes that closes none of them.
+  // Continues in `text` from `at`, and moves `at` past what it has read. The text before `at` must not move. Done at a
+  // closing tag that closes none of the elements.
   Step Read(std::string_view text, size_t& at);
-  // What was read when kDone came, with the types that the schema `parameters` has for it: text does not show them.
+  // The result after kDone, with the types of the schema `parameters`, because text does not show them.
   boost::json::object Release(const boost::json::value& parameters) const;
 
  private:
@@ -40,8 +40,8 @@ class ElementReader {
                                        const boost::json::value& parameters);
 
   const std::string_view mark_;
-  std::vector<Element> open_ = {{}};  // the arguments, and each element that is open within
-  size_t searched_ = 0;               // up to where the next mark was looked for
+  std::vector<Element> open_ = {{}};  // the arguments, and each open element within them
+  size_t searched_ = 0;               // the search for the next mark continues here
 };
 
 }  // namespace inferflux::text

@@ -7,7 +7,7 @@ bool IsWord(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-// The same without space in front.
+// The same without a space before it.
 MarkerMatch MatchHere(std::string_view text, size_t begin, std::string_view marker) {
   using Kind = MarkerMatch::Kind;
   size_t at = begin;

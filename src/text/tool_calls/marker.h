@@ -1,5 +1,5 @@
-// Markers of ToolCallForms in text that is still coming. White space may stand in front of a marker; in it a line end
-// stands for any white space, or none, and '*' for a word: letters, digits, '_' and '-'.
+// Markers of ToolCallForms in text that is still arriving. White space may precede a marker. In a marker, a line end
+// matches any white space, or none, and '*' matches a word: letters, digits, '_' and '-'.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@ namespace inferflux::text {
 struct MarkerMatch {
   enum class Kind : uint8_t {
     kNo,
-    kPartly,  // the text ends within it
+    kPartly,  // the text ends inside it
     kWhole,
   };
   Kind kind = Kind::kNo;
-  size_t begin = 0;  // of the marker, behind the space in front of it
+  size_t begin = 0;  // of the marker, after the space before it
   size_t end = 0;    // of kWhole
 
   bool whole() const { return kind == Kind::kWhole; }
@@ -26,9 +26,9 @@ inline bool IsMarkerSpace(char c) { return c == ' ' || c == '\t' || c == '\r' ||
 size_t SkipSpace(std::string_view text, size_t at);
 std::string_view TrimEnd(std::string_view text);
 
-// Whether `text` goes on with the marker from `at`.
+// Whether `text` continues with the marker from `at`.
 MarkerMatch MatchMarker(std::string_view text, size_t at, std::string_view marker);
-// Where the marker first stands from `at`, or what may become one at the text's end; kNo is at the end.
+// The first position of the marker from `at`, or of a possible beginning of it at the text's end. kNo is at the end.
 MarkerMatch FindMarker(std::string_view text, size_t at, std::string_view marker);
 
 }  // namespace inferflux::text

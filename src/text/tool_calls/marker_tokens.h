@@ -1,4 +1,4 @@
-// Which control tokens of a vocabulary the markers of a form are made of.
+// The control tokens of a vocabulary that the markers of a format consist of.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace inferflux::text {
 struct MarkerTokens {
   std::vector<TokenId> shown;        // control tokens that are markers, or parts of them: text for the parser
   std::vector<std::string> control;  // their names
-  std::vector<std::string> ends;     // names of end-of-generation tokens among the markers: with them the answer ends
+  std::vector<std::string> ends;     // names of end-of-generation tokens among the markers: the answer ends with them
   friend bool operator==(const MarkerTokens&, const MarkerTokens&) = default;
 };
 

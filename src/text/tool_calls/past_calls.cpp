@@ -25,7 +25,7 @@ std::string_view Text(const json::object& holder, std::string_view key) {
   return value != nullptr && value->is_string() ? std::string_view(value->get_string()) : std::string_view();
 }
 
-// The function whose result it is: that of the call with its id, or of the next call.
+// The function of a result: that of the call with its id, or of the next call.
 std::string_view FunctionOf(const json::object& result, const json::array& calls, size_t next) {
   const json::object* call = next < calls.size() ? &calls[next].as_object() : nullptr;
   for (const json::value& one : calls) {
@@ -36,7 +36,7 @@ std::string_view FunctionOf(const json::object& result, const json::array& calls
   return function == nullptr ? Text(result, "name") : Text(function->as_object(), "name");
 }
 
-// Results that follow the message which calls for them become part of it.
+// Moves results into the message that calls for them.
 void JoinResults(json::array& messages) {
   json::array out;
   json::array* results = nullptr;

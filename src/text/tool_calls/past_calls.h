@@ -1,4 +1,4 @@
-// The calls of a conversation's messages, as one model's chat template takes them.
+// The calls in a conversation's messages, in the form that one model's chat template expects.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -9,11 +9,11 @@
 
 namespace inferflux::text {
 
-// Nine letters and digits that stand for an id: always the same for the same one, and itself where it is such.
+// Nine letters and digits for an id: always the same for the same id, and the id itself if it has that form.
 std::string ShortId(std::string_view id);
 
-// `messages` are as templates take them commonly: an empty text where there is no content, arguments as objects,
-// results as messages of their own.
+// `messages` must have the common form: an empty text if there is no content, arguments as objects, results as separate
+// messages.
 void AdaptPastCalls(const TemplateCalls& calls, boost::json::array& messages);
 
 }  // namespace inferflux::text

@@ -28,7 +28,7 @@ std::optional<std::string> PythonString(std::string_view content) {
     if (const size_t letter = kLetters.find(kind); letter != std::string_view::npos) {
       out += kMeanings[letter];
       ++at;
-    } else if (kind == '\n') {  // a line that goes on
+    } else if (kind == '\n') {  // a continued line
       ++at;
     } else if (IsOctal(kind)) {
       char32_t code = 0;

@@ -7,7 +7,7 @@
 
 namespace inferflux::text {
 
-// What stands between the quotes, its escapes resolved; an unknown one is text, as in Python. None where one is no
+// The content between the quotes, with escapes resolved. As in Python, an unknown escape is text. None if one is not a
 // character.
 std::optional<std::string> PythonString(std::string_view content);
 

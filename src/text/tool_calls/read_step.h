@@ -1,4 +1,4 @@
-// What the readers of text that is still coming share.
+// The result type of parsers of text that is still arriving.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,12 @@
 
 namespace inferflux::text {
 
-inline constexpr size_t kMaxReadDepth = 32;  // of values in values, as JSON is read
+inline constexpr size_t kMaxReadDepth = 32;  // of values in values, as in JSON
 
 enum class ReadStep : uint8_t {
-  kDone,    // what was looked for is there
-  kWait,    // the text ends within it
-  kMisfit,  // it cannot become what was looked for
+  kDone,    // found
+  kWait,    // the text ends inside it
+  kMisfit,  // it cannot match any more
 };
 
 }  // namespace inferflux::text

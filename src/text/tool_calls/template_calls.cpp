@@ -31,7 +31,8 @@ json::object Call(size_t number) {
 
 constexpr std::string_view kResult = "egret";
 
-// A conversation that ends with so many calls, or with the result of the first; of none, one that an answer follows.
+// A conversation that ends with that many calls, or with the result of the first. Without calls: one that an answer
+// follows.
 json::object Conversation(size_t calls, const TemplateCalls& way, bool result = false) {
   json::array messages = {{{"role", "user"}, {"content", kQuestion}}};
   if (calls > 0) {
@@ -56,7 +57,7 @@ json::object Conversation(size_t calls, const TemplateCalls& way, bool result = 
 
 struct Rendered {
   std::string text;
-  std::string trusted;  // of it, what the template itself says
+  std::string trusted;  // the part that comes from the template itself
 };
 
 std::optional<Rendered> Render(const ChatTemplate& chat_template, size_t calls, const TemplateCalls& way) {
@@ -70,7 +71,7 @@ std::optional<Rendered> Render(const ChatTemplate& chat_template, size_t calls, 
   return out;
 }
 
-// Whether the answer is just so many calls, with what the template says around them.
+// Whether the answer is exactly that many calls, with the template's own text around them.
 bool GivesBack(const ToolCallForm& form, std::string_view answer, size_t calls) {
   static const auto tools = std::make_shared<const std::vector<OfferedTool>>(
       std::vector<OfferedTool>{{std::string(kName), std::string(kParameters)}});
@@ -87,8 +88,8 @@ bool GivesBack(const ToolCallForm& form, std::string_view answer, size_t calls) 
   return true;
 }
 
-// The end of a rendered conversation that the model would have written: what stands behind the question. Of a bare form
-// less what the template itself puts in front of an answer.
+// The end of a rendered conversation that the model would have written: the text after the question. For a bare format,
+// without what the template itself puts before an answer.
 std::string_view AnswerIn(std::string_view conversation, std::string_view prompt, const ToolCallForm& form) {
   if (form.bare) {
     return conversation.substr(
@@ -98,7 +99,7 @@ std::string_view AnswerIn(std::string_view conversation, std::string_view prompt
   return conversation.substr(question == std::string_view::npos ? 0 : question);
 }
 
-// Whether the template shows a result that stands in the message that calls. Those that have none there show nothing.
+// Whether the template shows a result inside the message that calls. Templates without this show nothing.
 bool ShowsJointResults(const ChatTemplate& chat_template, TemplateCalls way) {
   way.joint_results = true;
   const auto spans = chat_template.Render(Conversation(1, way, true));
@@ -121,7 +122,7 @@ std::optional<TemplateCalls> RenderedAs(const ChatTemplate& chat_template, Templ
   return std::nullopt;
 }
 
-// For a template that leaves calls out: the one form whose marker it names.
+// For a template that omits calls: the one format whose marker it names.
 std::optional<TemplateCalls> NamedIn(const ChatTemplate& chat_template) {
   const auto one = Render(chat_template, 1, {});
   if (!one || one->text.find("heron") != std::string::npos) return std::nullopt;

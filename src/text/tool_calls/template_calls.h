@@ -1,4 +1,4 @@
-// How a model writes calls of tools: its chat template shows it.
+// Finds the format in which a model writes tool calls, from its chat template.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@ namespace inferflux::text {
 
 struct TemplateCalls {
   const ToolCallForm* form = nullptr;
-  bool several = false;         // a message may hold more than one call
-  bool null_content = false;    // a message that only calls must have null as its content, not an empty text
-  bool text_arguments = false;  // arguments must be the text of the JSON, not the object itself
+  bool several = false;         // a message may contain several calls
+  bool null_content = false;    // a message with calls only must have null as its content, not an empty text
+  bool text_arguments = false;  // arguments must be JSON text, not an object
   bool short_ids = false;       // the ids of calls must be nine letters and digits
-  bool joint_results = false;   // results must stand in the message that calls, as its `tool_responses`
+  bool joint_results = false;   // results must be in the message that calls, as its `tool_responses`
 };
 
-// Renders a conversation with a call, and finds the form whose parser gives back just that call. A template that
-// leaves calls out of what it renders counts where it names a form's opening marker to the model. None where the form
-// is not known, or the template does not take calls at all.
+// Renders a conversation with a call, and finds the format whose parser returns exactly that call. A template that
+// omits calls from its output counts if it names a format's opening marker to the model. None if the format is unknown,
+// or if the template does not support calls at all.
 std::optional<TemplateCalls> FindTemplateCalls(const ChatTemplate& chat_template);
 
 }  // namespace inferflux::text

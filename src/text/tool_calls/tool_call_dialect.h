@@ -1,4 +1,4 @@
-// How one model writes calls of tools.
+// How one model writes tool calls.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@ namespace inferflux::text {
 
 struct ToolCallDialect {
   TemplateCalls calls;
-  MarkerTokens tokens;  // that the form's markers are in the model's vocabulary
+  MarkerTokens tokens;  // the format's markers that are in the model's vocabulary
 };
 
-// Null where the template shows no form that is known.
+// Null if the template shows no known format.
 inline std::shared_ptr<const ToolCallDialect> ToolCallDialectOf(const ChatTemplate& chat_template,
                                                                 const Tokenizer& tokenizer) {
   const auto calls = FindTemplateCalls(chat_template);

@@ -1,4 +1,4 @@
-// How a family of models writes calls of tools, as data: what ToolCallParser reads and GrammarOfToolCalls forces.
+// How a family of models writes tool calls, as data for ToolCallParser and GrammarOfToolCalls.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,26 @@ enum class CallBody : uint8_t {
   kTagged,  // the name, then each argument between tags
 };
 
-// How the arguments of a kNamed are written.
+// The syntax of a kNamed's arguments.
 enum class ValueSyntax : uint8_t {
   kJson,
-  kPython,    // as Python calls: (name=value, ...)
-  kElements,  // <name>text</name>, elements within elements, `mark` in front of each tag
-  kMarked,    // as JSON, but strings stand as they are between two `mark`, and the names of members need none
+  kPython,    // a Python call: (name=value, ...)
+  kElements,  // <name>text</name>, nested elements, with `mark` before each tag
+  kMarked,    // JSON, but strings are verbatim between two `mark`, and the names of members need none
 };
 
-// Markers: see marker.h. Empty ones are not there.
+// Markers: see marker.h. Empty ones are absent.
 struct ToolCallForm {
   std::string_view id;  // for messages and tests
   CallBody body = CallBody::kObject;
 
-  std::string_view opens = {};        // in front of all calls
-  std::string_view call_opens = {};   // in front of each
-  std::string_view name_closes = {};  // behind a name that stands by itself; a kNamed's may end where arguments begin
-  std::string_view call_closes = {};  // behind each
-  std::string_view closes = {};       // behind all calls
+  std::string_view opens = {};        // before all calls
+  std::string_view call_opens = {};   // before each call
+  std::string_view name_closes = {};  // after a separate name; for a kNamed it may end where the arguments begin
+  std::string_view call_closes = {};  // after each call
+  std::string_view closes = {};       // after all calls
   bool list = false;                  // the calls are the elements of one list, in brackets
-  bool bare = false;                  // where the answer begins with a call, nothing opens it
+  bool bare = false;                  // if the answer begins with a call, nothing opens it
 
   // Members of a kObject. Without a key for the name, the name itself is the key of the arguments.
   std::string_view name_key = "name";
@@ -43,22 +43,22 @@ struct ToolCallForm {
 
   ValueSyntax values = ValueSyntax::kJson;
   std::string_view mark = {};
-  bool sorted = false;  // members come by their names, in the order of dictsort
+  bool sorted = false;  // members are sorted by name, in the order of dictsort
 
   // Around the arguments of a kTagged.
   std::string_view key_opens = {};
   std::string_view key_closes = {};  // up to the value's first byte
   std::string_view value_closes = {};
-  bool own_lines = false;  // a value stands on lines of its own
+  bool own_lines = false;  // a value has lines of its own
 };
 
-// All that are known, those that most models have first. Their markers begin with an ASCII character.
+// All known formats, the commonest first. Their markers begin with an ASCII character.
 std::span<const ToolCallForm> ToolCallForms();
 
-// The form of Hermes and Qwen, which models write that were not taught another one.
+// The format of Hermes and Qwen, which models write that were not taught another one.
 const ToolCallForm& HermesForm();
 
-// What a call begins with.
+// The text with which a call begins.
 inline std::string_view FirstMarker(const ToolCallForm& form) {
   return form.opens.empty() ? form.call_opens : form.opens;
 }
@@ -66,13 +66,13 @@ inline std::string_view FirstMarker(const ToolCallForm& form) {
 // A function that a request offers.
 struct OfferedTool {
   std::string name;
-  std::string parameters;  // the text of a JSON schema of its arguments; empty: any object
+  std::string parameters;  // a JSON schema of its arguments, as text; empty: any object
   friend bool operator==(const OfferedTool&, const OfferedTool&) = default;
 };
 
 struct FoundToolCall {
   std::string name;
-  std::string arguments;  // the text of a JSON object
+  std::string arguments;  // a JSON object, as text
 };
 
 }  // namespace inferflux::text

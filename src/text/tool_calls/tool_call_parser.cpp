@@ -14,9 +14,9 @@ namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-constexpr size_t kMaxNameBytes = 256;  // of a tool or an argument; longer is no name
+constexpr size_t kMaxNameBytes = 256;  // of a tool or an argument; a longer text is not a name
 
-// The first of the markers that stands behind a name, from `at`.
+// The first of the markers after a name, from `at`.
 MarkerMatch EndOfName(std::string_view text, size_t at, std::initializer_list<std::string_view> markers) {
   MarkerMatch first{MarkerMatch::Kind::kNo, text.size(), text.size()};
   for (const std::string_view marker : markers) {
@@ -31,7 +31,7 @@ MarkerMatch EndOfName(std::string_view text, size_t at, std::initializer_list<st
 
 std::string_view Trimmed(std::string_view text) { return TrimEnd(text.substr(SkipSpace(text, 0))); }
 
-// A value that stands on lines of its own, without them.
+// Removes the lines around a value that has lines of its own.
 std::string_view WithoutLines(std::string_view text) {
   if (text.starts_with('\n')) text.remove_prefix(1);
   if (text.ends_with('\n')) text.remove_suffix(1);
@@ -88,7 +88,7 @@ void ToolCallParser::Run(Output& out) {
       if (ended_ && pending_.empty()) return;
       continue;
     }
-    // What has begun is no call. Another one may begin within it.
+    // What has begun is not a call. Another call may begin inside it.
     Release(std::min(begun_ + 1, pending_.size()), out);
     at_state_ = At::kText;
     if (ended_ && pending_.empty()) return;
@@ -121,7 +121,7 @@ ToolCallParser::Step ToolCallParser::Next(Output& out) {
   return Step::kMisfit;
 }
 
-// The beginning of an answer that may be a call by itself.
+// The beginning of an answer that may be a bare call.
 ToolCallParser::Step ToolCallParser::Answer() {
   size_t from = SkipSpace(pending_, 0);
   if (found_ > 0 && pending_.substr(from, 1) == ";") from = SkipSpace(pending_, from + 1);
@@ -199,7 +199,7 @@ ToolCallParser::Step ToolCallParser::Json() {
   if (error) return Step::kMisfit;
   if (!json_.done()) return Step::kWait;
   in_json_ = false;
-  while (IsMarkerSpace(pending_[at_ - 1])) --at_;  // the parser takes it where it is there already
+  while (IsMarkerSpace(pending_[at_ - 1])) --at_;  // the parser consumes it already if it is there
   const json::value value = json_.release();
   if (form_.body == CallBody::kObject) {
     auto call = CallOf(form_, value.get_object());
@@ -212,7 +212,7 @@ ToolCallParser::Step ToolCallParser::Json() {
   return Step::kDone;
 }
 
-// In a syntax of the model's own.
+// A value in the model's own syntax.
 ToolCallParser::Step ToolCallParser::Arguments() {
   const bool elements = form_.values == ValueSyntax::kElements;
   const Step step = elements ? elements_.Read(pending_, at_) : values_.Read(pending_, at_);
@@ -242,7 +242,7 @@ ToolCallParser::Step ToolCallParser::Key(Output& out) {
 
 ToolCallParser::Step ToolCallParser::Value() {
   const MarkerMatch end = FindMarker(pending_, at_, form_.value_closes);
-  at_ = end.begin;  // not looked at again
+  at_ = end.begin;  // not examined again
   if (!end.whole()) return Step::kWait;
   std::string_view text = std::string_view(pending_).substr(value_, end.begin - value_);
   if (form_.own_lines) text = WithoutLines(text);
@@ -281,13 +281,13 @@ ToolCallParser::Step ToolCallParser::BehindCall() {
   }
   if (closes.partly() || more.partly()) return Step::kWait;
   at_state_ = At::kText;
-  if (!more.whole()) return Step::kDone;  // text, though nothing closed the calls
+  if (!more.whole()) return Step::kDone;  // text, although nothing closed the calls
   at_ = form_.list ? more.end : 0;
   at_state_ = At::kCallOpens;
   return Step::kDone;
 }
 
-// The first bytes of what is held back are content.
+// Releases the first bytes of the held-back text as content.
 void ToolCallParser::Release(size_t bytes, Output& out) {
   out.content.append(pending_, 0, bytes);
   pending_.erase(0, bytes);

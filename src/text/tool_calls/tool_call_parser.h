@@ -1,4 +1,4 @@
-// Finds calls of tools in generated text as it comes, in the form that the model writes.
+// Finds tool calls in generated text as it arrives, in the model's format.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -25,22 +25,21 @@ class ToolCallParser {
     std::vector<FoundToolCall> calls;
   };
 
-  // `form` outlives the parser. `tools` are those that the request offers: an answer that is a call by itself must name
-  // one of them, and tagged arguments have the types of their schemas. Without `several` a call that nothing opens is
-  // the only one.
+  // `form` must outlive the parser. `tools` are those that the request offers: a bare call must name one of them, and
+  // tagged arguments have the types of their schemas. Without `several`, a bare call is the only one.
   ToolCallParser(const ToolCallForm& form, Tools tools, bool several);
 
-  // What `text` decides. Text that may be the beginning of a call, and space that may stand in front of one, is held
-  // back; what turns out to be no call is content as it came.
+  // Returns what `text` decides. Text that may be the beginning of a call, and space that may precede one, is held
+  // back. Text that turns out not to be a call becomes content, unchanged.
   Output Feed(std::string_view text);
-  // The end of the text: what is held back is content, unless it is a call that only lacks what closes it.
+  // The end of the text: held-back text becomes content, unless it is a call that lacks only its closing.
   Output Finish();
 
-  // Calls that were found so far.
+  // The number of calls found so far.
   size_t found() const { return found_; }
 
  private:
-  // What comes next.
+  // What the parser expects next.
   enum class At : uint8_t { kAnswer, kText, kOpens, kCallOpens, kName, kJson, kKey, kValue, kCallCloses, kBehindCall };
   using Step = ReadStep;
 
@@ -62,8 +61,8 @@ class ToolCallParser {
   const ToolCallForm& form_;
   const Tools tools_;
   const bool several_;
-  const std::string opens_, closes_;     // of all calls, a list's brackets included
-  std::vector<std::string> bare_opens_;  // how an answer begins that is a call by itself
+  const std::string opens_, closes_;     // of all calls, including a list's brackets
+  std::vector<std::string> bare_opens_;  // how an answer that is a bare call begins
 
   std::string pending_;  // undecided: space, then a call that has begun
   At at_state_;

@@ -55,7 +55,7 @@ ValueReader::Step ValueReader::Read(std::string_view text, size_t& at) {
   return Step::kDone;
 }
 
-// What begins at `at`.
+// Begins a value at `at`.
 ValueReader::Step ValueReader::Take(std::string_view text, size_t& at) {
   const char c = text[at];
   const bool may_close = next_ == Next::kKey || next_ == Next::kItem || next_ == Next::kComma;

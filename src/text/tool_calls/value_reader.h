@@ -1,4 +1,4 @@
-// Reads arguments that are written in a syntax of a model's own, as they come.
+// Parses arguments in a model's own syntax, as they arrive.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -14,11 +14,11 @@
 
 namespace inferflux::text {
 
-// Of the name in front of arguments that nothing else ends: what they open with.
+// The text that ends the name before such arguments: their opening.
 std::string_view ArgumentsOpen(ValueSyntax syntax);
 
-// Numbers and words are JSON's, or Python's None, True and False. A comma may stand behind the last of a list. Of
-// members with one name the last counts.
+// Numbers and words are JSON's, or Python's None, True and False. A comma may follow the last item of a list. Of
+// members with the same name, the last one counts.
 class ValueReader {
  public:
   using Step = ReadStep;
@@ -26,20 +26,20 @@ class ValueReader {
   explicit ValueReader(const ToolCallForm& form) : form_(form) {}
 
   void Reset();
-  // Goes on in `text` from `at`, and moves that behind what is read. What stood in front of `at` stays in its place.
-  // Done where all arguments are read.
+  // Continues in `text` from `at`, and moves `at` past what it has read. The text before `at` must not move. Done when
+  // all arguments are read.
   Step Read(std::string_view text, size_t& at);
-  // What was read when kDone came.
+  // The result after kDone.
   boost::json::object Release() { return std::move(arguments_); }
 
  private:
   enum class Next : uint8_t { kArguments, kKey, kSeparator, kItem, kValue, kComma, kNothing };
-  // An object or a list that is still open.
+  // An open object or list.
   struct Open {
     boost::json::value content;
     std::string key;  // of an object's next value
     char closes = 0;
-    char binds = ':';  // a value to its name
+    char binds = ':';  // adds a value under its name
   };
 
   Step Take(std::string_view text, size_t& at);
@@ -56,7 +56,7 @@ class ValueReader {
   const ToolCallForm& form_;
   std::vector<Open> open_;
   Next next_ = Next::kArguments;
-  size_t searched_ = 0;  // up to where the end of the string or name that comes next was looked for
+  size_t searched_ = 0;  // the search for the end of the current string or name continues here
   boost::json::object arguments_;
 };
 

@@ -224,7 +224,7 @@ TEST(Scheduler, ResultsThatWereNotAskedForEndTheirRequestsAlone) {
     Read(*stream, failed);
     ASSERT_TRUE(failed.done());
     EXPECT_EQ(failed.finish->reason, FinishReason::kError);
-    EXPECT_NE(failed.finish->error.message.find("results where 1 were asked for"), std::string::npos)
+    EXPECT_NE(failed.finish->error.message.find("results, but 1 were requested"), std::string::npos)
         << failed.finish->error.message;
   }
 }

@@ -1,4 +1,4 @@
-// What a server's clients saw, in numbers.
+// The measurements of a server's clients, in numbers.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -17,15 +17,15 @@ struct Percentiles {
   double p99 = 0.0;
 };
 
-// Nearest rank (the smallest value that at least that share is not above); zeros where there is none.
+// Nearest rank: the smallest value with at least that share of values at or below it. Zeros if there are no values.
 Percentiles PercentilesOf(std::vector<double> values);
 
 struct LoadReport {
   std::string url;
   int64_t succeeded = 0;
-  std::vector<std::string> failures;  // one a request
+  std::vector<std::string> failures;  // one for each request
   double seconds = 0.0;
-  int64_t prompt_tokens = 0;  // of what succeeded
+  int64_t prompt_tokens = 0;  // of the successful requests
   int64_t cached_tokens = 0;
   int64_t output_tokens = 0;
   Percentiles first_token;  // seconds
@@ -37,11 +37,11 @@ struct LoadReport {
   }
 };
 
-// All rounds of one server together; their times add up.
+// All rounds of one server combined; their times are added.
 LoadReport Summarise(const std::string& url, std::span<const LoadResult> rounds);
 
 boost::json::object ToJson(const LoadReport& report);
-// A table with one row a server, and each different failure once below it.
+// A table with one row for each server, followed by each different failure once.
 std::string ToTable(std::span<const LoadReport> reports);
 
 }  // namespace inferflux::apps

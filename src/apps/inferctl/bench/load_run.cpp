@@ -70,7 +70,7 @@ class Load {
 
   const LoadTarget& target_;
   const LoadShape& shape_;
-  std::mutex mutex_;  // all that follows
+  std::mutex mutex_;  // guards everything below
   PromptSource source_;
   const OnRecord& on_record_;
   const std::function<bool()>& should_stop_;

@@ -1,4 +1,4 @@
-// Runs a load against one server: so many clients in a row, or arrivals at random times.
+// Runs a load against one server: a fixed number of clients, or arrivals at random times.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct LoadResult {
 // Called after each request, by one thread at a time.
 using OnRecord = std::function<void(const RequestRecord&)>;
 
-// `should_stop` ends it early: what has not begun is left out.
+// `should_stop` ends the run early: requests that have not begun are skipped.
 LoadResult RunLoad(const LoadTarget& target, const LoadShape& shape, uint64_t round, const OnRecord& on_record,
                    const std::function<bool()>& should_stop);
 

@@ -1,4 +1,4 @@
-// What load a benchmark puts on a server, and the prompts that it is made of.
+// The load that a benchmark puts on a server, and its prompts.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,18 @@ namespace inferflux::apps {
 struct LoadShape {
   std::string model;  // empty: the server's default
   int32_t concurrency = 4;
-  double rate = 0.0;  // requests a second with exponential gaps (a Poisson process); 0: `concurrency` clients in a row
+  double rate = 0.0;  // requests a second with exponential gaps (a Poisson process); 0: `concurrency` clients, each
+                      // with one request at a time
   int32_t requests = 16;
   int32_t prompt_tokens = 128;
-  double shared_prefix = 0.0;  // share of a prompt that all prompts of a run have in common, 0 to 1
+  double shared_prefix = 0.0;  // share of a prompt that all prompts of a run share, 0 to 1
   int32_t max_tokens = 64;
-  int32_t vocab = 256;  // prompts are random ids from 1 to here
+  int32_t vocab = 256;  // prompts are random ids from 1 to this one
   uint64_t seed = 0;
 };
 
-// Prompts as token ids, so that no tokeniser stands between what was asked for and what is measured. Those of one
-// source share their beginning and differ behind it; sources of other seeds or rounds share nothing but by chance.
+// Prompts as token ids, so that no tokenizer changes their length. Prompts of one source share a prefix and then
+// differ. Sources with other seeds or rounds share nothing, except by chance.
 class PromptSource {
  public:
   PromptSource(const LoadShape& shape, uint64_t round);

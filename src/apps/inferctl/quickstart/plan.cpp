@@ -14,10 +14,10 @@ namespace inferflux::apps {
 namespace {
 
 constexpr int64_t kLeastKv = 64 * kMiB;
-constexpr int32_t kWorthwhileSequences = 8;  // of full length: below that, smaller keys and values pay
-constexpr int64_t kMostContext = 8192;       // of those
+constexpr int32_t kWorthwhileSequences = 8;  // of full length: below that, smaller KV types are better
+constexpr int64_t kMostContext = 8192;       // of such sequences
 
-// Weights beside their packed form, activations, the program.
+// Reserve for weights beside their packed form, activations, and the program.
 int64_t MemoryFor(int64_t weight_bytes) { return weight_bytes + weight_bytes / 8 + 128 * kMiB; }
 
 int64_t MemoryOn(const serving::EngineEntry& engine, const QuickstartModel& model) {
@@ -48,7 +48,7 @@ std::string WordsHere(std::span<const serving::EngineEntry> engines) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-// A GPU that llama.cpp drives takes as many layers as fit.
+// A GPU driven by llama.cpp gets as many layers as fit.
 int32_t GpuLayers(const QuickstartModel& model, int64_t free_bytes) {
   const int64_t room = free_bytes - free_bytes / 5;  // KV and work buffers
   if (free_bytes == 0 || model.layers == 0 || MemoryFor(model.weight_bytes) <= room) return -1;

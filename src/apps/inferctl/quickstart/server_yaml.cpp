@@ -12,7 +12,7 @@
 namespace inferflux::apps {
 namespace {
 
-// Any text as a YAML scalar: JSON's strings are some of YAML's.
+// Any text as a YAML scalar: JSON strings are valid YAML.
 std::string Quoted(const std::string& text) { return boost::json::serialize(boost::json::string(text)); }
 
 std::string Line(const std::string& setting, const std::string& why) {

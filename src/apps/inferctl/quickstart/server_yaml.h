@@ -1,4 +1,4 @@
-// A plan as a commented server.yaml.
+// Writes a plan as a commented server.yaml.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace inferflux::apps {
 
-// `serves`: the model's file, absolute; empty: the model that ships, which needs no line.
+// `serves`: the model's absolute path; empty: the bundled model, which needs no line.
 std::string ServerYaml(const QuickstartPlan& plan, const std::string& serves);
 
 }  // namespace inferflux::apps

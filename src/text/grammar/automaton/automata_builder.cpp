@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMaxNfaStates = 200'000;
 constexpr size_t kMaxPlainStates = 256;  // of a rule that is compared with others
 constexpr size_t kMaxStates = 32'768;
-constexpr size_t kMaxSubsets = 2'000'000;  // NFA states in all subsets together: the time that a grammar takes
+constexpr size_t kMaxSubsets = 2'000'000;  // NFA states in all subsets together: bounds the time for a grammar
 
 }  // namespace
 
@@ -39,7 +39,7 @@ Result<std::shared_ptr<const CompiledGrammar>> AutomataBuilder::Build() {
   return std::shared_ptr<const CompiledGrammar>(std::move(out_));
 }
 
-// Of all rules that the root needs.
+// For all rules that the root needs.
 Status AutomataBuilder::BuildNfas() {
   NfaBuilder builder(grammar_, facts_, counted_, kMaxNfaStates);
   std::vector<bool> seen(grammar_.rules.size());
@@ -92,7 +92,7 @@ void AutomataBuilder::ChooseByteClasses() {
 Result<AutomataBuilder::Dfa> AutomataBuilder::Determinise(const Nfa& nfa) {
   Dfa dfa;
   std::map<std::vector<uint32_t>, State> known;
-  std::vector<const std::vector<uint32_t>*> sets;  // keys of `known`: they stay where they are
+  std::vector<const std::vector<uint32_t>*> sets;  // keys of `known`: stable addresses
   std::vector<bool> seen(nfa.states.size());
   const auto state_of = [&](std::vector<uint32_t> set) -> State {
     if (set.empty()) return CompiledGrammar::kNoState;
@@ -129,7 +129,7 @@ Result<AutomataBuilder::Dfa> AutomataBuilder::Determinise(const Nfa& nfa) {
   return dfa;
 }
 
-// Takes out what leads to no end, so that whatever is begun can be finished. The states themselves stay.
+// Removes edges that lead to no final state, so that any partial match can be completed. The states themselves stay.
 void AutomataBuilder::Trim(Dfa& dfa) {
   const size_t count = dfa.next.size();
   std::vector<std::vector<State>> before(count);
@@ -215,14 +215,14 @@ void AutomataBuilder::PlaceCounter(RuleId rule) {
   ++states_;
 }
 
-// All rules have their places now.
+// All rules have their final positions now.
 void AutomataBuilder::Link() {
   out_->root_ = start_[grammar_.root];
   for (size_t i = 0; i < called_.size(); ++i) out_->calls_[i].start = start_[called_[i]];
   for (auto& counter : out_->counters_) counter.body = start_[counter.body];
 }
 
-// A rule that begins with itself would be entered for ever.
+// Otherwise a rule that begins with itself would be entered for ever.
 Status AutomataBuilder::CheckLeftRecursion() const {
   enum class Mark : uint8_t { kNew, kOpen, kDone };
   std::vector<Mark> marks(start_.size(), Mark::kNew);

@@ -1,4 +1,4 @@
-// From a grammar's rules to the tables of a CompiledGrammar.
+// Builds the tables of a CompiledGrammar from a grammar's rules.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class AutomataBuilder {
  private:
   using State = CompiledGrammar::State;
 
-  // What a rule's automaton is before it has its place in the tables.
+  // A rule's automaton before it has a position in the tables.
   struct Dfa {
     struct Call {
       RuleId rule = 0;
@@ -47,12 +47,12 @@ class AutomataBuilder {
 
   const Grammar& grammar_;
   RuleFacts facts_;
-  std::vector<CountedRule> counted_;              // rules behind those of the grammar
-  std::vector<RuleId> needed_;                    // those that are called, in the order of their states
+  std::vector<CountedRule> counted_;              // additional rules after those of the grammar
+  std::vector<RuleId> needed_;                    // called rules, in the order of their states
   std::vector<Nfa> nfas_;                         // of needed_; empty for a counter
   std::vector<State> start_;                      // by rule
-  std::vector<std::vector<RuleId>> begins_with_;  // by rule: what is called before any byte
-  std::vector<RuleId> called_;                    // by call: which rule, until all have their places
+  std::vector<std::vector<RuleId>> begins_with_;  // by rule: rules called before any byte is read
+  std::vector<RuleId> called_;                    // by call: the called rule, until all have positions
   size_t states_ = 0;
   size_t work_ = 0;
   std::unique_ptr<CompiledGrammar> out_ = std::make_unique<CompiledGrammar>();

@@ -13,14 +13,14 @@ namespace {
 using Kind = Expression::Kind;
 
 constexpr size_t kMaxCharNfaStates = 65'536;
-constexpr size_t kMaxWork = 4'000'000;  // NFA states in all subsets together: the time that it takes
+constexpr size_t kMaxWork = 4'000'000;  // NFA states in all subsets together: bounds the time
 
 tl::unexpected<Error> TooLarge() {
   return Fail(ErrorCode::kInvalidArgument, "patterns and lengths that must hold together need more than {} states",
               CharAutomaton::kMaxStates);
 }
 
-// As nfa.h, over characters.
+// Like nfa.h, but over characters.
 struct CharNfa {
   struct Edge {
     CodeRange range;
@@ -122,7 +122,7 @@ Result<CharAutomaton> CharAutomaton::OfLength(uint32_t min, uint32_t max) {
 
 CharAutomaton CharAutomaton::OfMultiples(uint32_t divisor) {
   CharAutomaton out;
-  out.states_.resize(size_t{divisor} + 1);  // the start, and behind it one a remainder
+  out.states_.resize(size_t{divisor} + 1);  // the start state, followed by one state for each remainder
   for (uint32_t i = 0; i <= divisor; ++i) {
     State& state = out.states_[i];
     state.final = i == 1;
@@ -141,7 +141,7 @@ Result<CharAutomaton> CharAutomaton::Of(const Expression& expression) {
   if (nfa.full()) return TooLarge();
   CharAutomaton out;
   std::map<StateSet, uint32_t> known;
-  std::vector<const StateSet*> sets;  // keys of `known`: they stay where they are
+  std::vector<const StateSet*> sets;  // keys of `known`: stable addresses
   std::vector<bool> seen(nfa.states.size());
   const auto state_of = [&](StateSet set) {
     CloseOverEmpty(nfa, set, seen);
@@ -155,7 +155,7 @@ Result<CharAutomaton> CharAutomaton::Of(const Expression& expression) {
     const StateSet& set = *sets[at];
     State state{.edges = {}, .final = std::ranges::binary_search(set, end)};
     std::vector<CharNfa::Edge> edges;
-    std::vector<char32_t> begins;  // of ranges in which all characters are alike
+    std::vector<char32_t> begins;  // of ranges whose characters all behave alike
     for (const uint32_t from : set) {
       for (const CharNfa::Edge& edge : nfa.states[from].edges) {
         edges.push_back(edge);
@@ -224,7 +224,7 @@ Result<CharAutomaton> CharAutomaton::Combine(const CharAutomaton& other, bool wi
   return out;
 }
 
-// Leaves out states from which nothing final is reached.
+// Removes states from which no final state can be reached.
 void CharAutomaton::Trim() {
   std::vector<std::vector<uint32_t>> from(states_.size());
   std::vector<uint32_t> pending;

@@ -1,5 +1,5 @@
-// Regular languages over characters that can be intersected and subtracted: what a pattern and a length, or a name and
-// the patterns that it must not match, leave together.
+// Regular languages over characters, with intersection and difference: what a pattern and a length allow together, or a
+// name and the patterns that it must not match.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace inferflux::text {
 
-// A deterministic automaton. Immutable; state 0 is the start, and every state leads to a final one. No state: the empty
-// language.
+// A deterministic automaton. Immutable; state 0 is the start, and every state leads to a final one. Without states: the
+// empty language.
 class CharAutomaton {
  public:
   static constexpr size_t kMaxStates = 4096;
 
-  // Of an expression without calls: kInvalidArgument where it needs more states.
+  // From an expression without calls. kInvalidArgument if it needs more states.
   static Result<CharAutomaton> Of(const Expression& expression);
   static CharAutomaton Everything();
-  // Texts of so many characters; kInvalidArgument where that needs more states.
+  // Texts with that many characters. kInvalidArgument if that needs more states.
   static Result<CharAutomaton> OfLength(uint32_t min, uint32_t max);
-  // Decimal numbers, a sign in front or none, that `divisor` divides.
+  // Decimal numbers, with or without a sign, that are multiples of `divisor`.
   static CharAutomaton OfMultiples(uint32_t divisor);
 
-  // What is in both, and what is in this one alone; kInvalidArgument as above.
+  // The intersection, and the difference. kInvalidArgument as above.
   Result<CharAutomaton> And(const CharAutomaton& other) const { return Combine(other, true); }
   Result<CharAutomaton> Without(const CharAutomaton& other) const { return Combine(other, false); }
 
@@ -40,7 +40,7 @@ class CharAutomaton {
     uint32_t to = 0;
   };
   struct State {
-    std::vector<Edge> edges;  // ascending and apart
+    std::vector<Edge> edges;  // ascending and disjoint
     bool final = false;
   };
 

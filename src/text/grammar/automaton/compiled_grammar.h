@@ -1,5 +1,5 @@
-// A grammar as deterministic automata over bytes, one a rule, that call each other: what a matcher runs. Knows nothing
-// of tokens.
+// A grammar as deterministic automata over bytes, one for each rule, that call each other: the input of a matcher.
+// Knows nothing about tokens.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace inferflux::text {
 
-// Immutable. States of all rules are numbered together.
+// Immutable. The states of all rules share one numbering.
 class CompiledGrammar {
  public:
   using State = uint32_t;
@@ -23,30 +23,29 @@ class CompiledGrammar {
 
   struct CallEdge {
     State start = 0;  // of the called rule, which matches at least one byte from here
-    State then = 0;   // where its caller goes on
+    State then = 0;   // where its caller continues
   };
-  // A rule that is another one, so many times. Its only state has no edges: the matcher counts.
+  // A rule that repeats another one. Its only state has no edges: the matcher counts.
   struct Counter {
     State body = 0;
     uint32_t min = 0;
     uint32_t max = 0;
   };
 
-  // A rule that calls no other one, and its automaton as bytes: equal where two rules match the same texts state by
-  // state.
+  // A rule that calls no other rule, and its automaton as bytes, which are equal if two rules match the same texts
+  // state by state.
   struct PlainRule {
     State first = 0;
     std::string automaton;
   };
 
-  // kInvalidArgument: a rule that is left-recursive or never ends, or a grammar that passes a limit; the message names
-  // it.
+  // kInvalidArgument: a rule is left-recursive or never ends, or the grammar exceeds a limit; the message names it.
   static Result<std::shared_ptr<const CompiledGrammar>> Compile(const Grammar& grammar);
 
   State root() const { return root_; }
   size_t states() const { return facts_.size(); }
   uint32_t byte_classes() const { return byte_classes_; }
-  // Bytes of one class are alike in every state.
+  // All states treat the bytes of one class alike.
   uint8_t ClassOf(uint8_t byte) const { return class_of_[byte]; }
 
   State Next(State state, uint8_t byte_class) const { return next_[size_t{state} * byte_classes_ + byte_class]; }
@@ -55,13 +54,13 @@ class CompiledGrammar {
   }
   // Whether a byte can follow without a call.
   bool TakesBytes(State state) const { return facts_[state].takes_bytes; }
-  // Whether the rule may end here; of a counter only its count says.
+  // Whether the rule may end here; for a counter, only its count decides.
   bool IsFinal(State state) const { return facts_[state].final; }
   // Whether the rule must end here.
   bool IsLast(State state) const {
     return facts_[state].final && !facts_[state].takes_bytes && facts_[state].calls == 0;
   }
-  // Null where the state's rule calls others, or is too large to be worth comparing.
+  // Null if the state's rule calls others, or is too large to be worth comparing.
   const PlainRule* PlainRuleOf(State state) const {
     return facts_[state].plain_rule == kNoState ? nullptr : &plain_rules_[facts_[state].plain_rule];
   }

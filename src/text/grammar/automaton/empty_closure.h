@@ -1,4 +1,4 @@
-// Which states of a nondeterministic automaton come with one that is reached: those behind edges that read nothing.
+// The epsilon closure of a set of states of a nondeterministic automaton.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,9 @@
 
 namespace inferflux::text {
 
-// Adds to `set` what its states reach without reading anything; ascending then, each state once. `seen`: one for each
-// state, all false, and left so. Nfa::states[i].empty are the states behind such edges of state i.
+// Adds to `set` the states that its states reach without reading anything; afterwards it is ascending and without
+// duplicates. `seen`: one entry for each state, all false before and after. Nfa::states[i].empty lists the states after
+// the empty edges of state i.
 template <class Nfa>
 void CloseOverEmpty(const Nfa& nfa, std::vector<uint32_t>& set, std::vector<bool>& seen) {
   std::erase_if(set, [&](uint32_t state) { return seen[state] ? true : (seen[state] = true, false); });

@@ -7,7 +7,7 @@ namespace {
 
 using Kind = Expression::Kind;
 
-// A repetition of more states is counted instead of written out.
+// A repetition with more states is counted instead of written out.
 constexpr uint32_t kMostWrittenOut = 64;
 
 }  // namespace
@@ -116,12 +116,12 @@ uint32_t NfaBuilder::AddRepeat(const Expression& repeat, uint32_t from) {
 
 uint32_t NfaBuilder::AddCall(RuleId rule, uint32_t from) {
   const uint32_t to = NewState();
-  if (!facts_.productive[rule]) return to;  // nothing leads there
+  if (!facts_.productive[rule]) return to;  // no edge leads there
   if (facts_.inlined[rule]) {
     Link(Add(*grammar_.rules[rule].body, from), to);
     return to;
   }
-  // A call takes at least one byte: the empty match is a way of its own.
+  // A call reads at least one byte; the empty match is a separate path.
   nfa_.states[from].calls.push_back({rule, to});
   if (facts_.nullable[rule]) Link(from, to);
   return to;
@@ -140,7 +140,7 @@ RuleId NfaBuilder::Count(const Expression& repeat) {
   const bool productive = IsProductive(*part, facts_.productive);
   RuleId body = part->rule;
   if (part->kind != Kind::kCall || facts_.inlined[body]) body = add({.body = part}, nullable, productive);
-  // What may be empty may be so any number of times.
+  // An empty body may be repeated any number of times.
   const uint32_t min = nullable ? 0 : repeat.min;
   return add({.body = nullptr, .rule = body, .min = min, .max = repeat.max}, min == 0, min == 0 || productive);
 }

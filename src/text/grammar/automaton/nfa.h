@@ -1,4 +1,4 @@
-// An expression as a nondeterministic automaton over bytes and calls (K. Thompson, "Regular expression search
+// Converts an expression to a nondeterministic automaton over bytes and calls (K. Thompson, "Regular expression search
 // algorithm", CACM 11(6), 1968).
 #pragma once
 
@@ -28,25 +28,25 @@ struct Nfa {
   };
 
   std::vector<State> states;  // the first is the start
-  uint32_t end = 0;           // the only final one
+  uint32_t end = 0;           // the only final state
 };
 
-// A rule that its grammar does not name: the body of a repetition that is too long to be written out, or its counter.
+// A rule without a name in its grammar: the body of a repetition that is too long to be written out, or its counter.
 struct CountedRule {
   Expr body;        // null: this is the counter
-  RuleId rule = 0;  // of the counter: what it counts
+  RuleId rule = 0;  // of the counter: the rule that it counts
   uint32_t min = 0;
   uint32_t max = 0;
 };
 
 class NfaBuilder {
  public:
-  // All must outlive the builder. Calls of rules that never end are left out; `limit` bounds the states of all
-  // together.
+  // All arguments must outlive the builder. Calls of rules that never end are omitted. `limit` bounds the number of all
+  // states.
   NfaBuilder(const Grammar& grammar, RuleFacts& facts, std::vector<CountedRule>& counted, size_t limit)
       : grammar_(grammar), facts_(facts), counted_(counted), limit_(limit) {}
 
-  // kInvalidArgument where the limit is passed.
+  // kInvalidArgument if the limit is exceeded.
   Result<Nfa> Build(const Expression& expression);
 
  private:

@@ -71,7 +71,7 @@ ConfigId Pushdown::Compute(ConfigId from, uint8_t byte_class) {
   return to;
 }
 
-// Where a rule may end, its caller has been read up to here too.
+// Where a rule may end, its caller has also been read up to here.
 void Pushdown::Arrive(StackId top) {
   while (true) {
     if (top == kBottom) {
@@ -91,7 +91,7 @@ bool Pushdown::MayEnd(const Frame& frame) const {
   return counter != nullptr ? frame.count >= counter->min : grammar_->IsFinal(frame.state);
 }
 
-// False where it is there already.
+// False if it is there already.
 bool Pushdown::Add(std::vector<StackId>& set, StackId stack) {
   if (std::ranges::find(set, stack) != set.end()) return false;
   if (set.size() == kMaxWays) {
@@ -102,11 +102,11 @@ bool Pushdown::Add(std::vector<StackId>& set, StackId stack) {
   return true;
 }
 
-// Of stacks that differ in one count alone, and have counted enough, the one that may count furthest can go on as all
-// others can.
+// Among stacks that differ only in one count, and have all reached the minimum, the one with the most repetitions left
+// can continue like all others.
 void Pushdown::DropNeedless() {
   struct Counted {
-    std::array<uint32_t, 3> alike;  // the stack but for its count
+    std::array<uint32_t, 3> alike;  // the stack without its count
     uint32_t count = 0;
   };
   const auto look = [&](StackId stack) -> std::optional<Counted> {
@@ -150,21 +150,21 @@ ConfigId Pushdown::Intern() {
   return found->second;
 }
 
-// Enters every rule that is called here. That ends, since no rule begins with itself.
+// Enters every rule that is called here. This terminates, because no rule begins with itself.
 Pushdown::Range Pushdown::Expand() {
   entered_ = arrived_;
   for (size_t i = 0; i < entered_.size() && !too_many_; ++i) {
     const Frame frame = frames_[entered_[i]];
     if (const auto* counter = grammar_->CounterOf(frame.state)) {
       if (frame.count >= counter->max) continue;
-      // Beyond the least number it counts no more where there is no greatest one.
+      // If there is no maximum, it stops counting at the minimum.
       const uint32_t count = counter->max == kUnbounded ? std::min(frame.count + 1, counter->min) : frame.count + 1;
       const StackId then =
           count == counter->max ? frame.below : Push({.state = frame.state, .count = count, .below = frame.below});
       Add(entered_, Push({.state = counter->body, .count = 0, .below = then}));
     }
     for (const auto& call : grammar_->Calls(frame.state)) {
-      // Of a rule that ends with the call nothing is kept: so a list that is written as a recursion needs no depth.
+      // A rule that ends with the call is not kept on the stack, so a list written as a recursion needs no depth.
       const StackId then =
           grammar_->IsLast(call.then) ? frame.below : Push({.state = call.then, .count = 0, .below = frame.below});
       Add(entered_, Push({.state = call.start, .count = 0, .below = then}));

@@ -1,7 +1,6 @@
-// Runs a CompiledGrammar: all ways in which the text so far may be read, side by side, each a stack of the rules that
-// it is in. Stacks are lists with shared tails and configurations (sets of stacks) are numbered, so a place in a text
-// is one number, and what a byte leads to is looked up once it has been computed: an automaton that is determinised as
-// it is used.
+// Runs a CompiledGrammar: keeps all parses of the text so far side by side, each as a stack of the rules that it is in.
+// Stacks are lists with shared tails, and configurations (sets of stacks) are numbered. So a position in a text is one
+// number, and a transition by a byte is looked up once it has been computed: a lazily determinised automaton.
 #pragma once
 
 #include <cstddef>
@@ -19,23 +18,23 @@ namespace inferflux::text {
 using ConfigId = uint32_t;
 using StackId = uint32_t;
 
-// What a text ends with that can be read in too many ways.
+// The error for a text with too many parses.
 tl::unexpected<Error> TooAmbiguous();
 
-// Grows as it is used; one thread.
+// Grows as it is used; for one thread.
 class Pushdown {
  public:
   using State = CompiledGrammar::State;
 
-  static constexpr ConfigId kDead = 0;     // nothing can follow, and the text is not whole
-  static constexpr ConfigId kTooMany = 1;  // there are more than kMaxWays ways to read the text
+  static constexpr ConfigId kDead = 0;     // nothing can follow, and the text is not complete
+  static constexpr ConfigId kTooMany = 1;  // the text has more than kMaxWays parses
   static constexpr StackId kBottom = 0;    // below the last rule
-  // Ways to read one text.
+  // Parses of one text.
   static constexpr size_t kMaxWays = 512;
 
   struct Frame {
     State state = 0;
-    uint32_t count = 0;  // of a counter's state: how often its body was read
+    uint32_t count = 0;  // in a counter's state: how often its body was read
     StackId below = kBottom;
     friend bool operator==(const Frame&, const Frame&) = default;
   };
@@ -44,7 +43,7 @@ class Pushdown {
 
   // The beginning of a text.
   ConfigId Start() { return Open(Push({.state = grammar_->root(), .count = 0, .below = kBottom})); }
-  // Where only this stack has been read up to here, and what its ends return to.
+  // A configuration with only this stack, and the continuations of its end.
   ConfigId Open(StackId top);
   StackId Push(const Frame& frame);
 
@@ -56,11 +55,11 @@ class Pushdown {
   bool CanEnd(ConfigId config) const { return configs_[config].can_end; }
   // Whether any byte can follow.
   bool CanGoOn(ConfigId config) const { return configs_[config].ready.count > 0; }
-  // The stacks that have just been read up to here, without those of rules that may begin now.
+  // The stacks that have been read up to here, without those of rules that may begin now.
   std::span<const StackId> Arrived(ConfigId config) const { return Stacks(configs_[config].arrived); }
   const Frame& frame(StackId stack) const { return frames_[stack]; }
 
-  // The same place in another run of the same grammar.
+  // The same position in another run of the same grammar.
   ConfigId Copy(const Pushdown& other, ConfigId config);
 
   size_t configs() const { return configs_.size(); }
@@ -75,7 +74,7 @@ class Pushdown {
   };
   struct Config {
     Range arrived;
-    Range ready;  // the stacks whose top state takes bytes: those and what they call
+    Range ready;  // the stacks whose top state reads bytes: these and the rules that they call
     bool can_end = false;
   };
   struct FrameHash {
@@ -99,11 +98,12 @@ class Pushdown {
   std::vector<Frame> frames_;
   std::unordered_map<Frame, StackId, FrameHash> frame_ids_;
   std::vector<Config> configs_;
-  std::unordered_map<std::vector<uint32_t>, ConfigId, KeyHash> config_ids_;  // by can_end and what has arrived
+  std::unordered_map<std::vector<uint32_t>, ConfigId, KeyHash> config_ids_;  // by can_end and the stacks that have
+                                                                             // arrived
   std::vector<StackId> stacks_;                                              // of all configurations
   std::vector<ConfigId> next_;                                               // [config][byte class]
 
-  // Of the configuration that is being made.
+  // For the configuration under construction.
   std::vector<StackId> arrived_;
   std::vector<StackId> entered_;
   bool can_end_ = false;

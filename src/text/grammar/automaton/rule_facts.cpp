@@ -10,14 +10,14 @@ namespace {
 
 using Kind = Expression::Kind;
 
-constexpr uint32_t kTiny = 8;  // states of a rule that is repeated wherever it is called
+constexpr uint32_t kTiny = 8;  // states of a rule that is copied to wherever it is called
 
 void ForEachCall(const Expression& expression, FunctionRef<void(RuleId)> take) {
   if (expression.kind == Kind::kCall) take(expression.rule);
   for (const Expr& part : expression.parts) ForEachCall(*part, take);
 }
 
-// The least fixed point: `holds` of a rule may use what is known of the others.
+// The least fixed point: `holds` for a rule may use what is known about the others.
 std::vector<bool> Fixpoint(const Grammar& grammar,
                            FunctionRef<bool(const Expression&, const std::vector<bool>&)> holds) {
   std::vector<bool> known(grammar.rules.size());
@@ -116,7 +116,7 @@ RuleFacts FactsOf(const Grammar& grammar) {
       Fixpoint(grammar, [](const Expression& body, const Rules& known) { return IsNullable(body, known); });
   facts.productive =
       Fixpoint(grammar, [](const Expression& body, const Rules& known) { return IsProductive(body, known); });
-  // Those that lead to no recursion.
+  // Calls that lead to no recursion.
   facts.inlined = Fixpoint(grammar, [](const Expression& body, const Rules& known) { return CallsOnly(body, known); });
   std::vector<uint32_t> sites(grammar.rules.size());
   for (const GrammarRule& rule : grammar.rules) ForEachCall(*rule.body, [&](RuleId called) { ++sites[called]; });

@@ -1,4 +1,4 @@
-// What has to be known of a grammar's rules before automata are made of them.
+// Properties of a grammar's rules that must be known before automata are built.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,9 @@ namespace inferflux::text {
 struct RuleFacts {
   // By rule.
   std::vector<bool> nullable;    // matches the empty text
-  std::vector<bool> productive;  // matches some text: not endless by itself
+  std::vector<bool> productive;  // matches some text: it terminates
   std::vector<bool>
-      inlined;  // becomes part of the rules that call it: it calls no recursive one, and is small or called once
+      inlined;  // inlined into the rules that call it: it calls no recursive rule, and is small or called once
 };
 
 RuleFacts FactsOf(const Grammar& grammar);

@@ -24,7 +24,7 @@ Expr Either(char a, char b) {
   return OneOf(Normalise(std::vector<CodeRange>{{char32_t(a), char32_t(a)}, {char32_t(b), char32_t(b)}}));
 }
 
-// A tree of names by their characters.
+// A trie of names by their characters.
 struct NameTree {
   std::map<char32_t, NameTree> next;
   bool is_name = false;
@@ -38,12 +38,12 @@ struct NameTree {
     next[c.code].Add(name.substr(c.size));
   }
 
-  // Everything plain but the names.
+  // All plain characters, except those of the names.
   Expr Others() const {
     std::vector<CodeRange> begun;
     std::vector<Expr> ways;
     for (const auto& [code, tree] : next) {
-      if (Intersect({{code, code}}, PlainWithin(kQuote)).empty()) continue;  // it needs an escape: never written
+      if (Intersect({{code, code}}, PlainWithin(kQuote)).empty()) continue;  // needs an escape: never written
       begun.push_back({code, code});
       std::string text;
       unicode::AppendUtf8(code, text);
@@ -66,7 +66,7 @@ Expr ListOf(char open, const Expr& item, const Expr& space, char close) {
 
 Result<Grammar> JsonGrammar::Finish(std::string name, Expr root) {
   if (grammar_.rules.size() >= kMaxRules) {
-    return Fail(ErrorCode::kInvalidArgument, "{} needs {} rules, and at most {} are taken", name,
+    return Fail(ErrorCode::kInvalidArgument, "{} needs {} rules, and at most {} are allowed", name,
                 grammar_.rules.size() + 1, kMaxRules);
   }
   grammar_.root = grammar_.Add(std::move(name), std::move(root));

@@ -1,5 +1,5 @@
-// JSON as a grammar: what schemas are composed of. White space stands only behind ',' ':' and brackets: one space, or
-// up to two line ends and 20 spaces, so that a model cannot go on with it for ever.
+// JSON as a grammar: the building blocks of schemas. White space is allowed only after ',' ':' and brackets: one space,
+// or up to two line ends and 20 spaces, so that a model cannot continue it for ever.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -23,30 +23,30 @@ class JsonGrammar {
   JsonGrammar& operator=(const JsonGrammar&) = delete;
 
   Grammar& grammar() { return grammar_; }
-  // The grammar of texts that `root` matches, its rules included; an error where they are too many.
+  // The grammar of texts that `root` matches, with its rules. An error if there are too many rules.
   Result<Grammar> Finish(std::string name, Expr root);
 
-  // Rules, made when they are first asked for.
+  // Rules, created on first use.
   Expr Space();
-  Expr Number();  // any of up to 16 digits before and behind the point, and two of its exponent
+  Expr Number();  // any number with up to 16 digits before and after the point, and two in its exponent
   Expr Integer();
   Expr Value();
   Expr Object();
-  // This value as it is.
+  // This exact value.
   Result<Expr> Constant(const boost::json::value& value);
   // "name": value
   Expr Member(Expr name, Expr value);
 
-  // What other syntaxes of the same values write otherwise. An error says what one cannot write.
+  // Elements that other syntaxes of the same values write differently. An error says what the syntax cannot write.
   virtual Expr String();  // any
-  // A string of so many characters.
+  // A string with that many characters.
   virtual Result<Expr> String(uint32_t min, uint32_t max);
-  // A string whose content, before it is escaped, `content` matches.
+  // A string whose content, before escaping, matches `content`.
   virtual Result<Expr> Quoted(const Expr& content);
   virtual Result<Expr> Quoted(const CharAutomaton& contents);
   // "null", "true" or "false".
   virtual Expr Word(std::string_view word);
-  // The name of a member: any, this one, one without escapes that is none of `names`, and one of a set.
+  // The name of a member: any name, this name, any name without escapes that is not in `names`, and one of a set.
   virtual Expr Name() { return String(); }
   virtual Result<Expr> Name(std::string_view name) { return Quoted(Literal(std::string(name))); }
   virtual Result<Expr> NameExcept(const std::vector<std::string_view>& names);

@@ -16,13 +16,13 @@ namespace json = boost::json;
 namespace {
 
 constexpr uint32_t kMaxJsonNesting = 256;
-constexpr size_t kMaxSteps = 20'000;  // schemas within the schema, those made on the way too
+constexpr size_t kMaxSteps = 20'000;  // schemas within the schema, including generated ones
 constexpr uint32_t kMaxDivisor = 1000;
 constexpr int64_t kMaxWhole = 999'999'999'999'999'999;
 
 constexpr std::string_view kTypes[] = {"object", "array", "string", "number", "integer", "boolean", "null"};
 
-// Which type a keyword speaks of; empty: of any.
+// The type that a keyword applies to; empty: any type.
 std::string_view TypeOfKeyword(std::string_view keyword) {
   for (const std::string_view name : {"properties", "required", "additionalProperties", "patternProperties",
                                       "propertyNames", "minProperties", "maxProperties"}) {
@@ -61,10 +61,10 @@ Result<Expr> SchemaCompiler::Any(const Value& schema, const Place& at) {
 Result<Expr> SchemaCompiler::AnyObject(const Object& schema, const Place& at) {
   if (at.depth > kMaxSchemaDepth) return Wrong(at, "schemas are nested deeper than {}", kMaxSchemaDepth);
   if (auto known = CheckKeywords(schema, at); !known) return Forward(known);
-  if (++steps_ > kMaxSteps) return Wrong(at, "the schema is too large, or holds together in too many ways");
+  if (++steps_ > kMaxSteps) return Wrong(at, "the schema is too large, or its parts combine in too many ways");
   if (const Value* type = schema.if_contains("type");
       type != nullptr && type->is_array() && type->get_array().empty()) {
-    return Nothing();  // two that must both hold have no type in common
+    return Nothing();  // two that must both hold have no common type
   }
   if (HasSugar(schema)) {
     auto plain = WithoutSugar(schema, at);
@@ -106,7 +106,7 @@ Result<Expr> SchemaCompiler::AnyObject(const Object& schema, const Place& at) {
   return Choice(std::move(ways));
 }
 
-// Those that the schema names, or else those that its keywords speak of; none: any.
+// The types that the schema names, or else those that its keywords apply to; none: any type.
 Result<std::vector<std::string_view>> SchemaCompiler::TypesOf(const Object& schema, const Place& at) const {
   std::vector<std::string_view> types;
   const auto add = [&](std::string_view type) {
@@ -152,7 +152,7 @@ Result<std::optional<uint32_t>> SchemaCompiler::CountOf(const Object& schema, st
   return std::optional(count);
 }
 
-// The stricter one of minimum and exclusiveMinimum (draft 4: a boolean beside minimum), or of their counterparts.
+// The stricter one of minimum and exclusiveMinimum (draft 4: a boolean beside minimum), or of the maximum pair.
 Result<std::optional<NumberBound>> SchemaCompiler::BoundOf(const Object& schema, bool low, const Place& at) const {
   const std::string_view inclusive = low ? "minimum" : "maximum";
   const std::string_view exclusive = low ? "exclusiveMinimum" : "exclusiveMaximum";
@@ -189,7 +189,7 @@ Result<Expr> SchemaCompiler::Number(const Object& schema, bool whole, const Plac
   if (!low) return Forward(low);
   const auto high = BoundOf(schema, false, at);
   if (!high) return Forward(high);
-  if (schema.contains("not")) {  // the whole ones are excluded
+  if (schema.contains("not")) {  // excludes integers
     static const Expr kFraction = Sequence({Optional(Literal("-")), Repeat(OneOf({{'0', '9'}}), 1, kUnbounded),
                                             Literal("."), Repeat(OneOf({{'0', '9'}}), 0, kUnbounded),
                                             OneOf({{'1', '9'}}), Repeat(OneOf({{'0', '9'}}), 0, kUnbounded)});
@@ -205,7 +205,7 @@ Result<Expr> SchemaCompiler::Number(const Object& schema, bool whole, const Plac
   return whole ? IntegersBetween(*low, *high) : NumbersBetween(*low, *high);
 }
 
-// Of a whole number, which are whole numbers.
+// Multiples of an integer, which are integers.
 Result<Expr> SchemaCompiler::Multiples(const Value& of, const std::optional<NumberBound>& low,
                                        const std::optional<NumberBound>& high, const Place& at) {
   boost::system::error_code inexact;
@@ -278,7 +278,7 @@ Result<Expr> SchemaCompiler::List(const Object& schema, const Place& at) {
   const uint32_t min = asked_min->value_or(0), max = asked_max->value_or(kUnbounded);
   const Value* unique = schema.if_contains("uniqueItems");
   if (unique != nullptr && *unique != false && max > 1) return Wrong(at.At("uniqueItems"), "is not supported");
-  // Before 2020-12 a list under 'items' was what 'prefixItems' is, and 'additionalItems' what 'items' is.
+  // Before 2020-12, a list under 'items' was today's 'prefixItems', and 'additionalItems' was today's 'items'.
   const Value* items = schema.if_contains("items");
   const bool is_tuple = items != nullptr && items->is_array();
   const std::string_view prefix_word = is_tuple ? "items" : "prefixItems";
@@ -289,7 +289,7 @@ Result<Expr> SchemaCompiler::List(const Object& schema, const Place& at) {
   if (prefix != nullptr && !prefix->is_array()) return Wrong(at.At("prefixItems"), "must be a list of schemas");
   const size_t named = prefix == nullptr ? 0 : prefix->get_array().size();
 
-  // Behind what is named, more is generated only where the schema says what, or wants more.
+  // After the named items, more are generated only if the schema describes or requires them.
   Expr rest = Nothing();
   if (items != nullptr) {
     auto item = Any(*items, at.At(items_word));
@@ -298,10 +298,10 @@ Result<Expr> SchemaCompiler::List(const Object& schema, const Place& at) {
   } else if (named == 0 || min > named) {
     rest = json_.Value();
   }
-  const auto behind = [&](uint32_t count) {  // of so many items, those that have no names
+  const auto behind = [&](uint32_t count) {  // arrays with that many unnamed items
     return count == kUnbounded ? count : count - static_cast<uint32_t>(std::min<size_t>(count, named));
   };
-  Expr tail;  // from the item behind the named ones on
+  Expr tail;  // from the first unnamed item on
   if (named == 0) {
     if (max == 0) return Enclosed('[', Literal(""), ']');
     tail = Sequence({rest, Repeat(Comma(rest), min > 0 ? min - 1 : 0, max == kUnbounded ? max : max - 1)});

@@ -12,10 +12,10 @@
 namespace inferflux::text {
 namespace {
 
-constexpr size_t kMaxDigits = 16;  // before and behind the point
+constexpr size_t kMaxDigits = 16;  // before and after the point
 constexpr int64_t kUnboundedWhole = 9'999'999'999'999'999;
 
-// |bound| in parts; the fraction has no zeros at its end.
+// |bound| in parts; the fraction has no trailing zeros.
 struct Magnitude {
   int64_t whole = 0;
   std::string fraction;
@@ -35,7 +35,7 @@ Magnitude MagnitudeOf(const NumberBound& bound) {
   return out;
 }
 
-// Digit strings of one length, between two of that length.
+// Digit strings of one length, between two strings of that length.
 Expr SameLength(std::string_view low, std::string_view high) {
   if (low.empty()) return Literal("");
   const auto count = static_cast<uint32_t>(low.size());
@@ -53,7 +53,7 @@ Expr SameLength(std::string_view low, std::string_view high) {
   return Choice(std::move(ways));
 }
 
-// Whole numbers without leading zeros, 0 <= low.
+// Integers without leading zeros, 0 <= low.
 Expr Wholes(int64_t low, int64_t high) {
   std::vector<Expr> ways;
   while (low <= high) {
@@ -69,7 +69,7 @@ Expr Wholes(int64_t low, int64_t high) {
   return Choice(std::move(ways));
 }
 
-// What the digits behind the point are still compared with; none: with nothing.
+// The bounds for the remaining digits after the point; none: no bound.
 struct FractionBounds {
   std::optional<std::string> low, high;
   bool low_exclusive = false, high_exclusive = false;
@@ -80,7 +80,7 @@ struct FractionBounds {
   }
 };
 
-// What a next digit leaves of a bound: still the bound, nothing to compare with any more, or it is passed.
+// The effect of the next digit on a bound: the bound still applies, no longer applies, or is exceeded.
 bool TakeDigit(std::optional<std::string>& bound, char digit, bool is_low) {
   if (!bound) return true;
   const char next = bound->empty() ? '0' : bound->front();
@@ -113,7 +113,7 @@ Expr Fraction(const FractionBounds& bounds) {
   return bounds.AllowsZero() ? Optional(some) : some;
 }
 
-// Numbers that are not negative. `high` none: no bound.
+// Non-negative numbers. `high` none: no bound.
 Expr Magnitudes(const Magnitude& low, const std::optional<Magnitude>& high) {
   const FractionBounds above{.low = low.fraction, .high = {}, .low_exclusive = low.exclusive};
   if (high && high->whole < low.whole) return Nothing();
@@ -135,11 +135,11 @@ Expr Magnitudes(const Magnitude& low, const std::optional<Magnitude>& high) {
 
 bool IsNegative(const NumberBound& bound) { return bound.decimal.starts_with('-') && !MagnitudeOf(bound).is_zero(); }
 
-// The least and the greatest whole number inside of the magnitudes' bounds.
+// The least and the greatest integer within the bounds of the magnitudes.
 int64_t FirstWhole(const Magnitude& low) { return low.whole + (!low.fraction.empty() || low.exclusive ? 1 : 0); }
 int64_t LastWhole(const Magnitude& high) { return high.whole - (high.fraction.empty() && high.exclusive ? 1 : 0); }
 
-// Both signs: `between` makes an expression of the magnitudes from one bound to another one or none.
+// Both signs. `between` builds an expression of the magnitudes from one bound to another, or without an upper bound.
 template <class Between>
 Expr BothSigns(const std::optional<NumberBound>& low, const std::optional<NumberBound>& high, Between between) {
   using MaybeMagnitude = std::optional<Magnitude>;
@@ -163,9 +163,9 @@ Result<std::string> DecimalOf(double value) {
   std::string text = fmt::format("{:.16f}", value);
   const bool exact = std::isfinite(value) && std::abs(value) < 1e16 && std::stod(text) == value;
   if (!exact) {
-    return Fail(ErrorCode::kUnsupported, "{} has more than {} digits before or behind the point", value, kMaxDigits);
+    return Fail(ErrorCode::kUnsupported, "{} has more than {} digits before or after the point", value, kMaxDigits);
   }
-  // The shortest text that means the same number.
+  // The shortest text for the same number.
   for (int digits = 0; digits < 16; ++digits) {
     std::string shorter = fmt::format("{:.{}f}", value, digits);
     if (std::stod(shorter) == value) return shorter;

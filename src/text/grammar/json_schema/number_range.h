@@ -15,11 +15,12 @@ struct NumberBound {
   bool exclusive = false;
 };
 
-// A double in decimal, without exponent. kUnsupported where that has more than 16 digits before or behind the point.
+// A double in decimal notation, without exponent. kUnsupported if that needs more than 16 digits before or after the
+// point.
 Result<std::string> DecimalOf(double value);
 
-// Whole numbers, or numbers with up to 16 digits behind the point, none with an exponent. Where there is no bound they
-// have up to 16 digits before it. Matches nothing where no number lies between the bounds.
+// Integers, or numbers with up to 16 digits after the point, without exponent. Without a bound they have up to 16
+// digits before the point. Matches nothing if no number is within the bounds.
 Expr IntegersBetween(const std::optional<NumberBound>& low, const std::optional<NumberBound>& high);
 Expr NumbersBetween(const std::optional<NumberBound>& low, const std::optional<NumberBound>& high);
 

@@ -8,10 +8,10 @@
 
 namespace inferflux::text {
 
-// The characters that need no escape: no backslash, no control and not the quote itself.
+// The characters that need no escape: all but the backslash, control characters and the quote itself.
 const CodeRanges& PlainWithin(char quote);
 
-// What a text's, or any matching text's, characters are between such quotes.
+// The form of a text, or of any matching text, between such quotes.
 std::string EscapedWithin(char quote, std::string_view text);
 Expr EscapedWithin(char quote, const Expr& content);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxDepthApart = 8;
 
-// The values that a schema lists, by enum or const; empty where it lists none.
+// The values that a schema lists by enum or const; empty if it lists none.
 json::array ListedValues(const json::object& schema) {
   if (const auto* constant = schema.if_contains("const")) return {*constant};
   const auto* listed = schema.if_contains("enum");
@@ -34,7 +34,7 @@ const json::value* Property(const json::object& schema, std::string_view name) {
 
 }  // namespace
 
-// What stands beside the keyword holds for each alternative.
+// The keywords beside anyOf or oneOf apply to each alternative.
 Result<Expr> SchemaCompiler::Alternatives(const Object& schema, std::string_view keyword, const Place& at) {
   const Value& list = schema.at(keyword);
   if (!list.is_array() || list.get_array().empty())
@@ -47,7 +47,7 @@ Result<Expr> SchemaCompiler::Alternatives(const Object& schema, std::string_view
   std::vector<Expr> out;
   for (size_t i = 0; i < ways.size(); ++i) {
     const Place place = at.At(keyword, i);
-    Array held = {ways[i]};  // beside the opposites of the others that it is not apart from
+    Array held = {ways[i]};  // together with the negation of every other alternative that may overlap
     for (size_t j = 0; keyword == "oneOf" && j < ways.size(); ++j) {
       if (i == j || Apart(ways[j], ways[i], place, 0)) continue;
       auto others = Negation(ways[j], at.At(keyword, j));
@@ -77,7 +77,7 @@ Result<Expr> SchemaCompiler::Alternatives(const Object& schema, std::string_view
   return Choice(std::move(out));
 }
 
-// Whether no document that is generated for one of them is valid under the other.
+// Whether no document generated for one of them is valid under the other.
 bool SchemaCompiler::Apart(const Value& a, const Value& b, const Place& at, size_t depth) const {
   if (a == false || b == false) return true;
   if (!a.is_object() || !b.is_object() || depth == kMaxDepthApart) return false;
@@ -88,7 +88,7 @@ bool SchemaCompiler::Apart(const Value& a, const Value& b, const Place& at, size
     return std::ranges::none_of(ours,
                                 [&](const Value& value) { return std::ranges::find(theirs, value) != theirs.end(); });
   }
-  // Only types that a schema names keep others out; those that its keywords imply are what is generated.
+  // Only types that a schema names exclude others; types implied by its keywords only limit what is generated.
   const auto left_types = TypesOf(*left, at), right_types = TypesOf(*right, at);
   if (!left_types || !right_types) return false;
   const auto takes = [&](const Object& schema, const std::vector<std::string_view>& types, std::string_view type) {
@@ -124,7 +124,7 @@ bool SchemaCompiler::Apart(const Value& a, const Value& b, const Place& at, size
   return Misses(*left, *right) && Misses(*right, *left);
 }
 
-// Whether an object that is generated for `a` never has all that `b` requires.
+// Whether an object generated for `a` never has everything that `b` requires.
 bool SchemaCompiler::Misses(const Object& a, const Object& b) const {
   const Value* required = b.if_contains("required");
   const Value* additional = a.if_contains("additionalProperties");

@@ -1,4 +1,4 @@
-// From one JSON schema to expressions: one function a kind of schema.
+// Converts one JSON schema to expressions: one function for each kind of schema.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -20,7 +20,7 @@
 namespace inferflux::text {
 
 inline constexpr size_t kMaxSchemaDepth = 128;
-inline constexpr size_t kMaxChecks = 200'000;  // of listed values, schema by schema
+inline constexpr size_t kMaxChecks = 200'000;  // of listed values, one for each schema
 
 bool IsOfType(const boost::json::value& value, std::string_view type);
 
@@ -30,14 +30,14 @@ class SchemaCompiler {
   using Object = boost::json::object;
   using Array = boost::json::array;
 
-  // Both outlive it. Rules are added to `json`, which may hold those of other schemas.
+  // Both must outlive it. Rules are added to `json`, which may already hold those of other schemas.
   SchemaCompiler(const Value& root, JsonGrammar& json) : root_(root), json_(json) {}
 
-  // What documents that are valid under the root are.
+  // The expression of the documents that are valid under the root.
   Result<Expr> Compile() { return Any(root_, {}); }
 
  private:
-  // Where a schema stands, as a JSON pointer, and how deep in others.
+  // The place of a schema, as a JSON pointer, and its nesting depth.
   struct Place {
     std::string path;
     size_t depth = 0;
@@ -48,7 +48,7 @@ class SchemaCompiler {
   static tl::unexpected<Error> Wrong(const Place& at, fmt::format_string<Args...> format, Args&&... args) {
     return Fail(ErrorCode::kInvalidArgument, "at #{}: {}", at.path, fmt::format(format, std::forward<Args>(args)...));
   }
-  // Says where it is that the syntax of the values cannot write something.
+  // Adds the place to an error of the value syntax.
   static Result<Expr> Placed(Result<Expr> written, const Place& at) {
     if (!written) return Forward(written, "at #" + at.path);
     return written;
@@ -116,7 +116,7 @@ class SchemaCompiler {
   Status AddNegation(std::string_view keyword, const Value& value, const Object& schema, const Place& at,
                      Array& out) const;
 
-  // Numbers of a keyword; none where it is not there.
+  // The numbers of a keyword; none if it is absent.
   Result<std::optional<uint32_t>> CountOf(const Object& schema, std::string_view keyword, const Place& at) const;
   Result<std::optional<NumberBound>> BoundOf(const Object& schema, bool low, const Place& at) const;
 

@@ -23,7 +23,7 @@ constexpr std::string_view kRefusedKeywords[] = {
 
 bool IsHonoured(std::string_view keyword) { return std::ranges::find(kHonoured, keyword) != std::end(kHonoured); }
 
-// The drafts say that a keyword which they do not know is an annotation.
+// The drafts say that unknown keywords are annotations.
 bool IsAnnotation(std::string_view keyword) {
   return !IsHonoured(keyword) && std::ranges::find(kRefusedKeywords, keyword) == std::end(kRefusedKeywords);
 }

@@ -1,14 +1,14 @@
-// The keywords of JSON Schema, of all its drafts: what is done with each.
+// The keywords of JSON Schema, of all drafts, and how each is treated.
 #pragma once
 
 #include <string_view>
 
 namespace inferflux::text {
 
-// Whether it says what is valid, and is honoured.
+// Whether it is an assertion that we enforce.
 bool IsHonoured(std::string_view keyword);
 
-// Whether it says nothing about what is valid: "title", and any that no draft knows. One that is neither is refused.
+// Whether it is an annotation: "title", and any keyword that no draft knows. A keyword that is neither is refused.
 bool IsAnnotation(std::string_view keyword);
 
 }  // namespace inferflux::text

@@ -61,7 +61,7 @@ json::value MergeProperties(const json::object& a, const json::object& b) {
   return out;
 }
 
-// Both values of a keyword that both schemas have, and that differ.
+// The two values of a keyword that both schemas have, if they differ.
 Result<json::value> MergeValues(std::string_view keyword, const json::value& a, const json::value& b,
                                 const std::string& path) {
   if (keyword == "type") return MergeTypes(a, b);
@@ -90,7 +90,7 @@ Result<json::value> MergeValues(std::string_view keyword, const json::value& a, 
   return CannotMerge(keyword, path);
 }
 
-// additionalProperties speaks of what its own schema names neither by properties nor by patternProperties.
+// additionalProperties applies to what its own schema names neither by properties nor by patternProperties.
 Status CheckAdditional(const json::object& a, const json::object& b, const std::string& path) {
   const json::value* additional = a.if_contains("additionalProperties");
   if (additional == nullptr || *additional == true) return {};
@@ -103,7 +103,7 @@ Status CheckAdditional(const json::object& a, const json::object& b, const std::
   if (others == nullptr || !others->is_object()) return {};
   const json::value* own = a.if_contains("properties");
   for (const auto& [name, schema] : others->get_object()) {
-    if (schema == false) continue;  // nor does `b` want it
+    if (schema == false) continue;  // `b` does not require it either
     if (own == nullptr || !own->is_object() || !own->get_object().contains(name)) {
       return CannotMerge("additionalProperties", path);
     }
@@ -111,7 +111,7 @@ Status CheckAdditional(const json::object& a, const json::object& b, const std::
   return {};
 }
 
-// items speaks of what its own schema does not name by prefixItems, additionalItems of what its own items does not.
+// items applies to what its own schema does not name by prefixItems; additionalItems to what its own items does not.
 Status CheckItems(const json::object& a, const json::object& b, const std::string& path) {
   const json::value* items = a.if_contains("items");
   const json::value* other_items = b.if_contains("items");
@@ -143,7 +143,7 @@ Result<json::object> MergeSchemas(const json::object& a, const json::object& b, 
       auto merged = MergeValues(keyword, found->value(), value, path);
       if (!merged) return Forward(merged);
       if (keyword == "enum" && *merged == json::array())
-        return json::object{{"type", json::array()}};  // nothing is in both
+        return json::object{{"type", json::array()}};  // the intersection is empty
       found->value() = std::move(*merged);
     }
   }

@@ -1,4 +1,4 @@
-// JSON schemas that hold together (allOf, $ref beside other keywords, anyOf beside others), as one schema.
+// Merges JSON schemas that apply together (allOf, $ref beside other keywords, anyOf beside others) into one schema.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -8,8 +8,8 @@
 
 namespace inferflux::text {
 
-// A schema that what both allow, and nothing else, is valid under; annotations are left out. kUnsupported names the
-// keyword and the path where that cannot be written as one schema. `path`: of both, for messages.
+// A schema for exactly the documents that are valid under both; annotations are dropped. kUnsupported names the keyword
+// and the path if no single schema expresses it. `path`: of both, for messages.
 Result<boost::json::object> MergeSchemas(const boost::json::object& a, const boost::json::object& b,
                                          const std::string& path);
 

@@ -1,4 +1,4 @@
-// patternProperties and propertyNames: members by what their names are.
+// patternProperties and propertyNames: members by their names.
 #include <algorithm>
 #include <utility>
 
@@ -49,7 +49,7 @@ Result<std::vector<SchemaCompiler::NamePattern>> SchemaCompiler::NamePatterns(co
   return out;
 }
 
-// Exact, so that it may be negated: of a format only some texts are known.
+// Exact, so that it can be negated: for a format only some texts are known.
 Result<CharAutomaton> SchemaCompiler::NamesUnder(const Value& schema, const Place& at) const {
   if (schema == true) return CharAutomaton::Everything();
   if (schema == false) return CharAutomaton();
@@ -114,8 +114,8 @@ Result<CharAutomaton> SchemaCompiler::NamesUnder(const Value& schema, const Plac
   return out;
 }
 
-// Members that `properties` does not name. Each name has one schema: that of all patterns which it matches, and of
-// `additional` (null: none may be there) where it matches none.
+// Members that `properties` does not name. Each name has one schema: that of all patterns that it matches, or, if it
+// matches none, `additional` (null: the member is not allowed).
 Result<Expr> SchemaCompiler::OtherMembers(const std::vector<NamePattern>& patterns, CharAutomaton names,
                                           const Value* additional, const Place& at) {
   struct NameClass {
@@ -154,7 +154,7 @@ Result<Expr> SchemaCompiler::OtherMembers(const std::vector<NamePattern>& patter
   return Choice(std::move(ways));
 }
 
-// What must hold of the value of a member of that name; `own` is its schema under `properties`, null where it has none.
+// The schema for the value of a member with that name. `own` is its schema under `properties`, or null.
 json::value SchemaCompiler::ValueUnder(std::string_view name, const Value* own,
                                        const std::vector<NamePattern>& patterns, const Value& additional) {
   std::vector<const Value*> schemas;

@@ -1,4 +1,4 @@
-// not, if, then, else and dependencies, in terms of the other keywords.
+// Rewrites not, if, then, else and dependencies with the other keywords.
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +21,7 @@ bool HoldsAlways(const json::value& schema) {
                             }));
 }
 
-// What a 'not' beside them excludes, automata do: of strings any, of numbers those that are whole.
+// Automata can express what a 'not' excludes from strings (anything) and from numbers (integers).
 bool KeepsNot(const json::object& schema) {
   const json::value* type = schema.if_contains("type");
   const auto is = [&](std::string_view name) {
@@ -31,7 +31,7 @@ bool KeepsNot(const json::object& schema) {
   return (is("number") || is("integer")) && schema.at("not") == json::object{{"type", "integer"}};
 }
 
-// All values but those of the list. Of lists and objects none, where the list has one.
+// All values except those of the list. If the list has arrays or objects, no array or object at all.
 void AddOthers(const json::array& listed, json::array& out) {
   json::array texts, numbers;
   bool lists = false, objects = false, null = false, truths[2] = {};
@@ -73,12 +73,12 @@ void AddOtherTypes(const std::vector<std::string_view>& types, json::array& ways
   }
 }
 
-// A bound of counts or of numbers and what is beyond it.
+// Numbers or counts beyond a bound.
 struct Opposite {
   std::string_view keyword;
   std::string_view type;
   std::string_view other;
-  int32_t step;  // of counts: how far the other bound is from this one
+  int32_t step;  // for counts: the distance of the other bound from this one
 };
 constexpr Opposite kOpposites[] = {
     {"minLength", "string", "maxLength", -1},
@@ -101,7 +101,7 @@ bool SchemaCompiler::HasSugar(const Object& schema) {
   });
 }
 
-// The same schema without those keywords.
+// The same schema without these keywords.
 Result<json::object> SchemaCompiler::WithoutSugar(const Object& schema, const Place& at) const {
   Object out;
   Array all;
@@ -143,8 +143,8 @@ Result<json::object> SchemaCompiler::WithoutSugar(const Object& schema, const Pl
   return out;
 }
 
-// A schema under which no document is valid that is valid under `schema`, and all but few of the others are: left out
-// are lists and objects where one is listed, and what more than one alternative of a oneOf would take.
+// A schema for documents that are invalid under `schema`: it covers all of them but a few. It omits arrays and objects
+// if one is listed, and documents that match more than one alternative of a oneOf.
 Result<json::value> SchemaCompiler::Negation(const Value& schema, const Place& at) const {
   if (HoldsAlways(schema)) return Value(false);
   if (schema == false) return Value(true);
@@ -169,7 +169,7 @@ Result<json::value> SchemaCompiler::Negation(const Value& schema, const Place& a
   return Value(Object{{"anyOf", std::move(ways)}});
 }
 
-// What the one keyword excludes.
+// The documents that one keyword excludes.
 Status SchemaCompiler::AddNegation(std::string_view keyword, const Value& value, const Object& schema, const Place& at,
                                    Array& out) const {
   const Place place = at.At(keyword);
@@ -236,7 +236,7 @@ Status SchemaCompiler::AddNegation(std::string_view keyword, const Value& value,
   } else if (keyword == "additionalProperties" && HoldsAlways(value)) {
     return {};
   } else {
-    return Wrong(place, "what '{}' excludes cannot be said here: it stands under 'not', 'if' or 'oneOf'", keyword);
+    return Wrong(place, "what '{}' excludes cannot be expressed under 'not', 'if' or 'oneOf'", keyword);
   }
   return {};
 }

@@ -48,7 +48,7 @@ Result<Expr> SchemaCompiler::Members(const Object& schema, const Place& at) {
   return Enclosed('{', InOrder(*members, others, may_be_empty), '}');
 }
 
-// Members that are not named.
+// Unnamed members.
 Result<Expr> SchemaCompiler::Others(const Object& schema, const Value* additional,
                                     const std::vector<NamePattern>& patterns, const CharAutomaton& names,
                                     const Place& at) {
@@ -75,7 +75,7 @@ Result<Expr> SchemaCompiler::Others(const Object& schema, const Value* additiona
   return json_.Member(std::move(*name), std::move(*value));
 }
 
-// A number of members that cannot be told from the members themselves is not counted.
+// A number of members that does not follow from the members themselves cannot be counted.
 Status SchemaCompiler::CheckCounts(const Object& schema, size_t named, size_t required, bool open,
                                    const Place& at) const {
   const auto min = CountOf(schema, "minProperties", at), max = CountOf(schema, "maxProperties", at);
@@ -83,7 +83,7 @@ Status SchemaCompiler::CheckCounts(const Object& schema, size_t named, size_t re
   if (!max) return Forward(max);
   const bool free = named == 0;
   if (min->value_or(0) > std::max<size_t>(required, 1)) {
-    return Wrong(at.At("minProperties"), "is supported up to 1, and where 'required' sees to it");
+    return Wrong(at.At("minProperties"), "is supported up to 1, or where 'required' implies it");
   }
   if (*max && !free && (open || **max < named)) {
     return Wrong(at.At("maxProperties"), "is supported without 'properties', or where it is no less than they are");
@@ -114,7 +114,7 @@ Result<std::vector<SchemaCompiler::NamedMember>> SchemaCompiler::NamedMembers(co
     auto body = Any(value, place);
     if (!body) return Forward(body);
     const bool is_required = std::ranges::find(required, name) != required.end();
-    if (value == false && !is_required) return {};  // never there
+    if (value == false && !is_required) return {};  // never present
     auto written = Placed(json_.Name(name), place);
     if (!written) return Forward(written);
     Expr member = json_.Member(std::move(*written), std::move(*body));
@@ -157,12 +157,12 @@ Expr SchemaCompiler::InOrder(const std::vector<NamedMember>& members, const Expr
     parts.push_back(json_.Space());
     return Sequence(std::move(parts));
   }
-  // Which one is the first is open: `rest` is what may follow it.
+  // Any member may be the first: `rest` is what may follow it.
   Expr rest = Sequence({more, json_.Space()});
   std::vector<Expr> ways = {Sequence({others, rest})};
   for (size_t i = members.size(); i-- > 0;) {
     ways.push_back(Sequence({members[i].member, rest}));
-    rest = Call(json_.grammar().Add("the members behind", Sequence({Optional(Comma(members[i].member)), rest})));
+    rest = Call(json_.grammar().Add("the following members", Sequence({Optional(Comma(members[i].member)), rest})));
   }
   Expr some = Choice(std::move(ways));
   return may_be_empty ? Optional(std::move(some)) : some;

@@ -1,4 +1,4 @@
-// $ref, allOf, and whether all keywords are known.
+// $ref and allOf, and the check that all keywords are known.
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <charconv>
@@ -12,9 +12,9 @@ namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-constexpr size_t kMaxReferences = 32;  // that lead from one to the next
+constexpr size_t kMaxReferences = 32;  // references that lead from one to the next
 
-// One step of a JSON pointer (RFC 6901), as it stands in a URI fragment.
+// One step of a JSON pointer (RFC 6901), as written in a URI fragment.
 std::string Unescape(std::string_view token) {
   std::string out;
   for (size_t i = 0; i < token.size(); ++i) {
@@ -61,7 +61,7 @@ Result<const json::value*> SchemaCompiler::Resolve(const Value& reference, const
   return found;
 }
 
-// A rule for each place that is referred to, so that schemas may contain themselves.
+// One rule for each referenced place, so that schemas may contain themselves.
 Result<Expr> SchemaCompiler::CallReference(const Value& reference, const Place& at) {
   auto target = Resolve(reference, at);
   if (!target) return Forward(target);
@@ -75,7 +75,7 @@ Result<Expr> SchemaCompiler::CallReference(const Value& reference, const Place& 
   return Call(rule);
 }
 
-// Without $ref and allOf, and without annotations.
+// Removes $ref, allOf and annotations.
 Result<json::object> SchemaCompiler::Flatten(const Object& schema, const Place& at, size_t depth) const {
   if (depth == kMaxReferences)
     return Wrong(at, "a chain of more than {} references, or one without an end", kMaxReferences);

@@ -1,4 +1,4 @@
-// Whether a value is valid under a schema: which of the values that an enum lists remain beside other keywords.
+// Validates a value under a schema: decides which values of an enum remain beside other keywords.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ size_t CharactersOf(std::string_view text) {
   return count;
 }
 
-// As JSON Schema has it: 1 and 1.0 are the same number.
+// As in JSON Schema: 1 and 1.0 are the same number.
 bool Same(const json::value& a, const json::value& b) {
   if (a.is_number() && b.is_number() && (a.is_double() || b.is_double())) {
     return a.to_number<double>() == b.to_number<double>();

@@ -5,7 +5,7 @@
 namespace inferflux::text {
 namespace {
 
-// RFC 3339, with the days that each month has.
+// RFC 3339, with the right number of days for each month.
 const std::string kDate =
     "(?:[1-9]\\d{3}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|02-(?:0[1-9]|"
     "1\\d|2[0-8]))"

@@ -1,4 +1,4 @@
-// The formats of JSON Schema that strings can be held to.
+// The formats of JSON Schema that strings can be constrained to.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@ namespace inferflux::text {
 
 struct StringFormat {
   bool known = false;
-  std::string pattern = {};  // a regular expression for the whole text; empty: the format holds it to nothing
+  std::string pattern = {};  // a regular expression for the whole text; empty: the format constrains nothing
 };
 
-// Of the formats that JSON Schema defines, those that are not known here must be refused; any other one is an
-// annotation. Of some formats the pattern is a part: dates of the years 1000 to 9999, IPv6 addresses without "::".
+// An unsupported format that JSON Schema defines must be refused; any other format is an annotation. Some patterns
+// cover only a part of a format: dates of the years 1000 to 9999, IPv6 addresses without "::".
 StringFormat FindFormat(std::string_view format);
-// All that can be held to, for messages.
+// All supported formats, for messages.
 std::string_view KnownFormats();
 
 }  // namespace inferflux::text

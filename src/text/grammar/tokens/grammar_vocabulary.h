@@ -1,5 +1,5 @@
-// What grammars need to know of a model's tokens, and what they have found out about them together: rules that call no
-// others, as a JSON string is one, are the same in many grammars.
+// A model's tokens for grammars, and a cache that grammars share: rules that call no others, such as a JSON string, are
+// the same in many grammars.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class GrammarVocabulary {
   const Spelling& spelling() const { return spelling_; }
   const TokenTrie& trie() const { return trie_; }
 
-  // A number for an automaton, the same for the same one; none where there are too many already.
+  // A number for an automaton, the same for equal ones; none if there are too many already.
   std::optional<uint32_t> NumberOf(const std::string& automaton) const {
     constexpr size_t kMost = 4096;
     const std::lock_guard lock(mutex_);
@@ -41,7 +41,7 @@ class GrammarVocabulary {
   std::shared_ptr<const Tokenizer> tokenizer_;
   Spelling spelling_;
   TokenTrie trie_;
-  mutable std::mutex mutex_;  // numbers_
+  mutable std::mutex mutex_;  // guards numbers_
   mutable std::map<std::string, uint32_t> numbers_;
   mutable MaskPartCache parts_;
 };

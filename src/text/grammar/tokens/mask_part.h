@@ -1,4 +1,5 @@
-// The tokens that fit into some innermost rules of a grammar, from one place in them: what masks are composed of.
+// The tokens that fit into some innermost rules of a grammar from one position in them: masks are composed of these
+// parts.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +16,19 @@ namespace inferflux::text {
 
 struct MaskPart {
   std::vector<TokenId> few;         // these,
-  std::unique_ptr<TokenMask> many;  // or where they are many, these
-  std::vector<uint32_t> exits;      // nodes of the tree where the rules may end, and longer tokens go on behind them
-  bool too_many_exits = false;      // not worth keeping: the rules below belong to it too
+  std::unique_ptr<TokenMask> many;  // or, if there are many, these
+  std::vector<uint32_t> exits;      // trie nodes where the rules may end, after which longer tokens continue
+  bool too_many_exits = false;      // not worth keeping: it depends on the rules below too
 
   size_t bytes() const;
 };
 
-// Any thread. Forgets everything where it has become too large.
+// Any thread. Clears itself when it becomes too large.
 class MaskPartCache {
  public:
   using Key = std::vector<uint32_t>;
 
-  std::shared_ptr<const MaskPart> Find(const Key& key) const;  // null where it is not there
+  std::shared_ptr<const MaskPart> Find(const Key& key) const;  // null if absent
   void Keep(const Key& key, const std::shared_ptr<const MaskPart>& part);
 
  private:
@@ -35,7 +36,7 @@ class MaskPartCache {
     size_t operator()(const Key& key) const;
   };
 
-  mutable std::mutex mutex_;  // what follows
+  mutable std::mutex mutex_;  // guards everything below
   std::unordered_map<Key, std::shared_ptr<const MaskPart>, Hash> parts_;
   size_t bytes_ = 0;
 };

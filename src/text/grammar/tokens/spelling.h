@@ -1,4 +1,4 @@
-// What grammars read a model's tokens as.
+// The bytes as which grammars read a model's tokens.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ class Spelling {
  public:
   explicit Spelling(const Tokenizer& tokenizer);
 
-  // The token's bytes, or its name as ControlSpelling has it. Nothing for end-of-generation tokens, which are no text,
-  // and for those with a byte that no text has.
+  // The token's bytes, or its name in the form of ControlSpelling. Nothing for end-of-generation tokens, which are not
+  // text, and for tokens with a byte that no text contains.
   std::string_view Of(TokenId token) const;
 
  private:

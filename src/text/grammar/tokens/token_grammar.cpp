@@ -6,9 +6,9 @@
 namespace inferflux::text {
 namespace {
 
-constexpr size_t kMaxSeenFrames = 6;  // of the rules that a part looks at
+constexpr size_t kMaxSeenFrames = 6;  // rules that a part examines
 constexpr size_t kMaxExits = 1024;    // of a part
-constexpr int64_t kFewShare = 64;     // a part of less than this share of the vocabulary is a list
+constexpr int64_t kFewShare = 64;     // a part with less than this share of the vocabulary is a list
 
 }  // namespace
 
@@ -46,13 +46,13 @@ void TokenGrammar::Prepare() const {
     }
     if (bytes < kManyBytes) continue;
     ++prepared;
-    if (!PartOf({state, 0, 0}, walk)) return;  // the request will be told
+    if (!PartOf({state, 0, 0}, walk)) return;  // the request will get the error
   }
 }
 
-// Looks at the innermost rule, and at those below it for as long as tokens often go on behind its end.
+// Examines the innermost rule, and those below it as long as tokens often continue after its end.
 Status TokenGrammar::AddPart(Pushdown& run, StackId top, TokenWalk& walk, TokenMask& mask) const {
-  std::vector<uint32_t> key;  // frames from the innermost: state and count; at last whether the bottom is below them
+  std::vector<uint32_t> key;  // frames from the innermost: state and count; finally whether the bottom is below them
   StackId below = top;
   for (size_t frames = 0; frames < kMaxSeenFrames && below != Pushdown::kBottom; ++frames) {
     const Pushdown::Frame frame = run.frame(below);
@@ -76,7 +76,7 @@ Status TokenGrammar::AddPart(Pushdown& run, StackId top, TokenWalk& walk, TokenM
   return AddAll(run, 0, run.Open(top), walk, mask);
 }
 
-// Of a plain rule alone, what any grammar with such a rule has found out serves.
+// For a simple rule alone, any grammar with the same rule can share the result.
 Result<std::shared_ptr<const TokenGrammar::Part>> TokenGrammar::PartOf(const Key& key, TokenWalk& walk) const {
   const std::optional<Key> shared = SharedKey(key);
   MaskPartCache& cache = shared ? vocabulary_->parts() : parts_;
@@ -123,7 +123,7 @@ Result<std::shared_ptr<const TokenGrammar::Part>> TokenGrammar::Compute(const Ke
   return std::shared_ptr<const Part>(std::move(part));
 }
 
-// The least count from which no token can see a difference: each time that a body is read takes at least a byte.
+// The least count beyond which no token sees a difference: each repetition of a body reads at least one byte.
 uint32_t TokenGrammar::SameCount(const Pushdown::Frame& frame) const {
   const auto* counter = grammar_->CounterOf(frame.state);
   if (counter == nullptr) return 0;
@@ -142,7 +142,7 @@ Status TokenGrammar::AddAll(Pushdown& run, uint32_t root, ConfigId config, Token
   return {};
 }
 
-// A space in front is taken away from the text: what follows it must fit.
+// A leading space is removed from the text: the rest of the token must fit.
 Status TokenGrammar::DropSpace(Pushdown& run, ConfigId config, TokenWalk& walk, TokenMask& mask) const {
   const TokenTrie& trie = vocabulary_->trie();
   const uint32_t space = trie.Find(' ');

@@ -1,6 +1,6 @@
-// A grammar over a model's tokens: which may follow at a place of a text. What follows from the innermost rules alone
-// is computed once and kept; only what goes on behind their end depends on the place (the idea of XGrammar, Dong et
-// al., arXiv:2411.15100).
+// A grammar over a model's tokens: which tokens may follow at a position. The part that depends on the innermost rules
+// only is computed once and cached; only tokens that continue after the end of these rules depend on the position (the
+// idea of XGrammar, Dong et al., arXiv:2411.15100).
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace inferflux::text {
 
-// Any thread; a run belongs to one at a time.
+// Any thread; a run belongs to one thread at a time.
 class TokenGrammar {
  public:
   TokenGrammar(std::shared_ptr<const CompiledGrammar> grammar, std::shared_ptr<const GrammarVocabulary> vocabulary)
@@ -28,12 +28,12 @@ class TokenGrammar {
     for (const auto& rule : grammar_->plain_rules()) numbers_.push_back(vocabulary_->NumberOf(rule.automaton));
   }
 
-  // The tokens whose bytes can follow where `run` is at `config`, and the end-of-generation tokens where the text may
-  // end. With `drops_space` a token's first space is no part of the text. An error where the grammar is too ambiguous,
-  // or the vocabulary has no token for what must follow.
+  // The tokens whose bytes can follow where `run` is at `config`, and the end-of-generation tokens if the text may end.
+  // With `drops_space` the first space of a token is not part of the text. An error if the grammar is too ambiguous, or
+  // if no token of the vocabulary spells what must follow.
   Result<TokenMask> Mask(Pushdown& run, ConfigId config, bool drops_space) const;
 
-  // Computes ahead what most masks are made of: where nearly any character may follow, as inside of a string.
+  // Precomputes what most masks consist of: positions where nearly any character may follow, as inside a string.
   void Prepare() const;
 
   const std::shared_ptr<const CompiledGrammar>& grammar() const { return grammar_; }
@@ -54,7 +54,7 @@ class TokenGrammar {
 
   std::shared_ptr<const CompiledGrammar> grammar_;
   std::shared_ptr<const GrammarVocabulary> vocabulary_;
-  std::vector<std::optional<uint32_t>> numbers_;  // of the grammar's plain rules, in the vocabulary
+  std::vector<std::optional<uint32_t>> numbers_;  // of the grammar's simple rules, in the vocabulary
   mutable MaskPartCache parts_;
 };
 

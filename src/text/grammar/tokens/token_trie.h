@@ -1,5 +1,5 @@
-// The tokens of a vocabulary as a tree of their bytes, laid out in one array in the order of a walk, so that what does
-// not fit is jumped over (the layout of llguidance's "toktrie").
+// The tokens of a vocabulary as a trie of their bytes, in one array in the order of a walk, so that a subtree that does
+// not fit is skipped (the layout of llguidance's "toktrie").
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,33 @@ namespace inferflux::text {
 
 class TokenTrie {
  public:
-  static constexpr uint16_t kMaxDepth = 4096;  // bytes of a token; longer ones are left out
+  static constexpr uint16_t kMaxDepth = 4096;  // bytes of a token; longer tokens are omitted
 
   struct Node {
-    uint32_t end = 0;          // the first node behind those below this one
+    uint32_t end = 0;          // the first node after this subtree
     uint32_t first_token = 0;  // the tokens that end here: up to the next node's
     uint16_t depth = 0;        // bytes from the root
     uint8_t byte = 0;
   };
 
-  // Of all tokens that are spelt at all.
+  // From all tokens that have a spelling.
   TokenTrie(const Tokenizer& tokenizer, const Spelling& spelling);
 
-  // In preorder; node 0 is the root. One more stands behind the last.
+  // In preorder; node 0 is the root. An additional node follows the last one.
   const std::vector<Node>& nodes() const { return nodes_; }
   std::span<const TokenId> TokensAt(uint32_t node) const {
     return std::span(tokens_).subspan(nodes_[node].first_token,
                                       nodes_[node + 1].first_token - nodes_[node].first_token);
   }
   bool IsLeaf(uint32_t node) const { return nodes_[node].end == node + 1; }
-  // Of the longest token.
+  // Length of the longest token.
   uint16_t depth() const { return depth_; }
-  // The node of this one byte; 0 where no token begins with it.
+  // The node of this one byte; 0 if no token begins with it.
   uint32_t Find(uint8_t byte) const;
 
  private:
   std::vector<Node> nodes_;
-  std::vector<TokenId> tokens_;  // by their bytes
+  std::vector<TokenId> tokens_;  // ordered by their bytes
   uint16_t depth_ = 0;
 };
 

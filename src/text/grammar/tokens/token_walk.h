@@ -1,4 +1,4 @@
-// Which tokens can follow at a place of a grammar: one walk over the vocabulary's tree for all of them.
+// Finds the tokens that can follow at a position of a grammar, in one walk over the vocabulary's trie.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ namespace inferflux::text {
 
 class TokenWalk {
  public:
-  // Configurations that one walk may make; a grammar that needs more is too ambiguous to be served.
+  // The number of configurations that one walk may create. A grammar that needs more is too ambiguous.
   static constexpr size_t kMaxConfigs = 65'536;
 
   explicit TokenWalk(const TokenTrie& trie) : trie_(trie), path_(size_t{trie.depth()} + 1) {}
 
-  // Hands out every node below `root` that can be reached from `config`, which holds at `root`, with what holds there.
-  // False where `take` said so, or there are too many ways to read a text.
+  // Passes on every node below `root` that can be reached from `config`, which is valid at `root`, with the
+  // configuration there. False if `take` returned false, or if a text has too many parses.
   bool Run(Pushdown& run, uint32_t root, ConfigId config, FunctionRef<bool(uint32_t node, ConfigId config)> take);
 
  private:

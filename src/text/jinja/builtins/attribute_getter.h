@@ -10,7 +10,7 @@ namespace inferflux::text::jinja {
 
 class AttributeGetter {
  public:
-  // `attribute` null or none: the item itself. Where `fallback` is not null, it stands in for what is undefined.
+  // `attribute` null or none: the item itself. If `fallback` is not null, it replaces undefined values.
   AttributeGetter(Runtime& rt, const Value* attribute, const Value* fallback = nullptr);
 
   Value Get(Runtime& rt, Value item) const;
@@ -20,10 +20,10 @@ class AttributeGetter {
   std::optional<Value> fallback_;
 };
 
-// "a,b.c": one getter each.
+// "a,b.c": one getter for each.
 std::vector<AttributeGetter> MakeGetters(Runtime& rt, const Value* attribute);
 
-// What sorting and comparing filters compare by: a str in lower case unless `case_sensitive`.
+// The key by which sorting and comparing filters compare: a str in lower case unless `case_sensitive`.
 Value FoldCase(Runtime& rt, const Value& value, bool case_sensitive);
 
 }  // namespace inferflux::text::jinja

@@ -3,10 +3,7 @@
 #include <span>
 #include <unordered_map>
 
-#include "text/jinja/builtins/filters.h"
-#include "text/jinja/builtins/functions.h"
-#include "text/jinja/builtins/methods.h"
-#include "text/jinja/builtins/tests.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/evaluate/operators.h"
 
 namespace inferflux::text::jinja {

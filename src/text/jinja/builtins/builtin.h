@@ -1,4 +1,4 @@
-// Filters, tests, methods and functions of the engine: table rows of one shape.
+// Filters, tests, methods and functions of the engine: table rows of one type.
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@ class Arguments {
   // Raises a TypeError for too many, too few, unknown or doubled arguments.
   Arguments(const Builtin& builtin, CallArgs args);
 
-  // Null where it was not given.
+  // Null if it was not given.
   const Value* operator[](size_t index) const { return bound_[index]; }
-  // A parameter that is required.
+  // A required parameter.
   const Value& At(size_t index) const { return *bound_[index]; }
-  // A parameter that is null where it was not given or is none.
+  // A parameter that is null if it was not given or is none.
   const Value* Optional(size_t index) const {
     return bound_[index] != nullptr && !bound_[index]->IsNone() ? bound_[index] : nullptr;
   }
@@ -31,10 +31,10 @@ class Arguments {
   bool Bool(Runtime& rt, size_t index, bool otherwise) const;
   // A required str.
   const Str& Text(size_t index) const;
-  // Null where it was not given or is none; raises for another type.
+  // Null if it was not given or is none; raises for another type.
   const Str* OptionalText(size_t index) const;
 
-  // As they were written; what a variadic builtin reads.
+  // In the order in which they were written; for variadic builtins.
   const CallArgs& raw() const { return raw_; }
 
  private:
@@ -49,8 +49,8 @@ constexpr int kVariadic = -1;
 
 struct Builtin {
   std::string_view name;
-  std::array<std::string_view, 5> parameters;  // after the value that is filtered, tested or called on
-  int required;                                // how many of them must be given, or kVariadic
+  std::array<std::string_view, 5> parameters;  // the parameters after the value that is filtered, tested or called on
+  int required;                                // how many are required, or kVariadic
   BuiltinFunction function;
 };
 
@@ -58,7 +58,7 @@ Value CallBuiltin(Runtime& rt, const Builtin& builtin, const Value& self, CallAr
 // A callable that calls `method` on `self`.
 Value BindMethod(Runtime& rt, const Value& self, const Builtin& method);
 
-// Null where there is none.
+// Null if there is none.
 const Builtin* FindFilter(std::string_view name);
 const Builtin* FindTest(std::string_view name);
 // A method of a str, list, tuple or dict.
@@ -66,7 +66,7 @@ const Builtin* FindMethod(const Value& value, std::string_view name);
 // range, dict, namespace, cycler, joiner, raise_exception, strftime_now.
 const Builtin* FindFunction(std::string_view name);
 
-// An int, or a bool as one; raises a TypeError.
+// An int, or a bool as an int; raises a TypeError otherwise.
 int64_t ToInt(const Value& value);
 
 }  // namespace inferflux::text::jinja

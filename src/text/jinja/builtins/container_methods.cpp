@@ -1,4 +1,4 @@
-#include "text/jinja/builtins/methods.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/evaluate/access.h"
 #include "text/jinja/evaluate/operators.h"
 #include "text/jinja/value/iterate.h"
@@ -24,7 +24,7 @@ Value Index(Runtime& rt, const Value& self, const Arguments& args) {
   Raise("the value is not in the {}", self.TypeName());
 }
 
-// Nothing here changes a list or dict, so a copy may be the thing itself; only `is sameas` could tell.
+// Lists and dicts never change here, so a copy may be the object itself; only `is sameas` could tell.
 Value Copy(Runtime&, const Value& self, const Arguments&) { return self; }
 
 Value Get(Runtime&, const Value& self, const Arguments& args) {

@@ -1,4 +1,4 @@
-#include "text/jinja/builtins/functions.h"
+#include "text/jinja/builtins/builtin_tables.h"
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ Value Range(Runtime& rt, const Value&, const Arguments& args) {
   return Value::ObjectPtr(std::move(range));
 }
 
-// What dict() and namespace() make of their arguments.
+// Converts the arguments of dict() and namespace().
 std::shared_ptr<DictData> BuildDict(Runtime& rt, const CallArgs& args, std::string_view what) {
   auto out = NewDict(rt);
   if (args.positional.size() > 1) Raise("{} expected at most 1 argument, got {}", what, args.positional.size());

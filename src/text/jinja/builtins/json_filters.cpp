@@ -1,4 +1,4 @@
-#include "text/jinja/builtins/filters.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/evaluate/operators.h"
 #include "text/jinja/value/iterate.h"
 #include "text/jinja/value/json.h"
@@ -12,7 +12,7 @@ TracedText Separator(const Value& value) {
   return str->text();
 }
 
-// json.dumps without HTML escapes: what transformers gives its templates in place of Jinja2's own filter.
+// json.dumps without HTML escapes, which transformers gives its templates instead of Jinja2's own filter.
 Value ToJson(Runtime& rt, const Value& self, const Arguments& args) {
   JsonStyle style;
   style.ensure_ascii = args.Bool(rt, 0, false);

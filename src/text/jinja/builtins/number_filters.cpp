@@ -1,7 +1,7 @@
 #include <array>
 #include <cmath>
 
-#include "text/jinja/builtins/filters.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/evaluate/arithmetic.h"
 #include "text/jinja/evaluate/operators.h"
 #include "text/jinja/format/parse_number.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "text/jinja/builtins/attribute_getter.h"
-#include "text/jinja/builtins/filters.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/evaluate/operators.h"
 #include "text/jinja/value/iterate.h"
 
@@ -31,8 +31,9 @@ int DepthOf(const Value& self, const CallArgs& args) {
 
 using Step = std::function<std::optional<Value>(Runtime&, Value)>;
 
-// A generator over self. As in Jinja2 nothing happens, not even a look at the arguments, before its first item is
-// asked for; what is false has no items. `make_step` makes what turns an item into the next value, or skips it.
+// A generator over self. As in Jinja2, nothing happens before its first item is requested, not even a look at the
+// arguments; a false value has no items. `make_step` creates the function that turns an item into the next value, or
+// skips it.
 Value MakeLazy(Runtime& rt, const Value& self, const CallArgs& args, std::function<Step(Runtime&)> make_step) {
   return MakeGenerator(rt, DepthOf(self, args),
                        [=, source = std::shared_ptr<Iterator>(), step = Step(),
@@ -77,7 +78,7 @@ Value Map(Runtime& rt, const Value& self, const Arguments& args) {
   return MakeLazy(rt, self, args.raw(), [raw = args.raw()](Runtime& rt) { return MakeMapStep(rt, raw); });
 }
 
-// Passes the items for which the test (by default: being true) of the item or its attribute comes out as `wanted`.
+// Passes on the items for which the test (by default: truth) of the item or its attribute gives `wanted`.
 template <bool wanted, bool by_attribute>
 Step MakeSelectStep(Runtime& rt, const CallArgs& args) {
   if (by_attribute && args.positional.empty()) Raise("missing parameter for attribute name");

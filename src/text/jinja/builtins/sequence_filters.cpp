@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "text/jinja/builtins/attribute_getter.h"
-#include "text/jinja/builtins/filters.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/builtins/strings.h"
 #include "text/jinja/evaluate/access.h"
 #include "text/jinja/evaluate/operators.h"
@@ -18,7 +18,7 @@ Value Default(Runtime& rt, const Value& self, const Arguments& args) {
 }
 
 Value AttrFilter(Runtime& rt, const Value& self, const Arguments& args) {
-  // Unlike x.name it takes no items.
+  // Unlike x.name, it does not look up items.
   if (self.AsDict() == nullptr) return GetAttribute(rt, self, args.Text(0).view());
   const Value no_items = Value::DictPtr(NewDict(rt));
   return GetAttribute(rt, no_items, args.Text(0).view());
@@ -94,7 +94,7 @@ Value Batch(Runtime& rt, const Value& self, const Arguments& args) {
         if (!started) pending = source->Next(rt);
         if (!started && pending && size == 0) {
           started = true;
-          return MakeList(rt, {});  // as Jinja2 has it: the first row is complete before its first item
+          return MakeList(rt, {});  // as in Jinja2: the first row is complete before its first item
         }
         started = true;
         while (pending) {
@@ -134,7 +134,7 @@ Value SliceFilter(Runtime& rt, const Value& self, const Arguments& args) {
                        });
 }
 
-// Items in the order of their keys; equal ones stay as they came, also when reversed.
+// Items in the order of their keys; equal ones keep their order, even when reversed.
 std::vector<Value> SortBy(Runtime& rt, std::vector<Value> items, const std::vector<Value>& keys, bool reverse) {
   std::vector<size_t> order(items.size());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -1,10 +1,10 @@
-#include "text/jinja/builtins/methods.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/value/traced_chars.h"
 
 namespace inferflux::text::jinja {
 namespace {
 
-// True where the str is not empty (or `empty_counts`) and all characters are of the class.
+// True if the str is not empty (or `empty_counts`) and all characters belong to the class.
 template <bool (*is_member)(char32_t), bool empty_counts = false>
 Value AllOf(Runtime& rt, const Value& self, const Arguments&) {
   const std::string_view text = self.AsStr()->view();
@@ -20,7 +20,7 @@ Value AllOf(Runtime& rt, const Value& self, const Arguments&) {
 
 bool IsAscii(char32_t c) { return c < 0x80; }
 
-// islower(), isupper(): some cased character, and all of them of the one case.
+// islower(), isupper(): at least one cased character, and all of them have that case.
 template <bool (*is_member)(char32_t)>
 Value AllCased(Runtime& rt, const Value& self, const Arguments&) {
   const std::string_view text = self.AsStr()->view();

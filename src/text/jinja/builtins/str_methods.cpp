@@ -1,4 +1,4 @@
-#include "text/jinja/builtins/methods.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/builtins/strings.h"
 #include "text/jinja/format/html.h"
 #include "text/jinja/format/str_format.h"
@@ -46,7 +46,7 @@ Value Title(Runtime& rt, const Value& self, const Arguments&) {
   return MakeStr(rt, out, str.markup);
 }
 
-// What a Markup inserts into itself it escapes first.
+// A Markup escapes what it inserts into itself.
 Str Inserted(Runtime& rt, const Str& self, const Str& argument) {
   return self.markup ? Escape(rt, argument) : argument;
 }

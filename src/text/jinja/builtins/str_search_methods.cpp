@@ -1,4 +1,4 @@
-#include "text/jinja/builtins/methods.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/evaluate/access.h"
 #include "text/jinja/value/python_characters.h"
 #include "text/jinja/value/text_search.h"
@@ -11,13 +11,13 @@ std::optional<int64_t> Bound(const Arguments& args, size_t index) {
   return value != nullptr ? std::optional(ToInt(*value)) : std::nullopt;
 }
 
-// The part of a str that the optional arguments `start` and `end` (in characters) choose.
+// The part of a str selected by the optional arguments `start` and `end` (in characters).
 struct Window {
   Window(const Str& str, const Arguments& args, size_t start_index) {
     const auto start = Bound(args, start_index);
     const auto end = Bound(args, start_index + 1);
     const auto bounds = ResolveSlice(start, end, 1, str.chars());
-    // Python finds even an empty text in no window that starts beyond the end, or after its own end.
+    // In Python, not even an empty text is found in a window that starts beyond the end, or after its own end.
     const auto chars = static_cast<int64_t>(str.chars());
     const auto end_bounds = ResolveSlice(end, std::nullopt, 1, str.chars());
     valid = (!start || *start <= chars) && (!end || bounds.start <= end_bounds.start);

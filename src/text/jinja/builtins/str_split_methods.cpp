@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "text/jinja/builtins/methods.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/builtins/strings.h"
 #include "text/jinja/value/text_search.h"
 
@@ -52,7 +52,7 @@ Ranges SplitAtFromRight(std::string_view text, std::string_view separator, int64
 Ranges SplitWordsFromRight(std::string_view text, int64_t max_splits) {
   Ranges words = SplitWords(text, -1);
   if (max_splits < 0 || words.size() <= static_cast<size_t>(max_splits)) return words;
-  // What is left of the last splits stays one piece, without the whitespace at its right end.
+  // The rest after the last split stays one piece, without its trailing whitespace.
   const size_t kept = words.size() - static_cast<size_t>(max_splits);
   Ranges out = {{0, words[kept - 1].second}};
   out.insert(out.end(), words.begin() + static_cast<ptrdiff_t>(kept), words.end());

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "text/jinja/builtins/filters.h"
+#include "text/jinja/builtins/builtin_tables.h"
 #include "text/jinja/builtins/strings.h"
 #include "text/jinja/evaluate/operators.h"
 #include "text/jinja/format/html.h"
@@ -88,7 +88,7 @@ Value Indent(Runtime& rt, const Value& self, const Arguments& args) {
   TextBuilder out(rt);
   if (args.Bool(rt, 1, false)) out.Append(indention);
   auto lines = SplitLines(str->view(), false);
-  // Jinja2 appends a newline before it splits, so a trailing one leaves an empty line behind.
+  // Jinja2 appends a newline before it splits, so a trailing newline gives an empty last line.
   const std::string_view text = str->view();
   if (text.empty() || IsLineBreak(DecodeAt(text, PreviousChar(text, text.size())).value)) {
     lines.emplace_back(text.size(), text.size());

@@ -1,6 +1,5 @@
-#include "text/jinja/builtins/tests.h"
+#include "text/jinja/builtins/builtin_tables.h"
 
-#include "text/jinja/builtins/methods.h"
 #include "text/jinja/evaluate/operators.h"
 #include "text/jinja/format/printing.h"
 #include "text/jinja/value/iterate.h"
@@ -33,7 +32,7 @@ bool IsMapping(Runtime&, const Value& v) { return v.AsDict() != nullptr; }
 bool IsIterableValue(Runtime& rt, const Value& v) { return IsIterable(rt, v); }
 bool IsEscaped(Runtime&, const Value& v) { return v.IsStr() && v.AsStr()->markup; }
 
-// What has a length and items by index or key; for Jinja2 also the undefined.
+// Values with a length and items by index or key; in Jinja2 also the undefined.
 bool IsSequence(Runtime&, const Value& v) {
   return v.IsStr() || v.AsSequence() != nullptr || v.AsDict() != nullptr || v.IsUndefined() || v.TypeName() == "range";
 }
@@ -64,7 +63,7 @@ Value IsOfCase(Runtime& rt, const Value& self, const Arguments&) {
 
 template <const Builtin* (*find)(std::string_view)>
 Value IsNamed(Runtime& rt, const Value& self, const Arguments&) {
-  Hash(rt.meter(), self);  // a list is no key, and Jinja2 looks it up as one
+  Hash(rt.meter(), self);  // a list cannot be a key, and Jinja2 looks it up as one
   return Value::Bool(self.IsStr() && find(self.AsStr()->view()) != nullptr);
 }
 

@@ -22,7 +22,7 @@ bool IsOneOf(const std::array<std::string_view, n>& names, std::string_view name
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// ImmutableSandboxedEnvironment: what changes a list or dict is not to be had.
+// ImmutableSandboxedEnvironment: hides methods that change a list or dict.
 bool IsMutator(const Value& value, std::string_view name) {
   if (value.AsDict() != nullptr) return IsOneOf(kDictMutators, name);
   return value.AsList() != nullptr && IsOneOf(kListMutators, name);
@@ -86,7 +86,7 @@ Value SliceStr(Runtime& rt, const Str& str, const SliceBounds& bounds) {
   for (size_t left = bounds.count; left > 0; --left) {
     out.AppendSlice(str.text(), byte, byte + DecodeAt(text, byte).size);
     if (left == 1) break;
-    // Walk rather than index, so that a long non-ASCII text stays linear.
+    // Walks instead of indexing, so that a long non-ASCII text takes linear time.
     for (int64_t i = 0; i < bounds.step; ++i) byte += DecodeAt(text, byte).size;
     for (int64_t i = 0; i > bounds.step; --i) byte = PreviousChar(text, byte);
   }

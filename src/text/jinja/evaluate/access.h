@@ -8,9 +8,9 @@
 
 namespace inferflux::text::jinja {
 
-// value.name: an attribute or method first, then an item. Undefined where there is neither.
+// value.name: first an attribute or method, then an item. Undefined if there is neither.
 Value GetAttribute(Runtime& rt, const Value& value, std::string_view name);
-// value[key]: an item first, then an attribute.
+// value[key]: first an item, then an attribute.
 Value GetItem(Runtime& rt, const Value& value, const Value& key);
 // value[start:stop:step]; absent bounds are none.
 Value GetSlice(Runtime& rt, const Value& value, const Value& start, const Value& stop, const Value& step);

@@ -1,4 +1,4 @@
-// Arithmetic on numbers, as Python does it, except that an int has 64 bits and overflowing it is an error.
+// Arithmetic on numbers as in Python, except that an int has 64 bits and an overflow is an error.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace inferflux::text::jinja {
 Value Arithmetic(BinaryOp op, const Number& a, const Number& b);
 // -1, 0, 1; 2 where they are unordered (NaN). An int and a float compare exactly.
 int CompareNumbers(const Number& a, const Number& b);
-// Towards zero. Raises for what is no int64.
+// Rounds towards zero. Raises if the result does not fit int64.
 int64_t FloatToInt(double value);
 // round(value, digits), half to even on the exact decimal value.
 double RoundFloat(double value, int64_t digits);

@@ -57,7 +57,7 @@ Value Evaluator::EvalNode(const Item& node) {
   return GetItem(rt_, object, Eval(*node.key));
 }
 
-Value Evaluator::EvalNode(const Slice&) { Raise("a slice stands alone in its brackets"); }
+Value Evaluator::EvalNode(const Slice&) { Raise("a slice must be alone in its brackets"); }
 
 CallArgs Evaluator::EvalArgs(const ArgList& args) {
   CallArgs out;

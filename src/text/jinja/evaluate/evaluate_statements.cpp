@@ -165,7 +165,7 @@ Evaluator::Flow Evaluator::RunLoop(const For& node, const std::shared_ptr<Scope>
     Loop& loop;
     ~Finish() { loop.Finish(); }
   } const finish{*loop};
-  // As in Jinja2, the else branch runs unless some pass reached the end of the body.
+  // As in Jinja2, the else branch runs unless some iteration reached the end of the body.
   bool completed = false;
   while (loop->Advance(rt_)) {
     const auto scope = std::make_shared<Scope>(outer);

@@ -1,4 +1,4 @@
-// Walks the syntax tree: one render.
+// Walks the syntax tree; one object for each render.
 #pragma once
 
 #include <memory>
@@ -20,18 +20,18 @@ class Evaluator {
  public:
   Evaluator(const Template& source, Runtime& rt, uint64_t max_output_bytes);
 
-  // Sets a variable of the context. Names that the template does not mention are dropped.
+  // Sets a variable of the context. Ignores names that the template does not mention.
   void SetVariable(std::string_view name, const Value& value);
   TracedText Render();
 
-  // What objects call back for.
+  // Callbacks for objects.
   Value CallMacro(const Macro& macro, CallArgs args);
   Value RenderLoop(const For& loop, const std::shared_ptr<Scope>& outer, const Value& iterable, int depth);
   bool PassesFilter(const For& loop, const std::shared_ptr<Scope>& outer, const Value& item);
 
  private:
   enum class Flow { kNext, kBreak, kContinue };
-  // Makes a scope current for as long as it lives.
+  // Makes a scope current during its lifetime.
   class Inside {
    public:
     Inside(Evaluator& evaluator, std::shared_ptr<Scope> scope)
@@ -45,7 +45,7 @@ class Evaluator {
     std::shared_ptr<Scope> outer_;
   };
 
-  // Collects what is printed for as long as it lives.
+  // Collects the output during its lifetime.
   class Redirect {
    public:
     explicit Redirect(Evaluator& evaluator)
@@ -82,7 +82,7 @@ class Evaluator {
   Value EvalOrNone(const ExprPtr& expr) { return expr != nullptr ? Eval(*expr) : Value(); }
   CallArgs EvalArgs(const ArgList& args);
   Value CallValue(const Value& callee, CallArgs args);
-  // The namespace whose list `node` changes; none where it is something else.
+  // The namespace whose list `node` changes; none if it is something else.
   std::optional<Value> HolderOfChanged(const Call& node) const;
   Value ApplyFilters(const Expr& chain, const Value& body);
   Value ApplyFilter(const FilterExpr& node, const Value& input);
@@ -101,7 +101,7 @@ class Evaluator {
   Flow ExecNode(const LoopControl& node);
   void Assign(const Expr& target, const Value& value);
   Flow RunLoop(const For& node, const std::shared_ptr<Scope>& outer, const Value& iterable, int depth);
-  // What `body` prints, in a scope of its own on top of `scope`.
+  // The output of `body`, in a scope of its own on top of `scope`.
   Value Capture(const Body& body, std::shared_ptr<Scope> scope);
   void Emit(const Value& value);
 

@@ -63,7 +63,7 @@ std::optional<size_t> Loop::Length(Runtime& rt) {
 void Loop::Repr(Runtime&, TextBuilder& out) const { out.Made(fmt::format("<LoopContext {}>", index0_ + 1)); }
 
 std::optional<Value> Loop::GetAttr(Runtime& rt, std::string_view name) {
-  // The counters come from the template's own loop, so that <|image_{{ loop.index }}|> can be a control token.
+  // The counters belong to the template's own loop, so that <|image_{{ loop.index }}|> can be a control token.
   const auto counter = [](int64_t value) { return Value::Int(value, true); };
   const auto length = [&] { return static_cast<int64_t>(*Length(rt)); };
   if (name == "index") return counter(index0_ + 1);

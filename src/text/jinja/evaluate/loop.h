@@ -8,16 +8,16 @@
 
 namespace inferflux::text::jinja {
 
-// Drives an iteration and answers what the body asks about it; it looks ahead only when asked to.
+// Drives an iteration and answers the body's questions about it. Looks ahead only when asked.
 class Loop : public Object {
  public:
   Loop(Evaluator& evaluator, const For& node, std::shared_ptr<Scope> outer, Value iterable,
        std::unique_ptr<Iterator> iterator, int depth);
 
-  // Moves on; false at the end.
+  // Advances; false at the end.
   bool Advance(Runtime& rt);
   const Value& current() const { return *current_; }
-  // Drops what changed() remembers, which may be this loop.
+  // Drops what changed() remembers, which may include this loop.
   void Finish() { last_changed_.reset(); }
 
   std::string_view TypeName() const override { return "LoopContext"; }
@@ -26,7 +26,7 @@ class Loop : public Object {
   std::optional<Value> GetAttr(Runtime& rt, std::string_view name) override;
   std::optional<size_t> Length(Runtime& rt) override;
   bool IsCallable() const override { return true; }
-  // loop(items): renders the body of a recursive loop for them.
+  // loop(items): renders the body of a recursive loop with them.
   Value Call(Runtime& rt, CallArgs args) override;
 
   Value Cycle(const CallArgs& args) const;

@@ -5,7 +5,7 @@
 namespace inferflux::text::jinja {
 namespace {
 
-// Takes the keyword argument `name` out of `args`.
+// Removes the keyword argument `name` from `args` and returns it.
 std::optional<Value> TakeKeyword(CallArgs& args, std::string_view name) {
   const auto found =
       std::find_if(args.keyword.begin(), args.keyword.end(), [&](const auto& each) { return each.first == name; });

@@ -219,7 +219,7 @@ bool Contains(Runtime& rt, const Value& container, const Value& item) {
 }
 
 Value Binary(Runtime& rt, BinaryOp op, const Value& a, const Value& b) {
-  // A str formats an undefined value rather than failing on it.
+  // A str formats an undefined value instead of failing.
   if (op == BinaryOp::kMod && a.IsStr()) return FormatPercent(rt, *a.AsStr(), b);
   RaiseIfUndefined(a);
   RaiseIfUndefined(b);

@@ -16,7 +16,7 @@ std::string_view Symbol(BinaryOp op);
 std::string_view Symbol(CompareOp op);
 
 bool IsTrue(Runtime& rt, const Value& value);
-// Equal values have equal hashes, 1 and 1.0 and True among them. Raises where Python has "unhashable type".
+// Equal values have equal hashes, including 1, 1.0 and True. Raises where Python raises "unhashable type".
 size_t Hash(Meter& meter, const Value& value);
 size_t HashText(std::string_view text);
 bool IsEqual(Meter& meter, const Value& a, const Value& b);
@@ -31,16 +31,16 @@ Value Plus(Runtime& rt, const Value& value);
 // `a ~ b`: both as text.
 Value Concat(Runtime& rt, const std::vector<Value>& parts);
 
-// A number, bools included, as arithmetic sees it.
+// A number, including bools, for arithmetic.
 struct Number {
   bool is_float;
-  int64_t i;  // where it is no float
+  int64_t i;  // unless it is a float
   double f;   // always
   bool trusted;
 };
 std::optional<Number> AsNumber(const Value& value);
 
-// The error of any operation on an undefined value.
+// The error for any operation on an undefined value.
 void RaiseIfUndefined(const Value& value);
 
 }  // namespace inferflux::text::jinja

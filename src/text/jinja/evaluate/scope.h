@@ -10,13 +10,13 @@
 
 namespace inferflux::text::jinja {
 
-// Bodies of loops, macros and set, filter, with and call blocks have one each; {% if %} has none. An assignment goes to
-// the innermost scope, a look-up walks outwards.
+// Bodies of loops, macros and of set, filter, with and call blocks have their own scope; {% if %} has none. An
+// assignment goes to the innermost scope; a look-up goes outwards.
 class Scope : public Mutable {
  public:
   explicit Scope(std::shared_ptr<Scope> parent) : parent_(std::move(parent)) {}
 
-  // Null where no scope has it.
+  // Null if no scope has it.
   const Value* Find(SymbolId symbol) const {
     for (const Scope* scope = this; scope != nullptr; scope = scope->parent_.get()) {
       for (const auto& [name, value] : scope->variables_) {
@@ -33,7 +33,7 @@ class Scope : public Mutable {
     variables_.emplace_back(symbol, std::move(value));
   }
 
-  // A macro that was made here holds this scope, which holds the macro.
+  // A macro that was created here holds this scope, which holds the macro.
   void Unlink() override { const auto doomed = std::move(variables_); }
 
  private:

@@ -112,7 +112,7 @@ void AppendNumber(TextBuilder& out, const NumberText& text, bool trusted, const 
   if (!inside) out.Repeat(spec.fill, padding - before, spec.fill_trusted);
 }
 
-// Zeros in front of grouped digits are grouped with them.
+// Zeros before grouped digits are grouped with them.
 void WidenGrouped(NumberText& text, const FormatSpec& spec) {
   if (spec.number.grouping == '\0' || spec.align != '=' || spec.fill != "0") return;
   if (spec.width > kMaxPrecision) Raise("a width of more than {} with grouped digits is not supported", kMaxPrecision);

@@ -12,7 +12,7 @@ std::string SignText(bool negative, char sign) {
   return sign == '-' ? std::string() : std::string(1, sign);
 }
 
-// Separators between groups of the leading digits, which end at the first character that is none.
+// Inserts separators between groups of the leading digits, which end at the first other character.
 std::string Group(std::string digits, char separator, size_t group) {
   if (separator == '\0') return digits;
   size_t end = 0;

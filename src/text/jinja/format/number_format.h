@@ -1,4 +1,4 @@
-// Numbers as text, in the forms that % and str.format share.
+// Formats numbers as text; % and str.format share these forms.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@ namespace inferflux::text::jinja {
 struct NumberFormat {
   char type = 'g';         // d b o x X e E f F g G %
   int precision = -1;      // -1: the type's own
-  char sign = '-';         // '-': only of negatives, '+': always, ' ': a space for positives
+  char sign = '-';         // '-': only for negatives, '+': always, ' ': a space for positives
   bool alternate = false;  // 0x and the like
   char grouping = '\0';    // ',' or '_' between groups of digits
 };
 
 constexpr int kMaxPrecision = 1000;
 
-// A number's text in two parts, so that zeros can go between them.
+// A number's text in two parts, so that zeros can be inserted between them.
 struct NumberText {
   std::string prefix;  // sign and base
   std::string digits;

@@ -12,7 +12,7 @@ namespace {
 
 bool IsDigitChar(char c) { return c >= '0' && c <= '9'; }
 
-// Without the surrounding whitespace, and with the decimal digits of every script as ASCII ones.
+// Removes surrounding whitespace, and converts the decimal digits of every script to ASCII.
 std::string Normalized(std::string_view text) {
   const auto [begin, end] = StripBounds(text, nullptr, Side::kBoth);
   std::string out;
@@ -28,14 +28,14 @@ std::string Normalized(std::string_view text) {
   return out;
 }
 
-// Takes a leading sign off; true for a minus.
+// Removes a leading sign; true for a minus.
 bool TakeSign(std::string_view& text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
   return negative;
 }
 
-// Takes 0x, 0o or 0b off and returns its base; 0 where there is none.
+// Removes 0x, 0o or 0b and returns its base; 0 if there is none.
 int TakeBasePrefix(std::string_view& text) {
   if (text.size() < 2 || text[0] != '0') return 0;
   const char letter = static_cast<char>(text[1] | 0x20);
@@ -44,7 +44,7 @@ int TakeBasePrefix(std::string_view& text) {
   return base;
 }
 
-// Removes single underscores between digits; false where one stands elsewhere.
+// Removes single underscores between digits; false if one is elsewhere.
 bool RemoveUnderscores(std::string& text) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '_') continue;
@@ -56,7 +56,7 @@ bool RemoveUnderscores(std::string& text) {
   return true;
 }
 
-// A number out of a double's range is infinite or zero, by the place of its first digit that counts.
+// A number outside the range of double is infinite or zero, depending on the position of its first significant digit.
 double OutOfRange(const std::string& text) {
   const size_t e = std::min(text.find_first_of("eE"), text.size());
   const size_t point = std::min(text.find('.'), e);
@@ -88,7 +88,7 @@ std::optional<int64_t> ParseInt(std::string_view text, int64_t base) {
     if (rest.starts_with('_')) rest.remove_prefix(1);
   } else if (base == 0) {
     base = 10;
-    // 0 is decimal zero, 010 is nothing.
+    // 0 is decimal zero; 010 is an error.
     if (rest.starts_with('0') && rest.find_first_not_of("0_") != std::string_view::npos) return std::nullopt;
   }
   std::string digits(rest);

@@ -55,7 +55,7 @@ class PercentFormatter {
     return text_[at_];
   }
 
-  // Digits or a star; -1 where there are none.
+  // Digits or a star; -1 if there are none.
   int64_t ParseCount() {
     if (Peek() == '*') {
       ++at_;
@@ -177,7 +177,7 @@ class PercentFormatter {
     const auto number = AsNumber(value);
     if (!number || number->is_float) Raise("%c requires int or char");
     if (number->i < 0 || number->i > 0x10FFFF || (number->i >= 0xD800 && number->i < 0xE000)) {
-      Raise("%c argument {} is no character", number->i);
+      Raise("%c argument {} is not a character", number->i);
     }
     std::string character;
     AppendUtf8(character, static_cast<char32_t>(number->i));

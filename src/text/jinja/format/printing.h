@@ -7,12 +7,12 @@
 
 namespace inferflux::text::jinja {
 
-// What {{ value }} prints.
+// The output of {{ value }}.
 void AppendStr(Runtime& rt, TextBuilder& out, const Value& value);
 void AppendRepr(Runtime& rt, TextBuilder& out, const Value& value);
 // str(value): a plain str.
 Str ToStr(Runtime& rt, const Value& value);
-// markupsafe.soft_str(value): a Markup stays one.
+// markupsafe.soft_str(value): keeps a Markup.
 Str SoftStr(Runtime& rt, const Value& value);
 // The shortest text that reads back as the same float: 1.0, 1e+16, nan.
 std::string FloatRepr(double value);

@@ -21,7 +21,7 @@ class BraceFormatter {
   }
 
  private:
-  // `levels`: how deep replacement fields may nest, themselves included.
+  // `levels`: how deep replacement fields may nest, including themselves.
   void Format(TextBuilder& out, const TracedText& format, int levels) {
     if (levels == 0) Raise("max string recursion exceeded");
     const std::string_view text = format.view();
@@ -41,7 +41,7 @@ class BraceFormatter {
     out.AppendSlice(format, at, text.size());
   }
 
-  // The field that starts after its brace at `begin`; returns the byte after its closing brace.
+  // Parses the field whose brace ends at `begin`; returns the byte after its closing brace.
   size_t FormatField(TextBuilder& out, const TracedText& format, size_t begin, int levels) {
     const std::string_view text = format.view();
     size_t end = begin;
@@ -110,7 +110,7 @@ class BraceFormatter {
     return args_[index];
   }
 
-  // "name.attr[key]"; `begin` is where the field lies in `format`, whose origins its keys have.
+  // "name.attr[key]"; `begin` is the field's position in `format`, which gives its keys their origins.
   Value Lookup(std::string_view name, const TracedText& format, size_t begin) {
     size_t at = std::min(name.find_first_of(".["), name.size());
     const std::string_view first = name.substr(0, at);

@@ -9,7 +9,7 @@ namespace inferflux::text::jinja {
 
 // "{} {name[0].attr!r:>10}".format(...); `fields` is a mapping.
 Value FormatBraces(Runtime& rt, const Str& format, const std::vector<Value>& args, const Value& fields);
-// format(value, spec), appended.
+// Appends format(value, spec).
 void AppendFormatted(Runtime& rt, TextBuilder& out, const Value& value, const TracedText& spec);
 
 }  // namespace inferflux::text::jinja

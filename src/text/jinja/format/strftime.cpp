@@ -56,7 +56,7 @@ std::string Padded(int64_t value, int width, char padding, char flag) {
   return padding == ' ' ? fmt::format("{:{}}", value, width) : fmt::format("{:0{}}", value, width);
 }
 
-// Empty where there is no such directive.
+// Empty if there is no such directive.
 std::string FormatDirective(const Clock& t, char directive, char flag) {
   const int hour12 = t.hour % 12 == 0 ? 12 : t.hour % 12;
   const auto number = [&](int64_t value, int width, char padding = '0') { return Padded(value, width, padding, flag); };

@@ -7,7 +7,7 @@
 
 namespace inferflux::text::jinja {
 
-// What a directive prints has the origin of the directive. An unknown directive is an error.
+// The output of a directive has the origin of the directive. An unknown directive is an error.
 Value FormatTime(Runtime& rt, const Str& format, std::chrono::sys_seconds time);
 
 }  // namespace inferflux::text::jinja

@@ -1,4 +1,4 @@
-// The syntax tree of a template. It is made once, at compile time, and never changes.
+// The syntax tree of a template. It is built once, at compile time, and never changes.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ struct Call {
   ExprPtr callee;
   ArgList args;
 };
-struct FilterExpr {  // without `input` it filters the body of a block
+struct FilterExpr {  // without `input`, it filters the body of a block
   ExprPtr input;
   std::string name;
   const Builtin* filter;  // null: unknown, an error when it runs
@@ -168,7 +168,8 @@ struct FilterBlock {
   ExprPtr filter;
   Body body;
 };
-struct ScopeBlock {  // {% block %}: its own scope on top of the template's; {% generation %}: on top of where it stands
+struct ScopeBlock {  // {% block %}: its own scope on top of the template's; {% generation %}: on top of the current
+                     // scope
   bool sees_locals;
   Body body;
 };

@@ -7,7 +7,7 @@
 namespace inferflux::text::jinja {
 namespace {
 
-// Bounds the parser's own recursion, and the height of the tree that evaluation recurses over.
+// Bounds the recursion of the parser, and the height of the tree over which evaluation recurses.
 constexpr int kMaxParserDepth = 500;
 constexpr int kMaxHeight = 300;
 

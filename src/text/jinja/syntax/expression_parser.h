@@ -1,4 +1,4 @@
-// The parser's half for expressions: one function a level of precedence, as Jinja2's grammar has them.
+// The parser of expressions: one function for each level of precedence of Jinja2's grammar.
 #pragma once
 
 #include <string>
@@ -28,21 +28,21 @@ class ExpressionParser {
   ExpressionParser(TokenStream& stream, SymbolTable& symbols) : stream_(stream), symbols_(symbols) {}
 
   ExprPtr ParseExpression(bool with_conditional = true);
-  // One expression, or several with commas: a tuple. It also ends before `end_name` (where not empty).
+  // One expression, or several with commas: a tuple. It also ends before `end_name` (if not empty).
   ExprPtr ParseTuple(bool with_conditional = true, std::string_view end_name = {}, bool in_parentheses = false);
-  // What can be assigned to: a name, a tuple of them, with `with_namespace` also ns.x.
+  // An assignment target: a name, a tuple of names, with `with_namespace` also ns.x.
   ExprPtr ParseTarget(std::string_view end_name = {}, bool with_namespace = false);
   const Token& ParseTargetName();
-  // |filter|filter after `input`. With `inline_start` the first one has no bar; `input` is null before a body.
+  // |filter|filter after `input`. With `inline_start` the first filter has no bar; `input` is null before a body.
   ExprPtr ParseFilters(ExprPtr input, bool inline_start);
 
-  // Filters and tests that do not exist. Where a condition guards them they are an error only when they run; elsewhere
-  // the template does not compile. A mark is how many there were before the part in question.
+  // Unknown filters and tests. If a condition guards them, they are an error only when they run; otherwise the template
+  // does not compile. A mark is the number of them before a part of the template.
   size_t UnknownMark() const { return unknown_.size(); }
   void ForgiveUnknown(size_t mark) { unknown_.resize(mark); }
   void RaiseUnknown(size_t mark) const;
 
-  // The names that the expressions mentioned; macros look for caller, varargs and kwargs.
+  // The names that the expressions mention; macros look for caller, varargs and kwargs.
   bool saw_caller = false;
   bool saw_varargs = false;
   bool saw_kwargs = false;

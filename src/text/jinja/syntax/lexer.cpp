@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 26> kOperators = {"**", "//", "==", "!=",
                                                          "*",  "%",  "~",  "[",  "]",  "(",  ")", "{", "}",
                                                          ">",  "<",  "=",  ".",  ":",  "|",  ",", ";"};
 
-// One kind of line end, and the one at the very end of the template is not part of it.
+// Normalises line ends, and removes the one at the end of the template.
 std::string NormalizeNewlines(std::string_view source) {
   std::string out;
   out.reserve(source.size());
@@ -44,7 +44,7 @@ class Lexer {
   char CharAt(size_t at) const { return at < source_.size() ? source_[at] : '\0'; }
   void Add(TokenType type, std::string text) { tokens_.push_back({type, std::move(text), line_}); }
 
-  // Moves on to `to`, counting lines.
+  // Advances to `to` and counts lines.
   void Advance(size_t to) {
     line_ += static_cast<int>(
         std::count(source_.begin() + static_cast<ptrdiff_t>(at_), source_.begin() + static_cast<ptrdiff_t>(to), '\n'));
@@ -61,7 +61,7 @@ class Lexer {
     return at;
   }
 
-  // Where [begin, end) ends without its trailing whitespace.
+  // The end of [begin, end) without its trailing whitespace.
   size_t RightTrim(size_t begin, size_t end) const {
     while (end > begin) {
       const size_t previous = PreviousChar(source_, end);
@@ -71,7 +71,7 @@ class Lexer {
     return end;
   }
 
-  // The end of the text before a tag, after what `sign` (or lstrip_blocks) strips of it.
+  // The end of the text before a tag, after stripping by `sign` (or lstrip_blocks).
   size_t StrippedEnd(size_t begin, size_t end, char sign, bool is_variable) const {
     if (sign == '-') return RightTrim(begin, end);
     if (sign == '+' || is_variable) return end;
@@ -81,7 +81,8 @@ class Lexer {
     return RightTrim(line, end) == line ? line : end;
   }
 
-  // The end of a closing tag at `at`, of the form [-+]?close with what it swallows; npos where it is none.
+  // The end of a closing tag at `at`, of the form [-+]?close, with the white space that it removes; npos if there is
+  // none.
   size_t MatchClose(size_t at, std::string_view close, bool may_keep, bool trims) const {
     if (CharAt(at) == '-' && LooksAt(close, at + 1)) return SkipSpace(at + 1 + close.size());
     if (may_keep && CharAt(at) == '+' && LooksAt(close, at + 1)) return at + 1 + close.size();
@@ -121,7 +122,7 @@ class Lexer {
   }
 
   void LexComment(size_t inside) {
-    if (inside == source_.size()) return Advance(inside);  // Jinja2 lets a lone "{#" at the end pass
+    if (inside == source_.size()) return Advance(inside);  // Jinja2 accepts a lone "{#" at the end
     for (size_t at = inside; at < source_.size(); ++at) {
       const size_t end = MatchClose(at, "#}", true, true);
       if (end != std::string_view::npos) return Advance(end);
@@ -129,7 +130,7 @@ class Lexer {
     RaiseAt(line_, "a comment is not closed: '#}}' is missing");
   }
 
-  // {% raw %} ... {% endraw %}; false where the tag is another.
+  // {% raw %} ... {% endraw %}; false for any other tag.
   bool LexRaw(size_t inside) {
     const size_t word = SkipSpace(inside);
     if (!LooksAt("raw", word)) return false;
@@ -187,7 +188,7 @@ class Lexer {
     Advance(end);
   }
 
-  // Digits of `base` with single underscores between them; npos where there is none at `at`.
+  // Digits of `base` with single underscores between them; npos if there are none at `at`.
   size_t MatchDigits(size_t at, int base, bool may_start_with_underscore) const {
     const auto is_digit = [&](char c) {
       if (c >= '0' && c <= '9') return c - '0' < base;
@@ -203,7 +204,7 @@ class Lexer {
     return end;
   }
 
-  // The end of a float literal, npos where the number is an int.
+  // The end of a float literal; npos if the number is an int.
   size_t MatchFloat() const {
     if (at_ > 0 && source_[at_ - 1] == '.') return std::string_view::npos;
     size_t end = MatchDigits(at_, 10, false);
@@ -279,7 +280,7 @@ class Lexer {
   size_t at_ = 0;
   int line_ = 1;
   bool line_starting_ = true;
-  std::string open_brackets_;  // the closing brackets that are awaited
+  std::string open_brackets_;  // the expected closing brackets
   std::vector<Token> tokens_;
 };
 

@@ -8,10 +8,10 @@
 
 namespace inferflux::text::jinja {
 
-// The tokens of a template, kEnd last. Raises TemplateError, with the line, for what is no template.
+// The tokens of a template, kEnd last. Raises TemplateError, with the line, if it is not a template.
 std::vector<Token> Tokenize(std::string_view source);
 
-// The value of a string literal's inside, as Python's "unicode-escape" decodes it.
+// The value of a string literal's content, decoded like Python's "unicode-escape".
 std::string Unescape(std::string_view literal, int line);
 
 }  // namespace inferflux::text::jinja

@@ -9,7 +9,7 @@
 namespace inferflux::text::jinja {
 namespace {
 
-// Bounds how deep statements nest, and so the recursion of parsing and rendering them.
+// Bounds the nesting of statements, and so the recursion of parsing and rendering.
 constexpr int kMaxBlockDepth = 100;
 
 class StatementParser {
@@ -31,7 +31,8 @@ class StatementParser {
  private:
   using Names = std::initializer_list<std::string_view>;
 
-  // Statements up to the first tag in `end_names`, whose name is left current; up to the end where there are none.
+  // Statements up to the first tag in `end_names`, whose name becomes the current token; without `end_names`, up to the
+  // end.
   Body ParseBody(Names end_names) {
     if (depth_ >= kMaxBlockDepth) RaiseAt(stream_.Line(), "blocks nest deeper than {} levels", kMaxBlockDepth);
     ++depth_;
@@ -68,7 +69,7 @@ class StatementParser {
     return body;
   }
 
-  // A body after the rest of its opening tag, up to and with the name of its closing tag.
+  // A body after the rest of its opening tag, up to and including the name of its closing tag.
   Body ParseBlock(std::string_view end_name) {
     Body body = ParseBlockUpTo({end_name});
     stream_.Take();
@@ -81,7 +82,7 @@ class StatementParser {
     return ParseBody(end_names);
   }
 
-  // Jinja2 compiles these bodies on their own: a condition around them forgives no unknown filter inside.
+  // Jinja2 compiles these bodies separately: a condition around them does not excuse an unknown filter inside.
   Body ParseHardBlock(std::string_view end_name) {
     const size_t mark = expressions_.UnknownMark();
     Body body = ParseBlock(end_name);
@@ -89,7 +90,7 @@ class StatementParser {
     return body;
   }
 
-  // One whose text is collected: a loop around it cannot be left from inside.
+  // A body whose text is collected: it cannot break or continue a loop around it.
   Body ParseCapturedBlock(std::string_view end_name) {
     const int outer_loops = std::exchange(loops_, 0);
     Body body = ParseHardBlock(end_name);
@@ -127,7 +128,7 @@ class StatementParser {
       return;
     }
     for (const std::string_view name : {"extends", "include", "import", "from", "autoescape"}) {
-      if (tag.text == name) RaiseAt(tag.line, "the tag '{}' is not supported: a chat template stands alone", name);
+      if (tag.text == name) RaiseAt(tag.line, "the tag '{}' is not supported: a chat template is a single file", name);
     }
     if (end_names.size() == 0) RaiseAt(tag.line, "unknown tag '{}'", tag.text);
     RaiseAt(tag.line, "unknown tag '{}' inside a block that ends with '{}'", tag.text, *(end_names.end() - 1));
@@ -235,7 +236,7 @@ class StatementParser {
     return out;
   }
 
-  // The body of a macro or call block; notes which of the special variables it mentions.
+  // The body of a macro or call block; records which of the special variables it mentions.
   void ParseMacroBody(MacroDefinition& macro, std::string_view end_name) {
     const bool outer_caller = std::exchange(expressions_.saw_caller, false);
     const bool outer_varargs = std::exchange(expressions_.saw_varargs, false);
@@ -282,13 +283,13 @@ class StatementParser {
     return FilterBlock{std::move(filter), ParseCapturedBlock("endfilter")};
   }
 
-  // {% generation %} marks what the model wrote, for training; here its body is just rendered.
+  // {% generation %} marks the model's own text, for training; here its body is just rendered.
   Stmt::Node ParseGeneration() {
     stream_.Take();
     return ScopeBlock{true, ParseCapturedBlock("endgeneration")};
   }
 
-  // Nothing extends a chat template, so a named block is rendered where it stands.
+  // Nothing extends a chat template, so a named block is rendered in place.
   Stmt::Node ParseNamedBlock() {
     stream_.Take();
     const std::string name = stream_.Expect(TokenType::kName, "the name of a block").text;
@@ -302,7 +303,7 @@ class StatementParser {
   SymbolTable symbols_;
   ExpressionParser expressions_;
   int depth_ = 0;
-  int loops_ = 0;  // loops around the current place, within one macro
+  int loops_ = 0;  // loops around the current position, within one macro
 };
 
 }  // namespace

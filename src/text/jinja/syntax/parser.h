@@ -1,4 +1,4 @@
-// From the text of a template to its syntax tree.
+// Parses the text of a template to its syntax tree.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace inferflux::text::jinja {
 
-// Raises TemplateError, with the line, for what Jinja2 refuses to compile and for what is not supported.
+// Raises TemplateError, with the line, for what Jinja2 refuses to compile and for unsupported features.
 Template Parse(std::string_view source);
 
 }  // namespace inferflux::text::jinja

@@ -1,4 +1,4 @@
-// What the lexer hands to the parser.
+// The tokens from the lexer to the parser.
 #pragma once
 
 #include <string>

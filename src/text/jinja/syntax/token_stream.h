@@ -30,7 +30,7 @@ class TokenStream {
     return false;
   }
 
-  // The current token, which is then passed; the end stays.
+  // Returns the current token and advances; never past the end.
   const Token& Take() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
   bool SkipName(std::string_view name) { return IsName(name) && (Take(), true); }
   bool SkipOperator(std::string_view op) { return IsOperator(op) && (Take(), true); }

@@ -7,8 +7,8 @@
 namespace inferflux::text::jinja {
 namespace {
 
-// Python first turns what is not ASCII into escapes ("backslashreplace"), so a backslash before such a character
-// escapes the backslash of its escape; decoding must see the same text.
+// Python first escapes non-ASCII characters ("backslashreplace"), so a backslash before such a character escapes the
+// backslash of its escape. Decoding must see the same text.
 std::string EscapeNonAscii(std::string_view literal) {
   std::string out;
   for (size_t at = 0; at < literal.size();) {
@@ -37,7 +37,7 @@ uint32_t ParseHex(std::string_view text, size_t at, size_t digits, int line) {
   return value;
 }
 
-// The character of \a, \n and the like; 0 where it is none of them.
+// The character of \a, \n and the like; 0 for others.
 char SimpleEscape(char c) {
   switch (c) {
     case 'n':
@@ -70,7 +70,7 @@ std::string Unescape(std::string_view literal, int line) {
   std::string out;
   const auto append = [&](uint32_t code) {
     if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) {
-      RaiseAt(line, "the escape of U+{:04X} in a string literal is no character", code);
+      RaiseAt(line, "the escape of U+{:04X} in a string literal is not a character", code);
     }
     AppendUtf8(out, code);
   };

@@ -1,4 +1,4 @@
-// The engine's own exception. It never leaves the engine: ChatTemplate turns it into an Error.
+// The engine's own exception. It never leaves the engine: ChatTemplate converts it to an Error.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,8 +10,8 @@
 
 namespace inferflux::text::jinja {
 
-// Evaluation is a deep recursion in which nearly every step can fail, and no step can go on after a failure; an
-// exception says that once, where a Result at each of several hundred call sites would say it over and over.
+// Evaluation is a deep recursion in which nearly every step can fail, and no step can continue after a failure. An
+// exception expresses this once; a Result would express it at several hundred call sites.
 class TemplateError {
  public:
   TemplateError(ErrorCode code, std::string message, int line = 0)
@@ -19,7 +19,7 @@ class TemplateError {
 
   ErrorCode code() const { return code_; }
   const std::string& message() const { return message_; }
-  // 1-based line of the template, 0 where the thrower did not know it.
+  // 1-based line of the template; 0 if the thrower did not know it.
   int line() const { return line_; }
 
  private:
@@ -28,7 +28,7 @@ class TemplateError {
   int line_;
 };
 
-// An operation that Jinja2 refuses too: a type error, an undefined attribute, raise_exception().
+// An error that Jinja2 has too: a type error, an undefined attribute, raise_exception().
 template <class... Args>
 [[noreturn]] void Raise(fmt::format_string<Args...> format, Args&&... args) {
   throw TemplateError(ErrorCode::kInvalidArgument, fmt::format(format, std::forward<Args>(args)...));

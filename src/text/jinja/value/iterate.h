@@ -13,11 +13,11 @@ namespace inferflux::text::jinja {
 // Raises a TypeError for what is not iterable.
 std::unique_ptr<Iterator> Iterate(Runtime& rt, const Value& value);
 bool IsIterable(Runtime& rt, const Value& value);
-// Null where Python has no reversed().
+// Null if Python has no reversed() for it.
 std::unique_ptr<Iterator> IterateReversed(Runtime& rt, const Value& value);
 // list(value), as a plain vector.
 std::vector<Value> Collect(Runtime& rt, const Value& value);
-// len(value); no value where it has none.
+// len(value); no value if it has none.
 std::optional<size_t> Length(Runtime& rt, const Value& value);
 
 // An iterator over vector items or over whatever `next` yields.
@@ -31,7 +31,7 @@ class FunctionIterator : public Iterator {
   std::function<std::optional<Value>(Runtime&)> next_;
 };
 
-// A generator object: yields once, lazily. `depth` is the nesting of what it holds (kMaxNesting).
+// A generator object: yields once, lazily. `depth` is the nesting of its content (kMaxNesting).
 Value MakeGenerator(Runtime& rt, int depth, std::unique_ptr<Iterator> iterator);
 Value MakeGenerator(Runtime& rt, int depth, std::function<std::optional<Value>(Runtime&)> next);
 

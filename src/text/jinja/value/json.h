@@ -9,10 +9,10 @@
 
 namespace inferflux::text::jinja {
 
-// The arguments of Python's json.dumps that |tojson has.
+// The arguments of json.dumps that |tojson supports.
 struct JsonStyle {
   bool ensure_ascii = false;
-  std::optional<std::string> indent;  // one level of it; absent: everything on one line
+  std::optional<std::string> indent;  // the indentation of one level; absent: everything on one line
   TracedText item_separator{", ", false};
   TracedText key_separator{": ", false};
   bool sort_keys = false;
@@ -20,7 +20,7 @@ struct JsonStyle {
 
 void AppendJson(Runtime& rt, TextBuilder& out, const Value& value, const JsonStyle& style);
 
-// A value of the request, or of the model's own files where `trusted`.
+// A value of the request, or of the model's own files if `trusted`.
 Value FromJson(Runtime& rt, const boost::json::value& json, bool trusted);
 
 }  // namespace inferflux::text::jinja

@@ -1,4 +1,4 @@
-// What one render may use: steps, live bytes and recursion depth. Every loop and every allocation of the engine goes
+// The limits of one render: steps, live bytes and recursion depth. Every loop and every allocation of the engine goes
 // through it, so a template can neither hang the server nor fill its memory.
 #pragma once
 
@@ -28,7 +28,7 @@ class Meter {
     if (steps_ > limits_.max_steps) RaiseLimit("the template takes more than {} steps to render", limits_.max_steps);
   }
 
-  // Refuses, before the allocation, what would not fit beside what lives already.
+  // Refuses an allocation that would exceed the limit, before it happens.
   void CheckRoom(uint64_t bytes) const {
     if (bytes > limits_.max_bytes - bytes_) {
       RaiseLimit("the template needs more than {} bytes of memory to render", limits_.max_bytes);
@@ -41,7 +41,7 @@ class Meter {
   }
   void Release(uint64_t bytes) { bytes_ -= bytes; }
 
-  // One level of recursion for as long as it lives.
+  // One level of recursion during its lifetime.
   class Level {
    public:
     explicit Level(Meter& meter) : meter_(meter) {
@@ -65,8 +65,8 @@ class Meter {
   int depth_ = 0;
 };
 
-// The bytes that a value holds, given back when it dies. Constants of the template are not metered: no meter, no
-// charge.
+// The bytes that a value holds, returned when it is destroyed. Constants of the template are not metered: they have no
+// meter.
 class MemoryCharge {
  public:
   MemoryCharge() = default;

@@ -1,4 +1,4 @@
-// What has behaviour of its own: iterators, ranges, loops, macros, namespaces, functions, bound methods.
+// Values with their own behaviour: iterators, ranges, loops, macros, namespaces, functions, bound methods.
 #pragma once
 
 #include <memory>
@@ -32,10 +32,10 @@ class Object : public std::enable_shared_from_this<Object> {
 
   virtual std::string_view TypeName() const = 0;
   virtual void Repr(Runtime& rt, TextBuilder& out) const;
-  // How deep values nest inside it (kMaxNesting); 0 for those whose content is registered with the runtime.
+  // How deep values nest inside it (kMaxNesting); 0 if its content is registered with the runtime.
   virtual int Depth() const { return 0; }
 
-  // No value: there is no such attribute, item, length.
+  // No value: there is no such attribute, item or length.
   virtual std::optional<Value> GetAttr(Runtime& rt, std::string_view name);
   virtual std::optional<Value> GetItem(Runtime& rt, const Value& key);
   virtual std::optional<size_t> Length(Runtime& rt);

@@ -1,4 +1,4 @@
-// The objects that templates make with functions and methods: range, namespace, cycler, joiner and dict views.
+// The objects that templates create with functions and methods: range, namespace, cycler, joiner and dict views.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ class RangeObject : public Object {
   bool Equals(const RangeObject& other) const;
   uint64_t length() const { return length_; }
   Value At(uint64_t index) const;
-  // The range of the items from index `start` to before `stop`; the indices lie within the range or at its ends.
+  // The range of the items from index `start` to before `stop`; the indices must be within the range or at its ends.
   Value Slice(Runtime& rt, int64_t start, int64_t stop, int64_t step) const;
 
  private:

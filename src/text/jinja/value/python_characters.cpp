@@ -48,7 +48,7 @@ bool IsCaseIgnorable(char32_t c) {
   }
 }
 
-// Unicode's Final_Sigma condition: a cased letter before, none after, ignoring what is case-ignorable.
+// Unicode's Final_Sigma condition: a cased letter before, none after, skipping case-ignorable characters.
 bool IsFinalSigma(std::string_view text, size_t byte) {
   bool cased_before = false;
   for (size_t at = byte; at > 0;) {

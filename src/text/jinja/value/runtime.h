@@ -1,4 +1,5 @@
-// What every operation of a render may reach: the meter, the clock, and the objects that must be unlinked at its end.
+// The state that every operation of a render can reach: the meter, the clock, and the objects that must be unlinked at
+// its end.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@
 
 namespace inferflux::text::jinja {
 
-// Something whose content templates change, so that it can come to hold itself. The runtime keeps it alive until the
-// end of the render and then empties it: no cycle leaks, and no chain of them is destroyed by deep recursion.
+// An object whose content templates change, so that it can come to hold itself. The runtime keeps it alive until the
+// end of the render and then empties it: no cycle leaks, and no long chain is destroyed by deep recursion.
 class Mutable {
  public:
   virtual ~Mutable() = default;
@@ -40,7 +41,7 @@ class Runtime {
     mutables_.push_back(std::move(object));
   }
 
-  // The line that is being evaluated, for messages.
+  // The current line, for messages.
   int line = 0;
 
  private:
@@ -50,7 +51,7 @@ class Runtime {
   std::vector<std::shared_ptr<Mutable>> mutables_;
 };
 
-// Builds a text piece by piece; each piece is checked against the meter before it is copied.
+// Builds a text piece by piece, and checks each piece against the meter before it copies it.
 class TextBuilder {
  public:
   explicit TextBuilder(Runtime& rt) : meter_(rt.meter()) {}
@@ -68,7 +69,7 @@ class TextBuilder {
     Reserve(end - begin);
     out_.AppendSlice(text, begin, end);
   }
-  // Text that the engine itself makes: brackets, padding, escapes. It is not trusted.
+  // Text of the engine itself: brackets, padding, escapes. It is not trusted.
   void Made(std::string_view bytes) { Append(bytes, false); }
   void Repeat(std::string_view bytes, int64_t count, bool trusted);
 
@@ -77,7 +78,7 @@ class TextBuilder {
   TracedText Take() { return std::exchange(out_, TracedText()); }
 
  private:
-  // Charges ahead, in powers of two, for `bytes` more.
+  // Charges `bytes` more in advance, in powers of two.
   void Reserve(uint64_t bytes) {
     meter_.Step(bytes / 32);
     const uint64_t needed = out_.size() + bytes;
@@ -110,7 +111,7 @@ template <class... Args>
 Value MakeUndefined(Runtime& rt, fmt::format_string<Args...> format, Args&&... args) {
   return std::make_shared<const UndefinedData>(&rt.meter(), fmt::format(format, std::forward<Args>(args)...));
 }
-// What of a name or a text goes into a message.
+// Shortens a name or a text for a message.
 std::string Shorten(std::string_view text);
 
 template <class T, class... Args>

@@ -1,4 +1,4 @@
-// Searching texts that a request supplied, in linear time whatever they are.
+// Searches texts from a request in linear time, whatever they contain.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace inferflux::text::jinja {
 
-// Up to here comparing at every place is quick enough, and needs no table.
+// Up to this size, comparing at every position is fast enough and needs no table.
 constexpr size_t kShortNeedle = 64;
 
-// How many items of [begin, end) precede the first occurrence of the needle; npos where there is none. Knuth, Morris
+// The number of items of [begin, end) before the first occurrence of the needle; npos if there is none. Knuth, Morris
 // and Pratt (1977).
 template <class Iterator>
 size_t SearchLinear(Iterator begin, Iterator end, Iterator needle, size_t size) {

@@ -1,4 +1,4 @@
-// Walking the characters of a traced text.
+// Iterates over the characters of a traced text.
 #pragma once
 
 #include "text/jinja/value/python_characters.h"

@@ -1,4 +1,4 @@
-// UTF-8 text that remembers, a byte range, whether it came from the template or from the request.
+// UTF-8 text that records for each byte range whether it came from the template or from the request.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace inferflux::text::jinja {
 
 class TracedText {
  public:
-  // Bytes from the previous run's end up to `end`, all of one origin. Neighbouring runs differ in `trusted`.
+  // Bytes from the end of the previous run up to `end`, all of one origin. Neighbouring runs differ in `trusted`.
   struct Run {
     size_t end;
     bool trusted;
@@ -27,7 +27,7 @@ class TracedText {
   const std::vector<Run>& runs() const { return runs_; }
 
   bool TrustedAt(size_t byte) const;
-  // True where no byte came from the request; an empty text is trusted.
+  // True if no byte came from the request; an empty text is trusted.
   bool AllTrusted() const { return runs_.empty() || (runs_.size() == 1 && runs_[0].trusted); }
 
   void Append(std::string_view bytes, bool trusted);

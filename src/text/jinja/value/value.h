@@ -18,11 +18,11 @@ namespace inferflux::text::jinja {
 class Object;
 class Value;
 
-// Containers deeper than this are refused when they are made, so that everything that recurses over a value (printing,
-// comparing, destroying) is bounded.
+// Deeper containers are refused on creation, so that everything that recurses over a value (printing, comparing,
+// destroying) is bounded.
 constexpr int kMaxNesting = 200;
 
-// A scalar remembers whether it was computed from the template alone, because it may be printed.
+// A scalar records whether it was computed from the template alone, because it may be printed.
 template <class T>
 struct Scalar {
   T value;
@@ -63,7 +63,7 @@ struct DictData;
 struct UndefinedData {
   UndefinedData(Meter* meter, std::string text) : message(std::move(text)), charge(meter, 64 + message.size()) {}
 
-  std::string message;  // what an operation on it fails with
+  std::string message;  // the error of an operation on it
   MemoryCharge charge;
 };
 
@@ -84,7 +84,7 @@ class Value {
   Value(DictPtr dict) : data_(std::move(dict)) {}                 // NOLINT
   Value(UndefinedPtr undefined) : data_(std::move(undefined)) {}  // NOLINT
   Value(ObjectPtr object) : data_(std::move(object)) {}           // NOLINT
-  // What the engine computes without looking at its origin is not trusted.
+  // A result that the engine computes without regard to its origin is not trusted.
   static Value Bool(bool value, bool trusted = false) { return Value(Data(Scalar<bool>{value, trusted})); }
   static Value Int(int64_t value, bool trusted = false) { return Value(Data(Scalar<int64_t>{value, trusted})); }
   static Value Float(double value, bool trusted = false) { return Value(Data(Scalar<double>{value, trusted})); }
@@ -136,11 +136,11 @@ class Value {
   Data data_;
 };
 
-// A dict keeps its keys in the order of insertion. An equal key that comes later replaces the value, not the key.
+// A dict keeps its keys in insertion order. A later equal key replaces the value, not the key.
 struct DictData {
   explicit DictData(Meter* meter) : meter(meter) {}
 
-  // Null where there is none. An unhashable key is a TypeError.
+  // Null if there is none. An unhashable key is a TypeError.
   const Value* Find(const Value& key) const;
   const Value* Find(std::string_view key) const;
   void Set(const Value& key, const Value& value);

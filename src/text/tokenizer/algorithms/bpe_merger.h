@@ -1,5 +1,5 @@
-// Byte-pair encoding's inner loop: of all adjacent pairs that may merge, the best one does, the leftmost among equals,
-// until none may (Sennrich, Haddow and Birch 2016). O(n log n) in the word's length.
+// Byte-pair encoding's inner loop: of all adjacent pairs that may merge, merges the best one, the leftmost among
+// equals, until no pair may merge (Sennrich, Haddow and Birch 2016). O(n log n) in the word's length.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace inferflux::text {
 
 // A piece of the word being merged.
 struct BpeSymbol {
-  TokenId id;      // the token that it spells so far
+  TokenId id;      // the token of the piece so far
   uint32_t begin;  // bytes, in the word
   uint32_t size;
   int32_t previous = -1;  // neighbours' indices; -1: none
@@ -22,18 +22,18 @@ struct BpeSymbol {
 
 struct BpeMerge {
   uint32_t priority;  // lower merges first
-  TokenId id;         // what the pair becomes
+  TokenId id;         // the merged piece
 };
 constexpr uint32_t kNoMerge = UINT32_MAX;
 
 class BpeMerger {
  public:
-  // The word's first pieces, left to right; only id, begin and size need be set. Clear() starts another word.
+  // The word's first pieces, left to right; only id, begin and size need to be set. Clear() starts another word.
   std::vector<BpeSymbol>& symbols() { return symbols_; }
   void Clear() { symbols_.clear(); }
 
-  // Merges in place: afterwards symbols() holds the pieces that are left, in order. `lookup(left, right)` returns a
-  // BpeMerge, of priority kNoMerge where the two do not merge.
+  // Merges in place: afterwards symbols() holds the remaining pieces, in order. `lookup(left, right)` returns a
+  // BpeMerge, with priority kNoMerge if the two do not merge.
   template <class Lookup>
   void Run(const Lookup& lookup) {
     if (symbols_.size() <= kScanLimit) {
@@ -44,14 +44,14 @@ class BpeMerger {
   }
 
  private:
-  // Below this many symbols, looking at every pair again beats keeping a heap.
+  // Below this many symbols, checking every pair again is faster than maintaining a heap.
   static constexpr size_t kScanLimit = 24;
 
   struct Candidate {
     uint64_t order;  // priority, then position
     TokenId id;
     int32_t right;
-    uint32_t size;  // of both together; other than now: one of them has merged since
+    uint32_t size;  // of both together; if it differs now, one of them has merged since
     bool operator>(const Candidate& other) const { return order > other.order; }
   };
 

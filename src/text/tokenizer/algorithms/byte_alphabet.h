@@ -1,5 +1,5 @@
-// The alphabet in which byte-level BPE vocabularies are written: one printable character for each of the 256 bytes
-// (GPT-2's bytes_to_unicode; Radford et al. 2019).
+// The alphabet of byte-level BPE vocabularies: one printable character for each of the 256 bytes (GPT-2's
+// bytes_to_unicode; Radford et al. 2019).
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace inferflux::text {
 
 char32_t ByteToAlphabet(uint8_t byte);
 
-// The byte that `code` stands for; none where it is not in the alphabet.
+// The byte of `code`; none if it is not in the alphabet.
 std::optional<uint8_t> AlphabetToByte(char32_t code);
 
-// The bytes that a byte-level token stands for; characters outside the alphabet stand for themselves.
+// The bytes of a byte-level token; characters outside the alphabet stand for themselves.
 std::string DecodeByteAlphabet(std::string_view token);
 
 }  // namespace inferflux::text

@@ -35,7 +35,8 @@ ByteLevelBpe::ByteLevelBpe(const Vocabulary& vocabulary, PreTokenizer pre_tokeni
     const char raw = static_cast<char>(byte);
     of_byte_[byte] = by_bytes_.Find({&raw, 1});
     if (of_byte_[byte] != kNoToken) continue;
-    // Some files call the letters of bytes that UTF-8 never uses user-defined; they are the bytes' tokens all the same.
+    // Some files mark the letters of bytes that UTF-8 never uses as user-defined; they are still the tokens of these
+    // bytes.
     std::string letter;
     unicode::AppendUtf8(ByteToAlphabet(static_cast<uint8_t>(byte)), letter);
     const TokenId id = vocabulary.Find(letter);

@@ -1,4 +1,5 @@
-// Byte-level byte-pair encoding: text is cut into words, words into bytes, and bytes are merged (Radford et al. 2019).
+// Byte-level byte-pair encoding: text is split into words, words into bytes, and bytes are merged (Radford et al.
+// 2019).
 #pragma once
 
 #include <memory>
@@ -32,8 +33,8 @@ class ByteLevelBpe : public SubwordModel {
   const Vocabulary& vocabulary_;
   PreTokenizer pre_tokenizer_;
   MergeTable merges_;
-  // What each piece spells, as raw bytes. The vocabulary's tokens come first, then pieces that only merges name:
-  // stations on the way to a token, which spell themselves in bytes where a word ends on one.
+  // The raw bytes of each piece. The vocabulary's tokens come first, then pieces that only merges name: intermediate
+  // results, whose bytes become byte tokens if a word ends on one.
   StringPool pieces_;
   TokenMap by_bytes_;
   TokenId of_byte_[256];

@@ -1,6 +1,6 @@
-// SentencePiece's precompiled_charsmap: which strings of characters a normaliser replaces, and by what. The file holds
-// a length (32 bits), a double-array trie of that many bytes (Darts-clone's layout, little-endian), and the
-// replacements, each ended by a zero byte.
+// SentencePiece's precompiled_charsmap: the strings that a normaliser replaces, and their replacements. The file holds
+// a length (32 bits), a double-array trie with that many bytes (Darts-clone's layout, little-endian), and the
+// replacements, each terminated by a zero byte.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace inferflux::text {
 
 class Charsmap {
  public:
-  // Empty bytes: nothing is replaced. A map that is cut short is an error.
+  // Empty bytes: nothing is replaced. A truncated map is an error.
   static Result<Charsmap> Parse(std::string_view bytes);
 
-  // `text` with, from left to right, the longest match at each place replaced. A byte that is not UTF-8 stays.
+  // `text` with the longest match at each position replaced, from left to right. Invalid UTF-8 bytes stay.
   std::string Apply(std::string_view text) const;
 
  private:

@@ -1,4 +1,4 @@
-// The longest token that fits, again and again: RWKV's "world" tokeniser, whose vocabulary has every single byte.
+// The longest matching token, again and again: RWKV's "world" tokenizer, whose vocabulary has every single byte.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,7 @@
 
 namespace inferflux::text {
 
-// The bytes that a token of such a vocabulary stands for: \n, \t, \r, \\ and \x0a are escapes, the rest stands for
-// itself.
+// The bytes of a token in such a vocabulary: \n, \t, \r, \\ and \x0a are escapes, the rest is literal.
 std::string UnescapeGreedyToken(std::string_view text);
 
 class GreedyMatcher : public SubwordModel {

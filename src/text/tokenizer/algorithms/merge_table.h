@@ -10,10 +10,10 @@ namespace inferflux::text {
 
 class MergeTable {
  public:
-  // Room for `merges` pairs.
+  // Reserves memory for `merges` pairs.
   explicit MergeTable(size_t merges);
 
-  // The first merge of a pair stays. Calls beyond the room that was asked for are not allowed.
+  // The first merge of a pair is kept. Do not add more pairs than were reserved.
   void Insert(TokenId left, TokenId right, BpeMerge merge);
 
   BpeMerge Find(TokenId left, TokenId right) const;

@@ -58,7 +58,7 @@ Status SentencePieceBpe::AddMerges(const MergeSpec& merges) {
     const TokenId left = pieces_.Find(halves->first);
     const TokenId right = pieces_.Find(halves->second);
     const TokenId both = pieces_.Find(std::string(halves->first).append(halves->second));
-    // A merge of pieces that text cannot reach never happens.
+    // A merge of pieces that text cannot produce never happens.
     if (left == kNoToken || right == kNoToken || both == kNoToken) continue;
     merges_.Insert(left, right, {static_cast<uint32_t>(i), both});
   }

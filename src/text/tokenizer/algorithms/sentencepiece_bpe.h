@@ -1,5 +1,5 @@
-// SentencePiece's byte-pair encoding: characters are merged over whole sentences, spaces included, best piece first.
-// What the vocabulary cannot spell falls back to byte tokens, or to the unknown token where it has none.
+// SentencePiece's byte-pair encoding: merges characters over whole sentences, including spaces, best piece first. Text
+// that the vocabulary cannot spell becomes byte tokens or, without these, the unknown token.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ namespace inferflux::text {
 
 class SentencePieceBpe : public SubwordModel {
  public:
-  // Merges by `merges` where there are any, else by scores. `vocabulary` must outlive the model.
+  // Merges by `merges` if there are any, otherwise by scores. `vocabulary` must outlive the model.
   static Result<std::unique_ptr<SubwordModel>> Create(const Vocabulary& vocabulary, const MergeSpec& merges);
 
   void Encode(std::string_view run, bool first, std::vector<TokenId>& out) const override;
@@ -32,7 +32,7 @@ class SentencePieceBpe : public SubwordModel {
   const Vocabulary& vocabulary_;
   SentencePieceText normalizer_;
   WordCutter cutter_;
-  TokenMap pieces_;  // the tokens that ordinary text may turn into
+  TokenMap pieces_;  // the tokens that ordinary text may become
   bool by_scores_;
   MergeTable merges_;
 };

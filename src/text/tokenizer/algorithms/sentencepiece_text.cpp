@@ -5,7 +5,7 @@
 namespace inferflux::text {
 namespace {
 
-// Runs of spaces become one, and those at either end go.
+// Collapses runs of spaces into one, and removes those at either end.
 std::string Squeeze(std::string_view text) {
   std::string out;
   bool space = false;

@@ -1,5 +1,5 @@
-// What SentencePiece does to text before it looks for pieces: characters are mapped, white space is trimmed where the
-// model says so, a space may be put in front, and every space becomes U+2581 (Kudo and Richardson 2018).
+// SentencePiece's text preparation: maps characters, trims white space if the model says so, may prepend a space, and
+// replaces every space by U+2581 (Kudo and Richardson 2018).
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class SentencePieceText {
  public:
   static Result<SentencePieceText> Create(const VocabSpec& spec);
 
-  // `first`: nothing stands before the run. Bytes that are not UTF-8 stay as they are.
+  // `first`: nothing precedes the run. Bytes that are not UTF-8 stay.
   std::string Normalize(std::string_view run, bool first) const;
 
  private:

@@ -34,7 +34,7 @@ Unigram::Unigram(const Vocabulary& vocabulary, SentencePieceText normalizer)
     if (!vocabulary.IsText(id)) continue;
     const std::string_view text = vocabulary.Text(id);
     if (text.empty()) continue;
-    // User-defined pieces score as high as certainty, so they win against their parts.
+    // User-defined pieces score like certainty, so they win against their parts.
     const bool certain = vocabulary.kind(id) == TokenKind::kUserDefined;
     scores_[id] = certain ? 0.0 : static_cast<double>(vocabulary.score(id));
     lowest = std::min(lowest, scores_[id]);
@@ -79,7 +79,7 @@ void Unigram::EncodeWord(std::string_view word, std::vector<Step>& best, std::ve
     if (!whole_character) offer(at, at + size, kNoToken, score + unknown_score_);
     at += size;
   }
-  // Back from the end; the text between two steps is a piece.
+  // Backtracks from the end; the text between two steps is a piece.
   std::vector<uint32_t> ends;
   for (size_t end = word.size(); end > 0; end = best[end].begin) ends.push_back(static_cast<uint32_t>(end));
   for (size_t i = ends.size(); i-- > 0;) {

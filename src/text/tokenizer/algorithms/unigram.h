@@ -1,4 +1,4 @@
-// SentencePiece's unigram model: of all ways to write the text in pieces, the likeliest one (Kudo 2018; Viterbi).
+// SentencePiece's unigram model: the likeliest segmentation of the text into pieces (Kudo 2018; Viterbi).
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class Unigram : public SubwordModel {
   void Encode(std::string_view run, bool first, std::vector<TokenId>& out) const override;
 
  private:
-  // The best way to write the text up to a place: its last piece, and where that one starts.
+  // The best segmentation up to a position: its last piece, and where that piece begins.
   struct Step {
     double score;
     uint32_t begin;

@@ -1,14 +1,29 @@
-// Cuts SentencePiece text in front of U+2581 where no piece of the vocabulary could reach across: the tokens of the
+// Splits SentencePiece text before U+2581 where no piece of the vocabulary could span the boundary. The tokens of the
 // parts are then exactly those of the whole, and each part can be cached as a word.
 #pragma once
 
 #include <string_view>
+#include <vector>
 
-#include "text/tokenizer/pre_tokenizer/char_set.h"
 #include "text/tokenizer/vocabulary.h"
 #include "unicode/utf8.h"
 
 namespace inferflux::text {
+
+// A set of characters.
+class CharSet {
+ public:
+  void Insert(char32_t code) {
+    if (code > kMaxCode) return;
+    if (bits_.size() <= code) bits_.resize(code + 1);
+    bits_[code] = true;
+  }
+  bool Contains(char32_t code) const { return code < bits_.size() && bits_[code]; }
+
+ private:
+  static constexpr char32_t kMaxCode = 0x10FFFF;
+  std::vector<bool> bits_;
+};
 
 class WordCutter {
  public:
@@ -32,7 +47,7 @@ class WordCutter {
   }
 
  private:
-  CharSet joined_before_mark_;  // characters that some piece has right before a U+2581
+  CharSet joined_before_mark_;  // characters that precede U+2581 in some piece
 };
 
 }  // namespace inferflux::text

@@ -8,8 +8,8 @@ namespace {
 
 constexpr size_t kMaxWordCharacters = 100;  // BERT's max_input_chars_per_word: a longer word is unknown
 
-// The blocks that BERT's normaliser sets apart, character by character. U+2B920 is what the reference implementations
-// that models were trained with say, where U+2B820 was meant.
+// The blocks whose characters BERT's normaliser separates. The reference implementations with which models were trained
+// have U+2B920 where U+2B820 was meant.
 bool IsIdeograph(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
          (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
@@ -43,8 +43,8 @@ WordPiece::WordPiece(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {
   }
 }
 
-// Control characters go, white space becomes a space, ideographs get spaces around them, accents and case go where the
-// model says so.
+// Removes control characters, replaces white space by a space, puts spaces around ideographs, and removes accents and
+// case if the model says so.
 std::string WordPiece::Normalize(std::string_view text) const {
   std::string clean;
   for (size_t at = 0; at < text.size();) {

@@ -1,5 +1,5 @@
-// WordPiece, as BERT does it: text is normalised and cut into words, and a word is written greedily in the longest
-// pieces that fit, or as one unknown token (Devlin et al. 2018; Schuster and Nakajima 2012).
+// BERT's WordPiece: text is normalised and split into words, and each word is matched greedily by the longest pieces,
+// or becomes one unknown token (Devlin et al. 2018; Schuster and Nakajima 2012).
 #pragma once
 
 #include <memory>
@@ -27,8 +27,8 @@ class WordPiece : public SubwordModel {
   void EncodeWord(std::string_view word, size_t characters, std::vector<TokenId>& out) const;
 
   const Vocabulary& vocabulary_;
-  ByteTrie starts_;  // pieces that start a word, less their mark
-  ByteTrie rests_;   // pieces that go on with one
+  ByteTrie starts_;  // pieces that begin a word, without their mark
+  ByteTrie rests_;   // pieces that continue a word
 };
 
 }  // namespace inferflux::text

@@ -41,9 +41,9 @@ void PreTokenizer::Split(std::string_view text, std::vector<uint32_t>& ends) con
   }
 }
 
-// In time linear in the text, where the patterns that say the same look ahead to the run's end from every digit.
+// Linear in the text, where the equivalent patterns look ahead from every digit to the end of the run.
 void PreTokenizer::DigitSplitter::Split(std::string_view text, uint32_t base, std::vector<uint32_t>& ends) const {
-  std::vector<uint32_t> run;  // where each digit of the run at hand ends
+  std::vector<uint32_t> run;  // where each digit of the current run ends
   size_t run_begin = 0;
   uint32_t done = base;
   const auto push = [&](size_t end) {

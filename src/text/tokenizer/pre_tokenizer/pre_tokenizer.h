@@ -1,4 +1,4 @@
-// Cuts text into the pieces ("words") that byte-pair encoding never merges across.
+// Splits text into the pieces ("words") that byte-pair encoding never merges across.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class PreTokenizer {
 
  private:
   struct DigitSplitter {
-    bool all_numbers;  // \p{N}, else \d (Nd)
+    bool all_numbers;  // \p{N}, otherwise \d (Nd)
     bool before_word_boundary;
     void Split(std::string_view text, uint32_t base, std::vector<uint32_t>& ends) const;
   };

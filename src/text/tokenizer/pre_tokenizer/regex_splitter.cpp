@@ -23,8 +23,8 @@ using MatchData = std::unique_ptr<pcre2_match_data, Deleter<pcre2_match_data_fre
 using MatchContext = std::unique_ptr<pcre2_match_context, Deleter<pcre2_match_context_free>>;
 using JitStack = std::unique_ptr<pcre2_jit_stack, Deleter<pcre2_jit_stack_free>>;
 
-// PCRE2's \s also takes U+180E, which left White_Space in Unicode 6.3; the engines that models were made with agree
-// with the property.
+// PCRE2's \s also matches U+180E, which left White_Space in Unicode 6.3; the engines with which models were made follow
+// White_Space.
 std::string WithWhiteSpaceProperty(std::string_view pattern) {
   std::string out;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -44,8 +44,8 @@ std::string WithWhiteSpaceProperty(std::string_view pattern) {
   return out;
 }
 
-// Some patterns keep state for every character of a run; this much is enough for runs of several megabytes, and memory
-// is only taken as it is touched.
+// Some patterns keep state for every character of a run. This is enough for runs of several megabytes, and memory is
+// allocated only when it is touched.
 constexpr size_t kJitStackStart = size_t{32} << 10;
 constexpr size_t kJitStackLimit = size_t{256} << 20;
 
@@ -85,7 +85,7 @@ void RegexSplitter::Split(std::string_view text, uint32_t base, std::vector<uint
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
   const PCRE2_SIZE* found = pcre2_get_ovector_pointer(match.get());
   size_t done = 0;  // where the last piece ended
-  size_t at = 0;    // where to look on
+  size_t at = 0;    // where to search next
   while (at < text.size()) {
     int rc = pcre2_match(impl_->code.get(), subject, text.size(), at, PCRE2_NO_UTF_CHECK, match.get(), context.get());
     if (rc == PCRE2_ERROR_JIT_STACKLIMIT && !stack) {
@@ -94,7 +94,7 @@ void RegexSplitter::Split(std::string_view text, uint32_t base, std::vector<uint
       continue;
     }
     if (rc == PCRE2_ERROR_NOMATCH) break;
-    // A match that is empty, or that ran out of every limit, moves on by a character.
+    // After an empty match, or one that exceeded every limit, advances by a character.
     if (rc < 0 || found[1] == found[0]) {
       at = (rc < 0 ? at : found[1]);
       at += unicode::DecodeUtf8(text, at).size;

@@ -18,12 +18,12 @@ constexpr uint32_t kLetter = kUpper | kLower | Bit(unicode::CharClass::kOtherLet
 constexpr uint32_t kNumber = Bit(unicode::CharClass::kDecimalDigit) | Bit(unicode::CharClass::kOtherNumber);
 constexpr uint32_t kSpace = Bit(unicode::CharClass::kWhiteSpace);
 constexpr uint32_t kOther = ~(kLetter | kNumber | kSpace);
-// What may start a word in kO200k, and what may go on in its lower-case part.
+// Classes that may begin a word in kO200k, and classes that may continue its lower-case part.
 constexpr uint32_t kHead = kUpper | kCaseless;
 constexpr uint32_t kTail = kLower | kCaseless;
 
 struct Char {
-  uint32_t set;  // one bit: the class; none at the text's end
+  uint32_t set;  // one bit: the class; 0 at the text's end
   uint8_t size;
 };
 
@@ -47,13 +47,13 @@ struct WordScanner::Reader {
   bool IsNewline(size_t at) const { return at < text.size() && (text[at] == '\r' || text[at] == '\n'); }
   bool IsByte(size_t at, char byte) const { return at < text.size() && text[at] == byte; }
 
-  // The end of the run of characters in `set` that starts at `at`.
+  // The end of the run of characters in `set` that begins at `at`.
   size_t Run(size_t at, uint32_t set) const {
     for (Char c = At(at); (c.set & set) != 0; c = At(at)) at += c.size;
     return at;
   }
 
-  // The end of 's, 't, 're, 've, 'm, 'll or 'd at `at`; `at` where there is none. Without case, U+017F is an s too.
+  // The end of 's, 't, 're, 've, 'm, 'll or 'd at `at`; `at` if there is none. Case-insensitively, U+017F is an s too.
   size_t Contraction(size_t at, bool any_case) const {
     if (!IsByte(at, '\'') || at + 1 >= text.size()) return at;
     const auto lower = [&](size_t i) {
@@ -68,8 +68,8 @@ struct WordScanner::Reader {
     return at;
   }
 
-  // \s+(?!\S)|\s+ on the run of white space at `at`: all of it at the text's end, else all but its last character,
-  // which goes to what follows, unless it is the only one.
+  // \s+(?!\S)|\s+ on the run of white space at `at`: all of it at the text's end; otherwise all but its last character,
+  // which belongs to what follows, unless it is the only one.
   size_t WhiteSpace(size_t at) const {
     size_t last = at;
     size_t end = at;
@@ -80,7 +80,7 @@ struct WordScanner::Reader {
     return end == text.size() || last == at ? end : last;
   }
 
-  // \s*[\r\n]+: the run of white space at `at` up to its last newline; `at` where it has none.
+  // \s*[\r\n]+: the run of white space at `at` up to its last newline; `at` if it has none.
   size_t ThroughLastNewline(size_t at) const {
     size_t end = at;
     for (Char c = At(at); (c.set & kSpace) != 0; c = At(at)) {
@@ -139,7 +139,7 @@ size_t WordScanner::O200kPiece(const Reader& reader, size_t at) const {
   const Char first = reader.At(at);
   const bool may_prefix = (first.set & (kLetter | kNumber)) == 0 && !reader.IsNewline(at);
   const size_t starts[] = {at + first.size, at};
-  // [head]*[tail]+ : the heads give back to where the last character that is a tail too stands.
+  // [head]*[tail]+ : backtracks over the heads to the last character that is also a tail.
   const auto mixed = [&](size_t begin) {
     size_t end = begin;
     size_t after_last_tail = begin;

@@ -1,4 +1,4 @@
-#include "text/tool_calls/grammar/element_arguments.h"
+#include "text/tool_calls/grammar/argument_grammars.h"
 
 #include <algorithm>
 #include <boost/json/array.hpp>
@@ -19,7 +19,7 @@ namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-constexpr size_t kMaxElementDepth = 32;  // of schemas in schemas
+constexpr size_t kMaxElementDepth = 32;  // schemas within schemas
 
 bool IsName(std::string_view name) {
   return !name.empty() && name.size() <= kMaxArgumentName && std::ranges::all_of(name, [](char c) {
@@ -33,12 +33,12 @@ class ElementWriter {
   ElementWriter(const json::value& root, Expr mark, JsonGrammar& values)
       : root_(root), mark_(std::move(mark)), values_(values) {}
 
-  // The members of an object, one behind the other in the schema's order.
+  // The members of an object, one after the other in the schema's order.
   Result<Expr> Members(const json::object& schema, const std::string& at, size_t depth) {
     for (const auto& [keyword, value] : schema) {
       const bool known = keyword == "type" || keyword == "properties" || keyword == "required" ||
                          keyword == "additionalProperties" || IsAnnotation(keyword);
-      if (!known) return Refused(at + "/" + std::string(keyword), "elements cannot be held to it");
+      if (!known) return Refused(at + "/" + std::string(keyword), "elements cannot be constrained to it");
     }
     auto members = SchemaMembers(schema, at);
     if (!members) return Forward(members);
@@ -51,7 +51,7 @@ class ElementWriter {
     std::vector<Expr> out;
     for (const auto& [name, content, required] : *members) {
       const std::string where = at + "/properties/" + std::string(name);
-      if (!IsName(name)) return Refused(where, "cannot stand in a tag");
+      if (!IsName(name)) return Refused(where, "cannot be used in a tag");
       auto value = Value(*content, where, depth + 1);
       if (!value) return value;
       Expr member = Element(Literal(std::string(name)), std::move(*value));
@@ -60,7 +60,7 @@ class ElementWriter {
     return Sequence(std::move(out));
   }
 
-  // The content of an element under no schema: text, or elements.
+  // The content of an element without a schema: text, or elements.
   Result<Expr> Anything() {
     if (!anything_) {
       anything_ = values_.grammar().Add("any value", nullptr);
@@ -98,7 +98,7 @@ class ElementWriter {
     return OfType(*type, keywords, at, depth);
   }
 
-  // A rule for each schema that is referred to, for it may contain itself.
+  // One rule for each referenced schema, because it may contain itself.
   Result<Expr> Reference(const json::value& target, const json::object& keywords, const std::string& at, size_t depth) {
     for (const auto& [keyword, value] : keywords) {
       if (keyword != "$ref" && !IsAnnotation(keyword)) return Refused(at + "/" + std::string(keyword), "beside '$ref'");
@@ -123,7 +123,7 @@ class ElementWriter {
       text = text || one.is_string();
       other = other || !(one.is_string() || one.is_null());
     }
-    if (text && other) return Refused(where, "has text and other values, which are not told apart");
+    if (text && other) return Refused(where, "has text and other values, which cannot be distinguished");
     auto listed = SchemaCompiler(schema, values_).Compile();
     if (!listed) return Forward(listed, "at " + where);
     return listed;
@@ -142,7 +142,7 @@ class ElementWriter {
     return schema.at("anyOf").get_array().size() > 1 ? Choice({std::move(*value), Literal("null")}) : *value;
   }
 
-  // Text is not told from other types, nor elements from text; JSON's scalars are told from each other.
+  // Text cannot be distinguished from other types, nor elements from text; JSON's scalars can be distinguished.
   Result<Expr> OfTypes(const json::object& keywords, const json::array& types, const std::string& at, size_t depth) {
     std::vector<Expr> ways;
     size_t apart = 0, scalars = 0;
@@ -154,14 +154,14 @@ class ElementWriter {
       if (!way) return way;
       ways.push_back(std::move(*way));
     }
-    if (apart > 1 || (apart > 0 && scalars > 0)) return Refused(at + "/type", "has types that are not told apart");
+    if (apart > 1 || (apart > 0 && scalars > 0)) return Refused(at + "/type", "has types that cannot be distinguished");
     return Choice(std::move(ways));
   }
 
   Result<Expr> OfType(const json::value& type, const json::object& keywords, const std::string& at, size_t depth) {
     if (type == "object") return Members(keywords, at, depth);
     if (type == "array") return List(keywords, at, depth);
-    if (keywords.contains("nullable")) return Refused(at + "/nullable", "elements cannot be held to it");
+    if (keywords.contains("nullable")) return Refused(at + "/nullable", "elements cannot be constrained to it");
     json::value own = keywords;
     own.get_object()["type"] = type;
     auto value = SchemaCompiler(own, values_).Compile();
@@ -183,7 +183,7 @@ class ElementWriter {
         if (inexact || count > kMaxRepetitions) return Refused(where, "must be a whole number, and not too large");
         (keyword == "minItems" ? min : max) = count;
       } else if (keyword != "type" && !IsAnnotation(keyword)) {
-        return Refused(where, "lists of elements cannot be held to it");
+        return Refused(where, "lists of elements cannot be constrained to it");
       }
     }
     if (min > max) return Nothing();

@@ -6,8 +6,8 @@
 namespace inferflux::text {
 namespace {
 
-constexpr std::string_view kRare = "|]";  // in text, less so than what else marks are made of
-constexpr uint32_t kMaxExact = 16;        // characters that are counted beside the search for the mark
+constexpr std::string_view kRare = "|]";  // rare in text, rarer than the other characters of markers
+constexpr uint32_t kMaxExact = 16;        // characters that can be counted while searching for the mark
 
 Expr BareName() {
   static const CodeRanges kLetters = {{'$', '$'}, {'-', '9'}, {'@', 'Z'}, {'_', '_'}, {'a', 'z'}, {0xC0, 0xD7FF}};
@@ -58,12 +58,12 @@ Result<Expr> MarkedGrammar::Quoted(const CharAutomaton& contents) {
   const auto free = contents.And(texts_);
   if (!free) return Forward(free);
   if (free->empty() && !contents.empty()) {
-    return Fail(ErrorCode::kUnsupported, "the model's strings end at '{0}', so none can hold it", mark_);
+    return Fail(ErrorCode::kUnsupported, "the model's strings end at '{0}', so they cannot contain it", mark_);
   }
   return Enclosed(free->ToExpression());
 }
 
-// Templates print nothing at all as Python does.
+// Templates never print values as Python does.
 Expr MarkedGrammar::Word(std::string_view word) {
   if (word != "null") return Literal(std::string(word));
   return Choice({Literal("null"), Literal("None")});

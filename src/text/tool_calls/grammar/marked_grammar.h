@@ -1,4 +1,5 @@
-// Values with strings between marks, as ValueReader reads them (ValueSyntax::kMarked), or as the text of elements.
+// A grammar for values with strings between marks, as ValueReader parses them (ValueSyntax::kMarked), or as the text of
+// elements.
 #pragma once
 
 #include <string>
@@ -11,17 +12,17 @@
 
 namespace inferflux::text {
 
-// A string has no escapes: it holds anything but the mark. Names of members stand without marks, so they are letters,
-// digits and "_-.$@/" alone.
+// A string has no escapes: it contains anything but the mark. Names of members have no marks, so they consist of
+// letters, digits and "_-.$@/" only.
 class MarkedGrammar final : public JsonGrammar {
  public:
-  // `around` stands in front of a string and behind it; `texts` are those without the mark.
+  // `around` precedes and follows a string; `texts` excludes it.
   MarkedGrammar(std::string_view mark, Expr around, CharAutomaton texts)
       : mark_(mark), around_(std::move(around)), texts_(std::move(texts)) {}
 
   Expr String() override;
-  // A long one that is counted has none of one character of the mark, such as '|': counting as well as looking for the
-  // mark would take too many states.
+  // A long string with a length limit excludes one character of the mark, such as '|': counting and searching for the
+  // mark at the same time would need too many states.
   Result<Expr> String(uint32_t min, uint32_t max) override;
   Result<Expr> Quoted(const Expr& content) override;
   Result<Expr> Quoted(const CharAutomaton& contents) override;

@@ -11,11 +11,11 @@
 namespace inferflux::text {
 namespace {
 
-constexpr uint32_t kMaxWord = 16;  // characters of an id that a model makes up
+constexpr uint32_t kMaxWord = 16;  // characters of an id that a model invents
 
 Expr Word() { return Repeat(OneOf({{'-', '-'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}), 1, kMaxWord); }
 
-// The first of `names` in the text, and where; npos where there is none.
+// The first of `names` in the text, and its position; npos if there is none.
 std::pair<size_t, std::string_view> FirstOf(const std::vector<std::string>& names, std::string_view text) {
   std::pair<size_t, std::string_view> out = {std::string_view::npos, {}};
   for (const std::string& name : names) out = std::min(out, {text.find(name), name});

@@ -9,14 +9,14 @@
 
 namespace inferflux::text {
 
-// The marker with the vocabulary's control tokens for those of its parts that are some. An end-of-generation token is
-// nothing: the answer ends there.
+// The marker, with the vocabulary's control tokens for the parts that are such tokens. An end-of-generation token is
+// omitted: the answer ends there.
 Expr MarkerGrammar(std::string_view marker, const MarkerTokens& tokens, JsonGrammar& json);
 
-// Any text in which this one does not stand.
+// Any text that does not contain this marker.
 Result<CharAutomaton> TextWithout(std::string_view text);
 
-// Any text in which the form's parser finds no call.
+// Any text in which the format's parser finds no call.
 Result<Expr> TextWithoutCalls(const ToolCallForm& form);
 
 }  // namespace inferflux::text

@@ -36,7 +36,7 @@ Result<std::vector<NamedArgument>> NamedArguments(const json::value& schema) {
   const json::object& root = schema.get_object();
   for (const auto& [keyword, value] : root) {
     if (!IsKnown(keyword, value)) {
-      return Refused("#/" + std::string(keyword), "arguments that stand one by one cannot be held to it");
+      return Refused("#/" + std::string(keyword), "arguments that are written one by one cannot be constrained to it");
     }
   }
   auto members = SchemaMembers(root, "#");

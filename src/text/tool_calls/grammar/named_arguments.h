@@ -1,4 +1,4 @@
-// The arguments that a tool's schema names, for forms that write each of them by itself.
+// The arguments that a tool's schema names, for formats that write each of them separately.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -12,12 +12,12 @@ namespace inferflux::text {
 
 struct NamedArgument {
   std::string name;
-  std::string at;             // where the schema says so, for messages
-  boost::json::value schema;  // of its value, with the definitions that references in it lead to
+  std::string at;             // its place in the schema, for messages
+  boost::json::value schema;  // the schema of its value, with the definitions to which its references lead
   bool required = false;
 };
 
-// kUnsupported names what the schema asks for beyond that of its arguments.
+// kUnsupported names what the schema requires beyond its arguments.
 Result<std::vector<NamedArgument>> NamedArguments(const boost::json::value& schema);
 
 }  // namespace inferflux::text

@@ -1,4 +1,4 @@
-#include "text/tool_calls/grammar/python_arguments.h"
+#include "text/tool_calls/grammar/argument_grammars.h"
 
 #include <algorithm>
 #include <boost/json/object.hpp>
@@ -23,7 +23,7 @@ bool IsIdentifier(std::string_view name) {
          std::ranges::all_of(name, [&](char c) { return in_front(c) || (c >= '0' && c <= '9'); });
 }
 
-// Any at all.
+// Any arguments.
 Expr Anything(JsonGrammar& values) {
   const Expr name = Sequence({OneOf({{'A', 'Z'}, {'_', '_'}, {'a', 'z'}}),
                               Repeat(OneOf({{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}), 0, kMaxMadeUpName - 1)});
@@ -43,9 +43,9 @@ Result<Expr> OneArgument(const NamedArgument& argument, JsonGrammar& values) {
   return Call(values.grammar().Add(argument.at, std::move(body)));
 }
 
-// Each at most once; a comma between any two.
+// Each argument at most once; a comma between any two.
 Result<Expr> InOrder(const std::vector<NamedArgument>& arguments, JsonGrammar& values) {
-  // From the last one on: what may come where an argument stands already, and where none does.
+  // Built from the last one on: what may follow where an argument precedes, and where none does.
   Expr behind = Literal(""), first = Literal("");
   for (size_t i = arguments.size(); i-- > 0;) {
     auto one = OneArgument(arguments[i], values);
@@ -54,7 +54,7 @@ Result<Expr> InOrder(const std::vector<NamedArgument>& arguments, JsonGrammar& v
     first = arguments[i].required ? std::move(begun) : Choice({std::move(begun), std::move(first)});
     const Expr next = Sequence({Literal(","), values.Space(), std::move(*one)});
     Expr rest = Sequence({arguments[i].required ? next : Optional(next), std::move(behind)});
-    behind = Call(values.grammar().Add("the arguments behind", std::move(rest)));
+    behind = Call(values.grammar().Add("the following arguments", std::move(rest)));
   }
   return first;
 }
@@ -74,7 +74,7 @@ Result<Expr> PythonArguments(const OfferedTool& tool, JsonGrammar& values) {
     const json::value* additional = schema->get_object().if_contains("additionalProperties");
     if (additional == nullptr || *additional == true) return enclosed(Anything(values));
     if (*additional != false) {
-      return Fail(ErrorCode::kUnsupported, "at #/additionalProperties: holds for arguments without names alone");
+      return Fail(ErrorCode::kUnsupported, "at #/additionalProperties: applies only to arguments without names");
     }
   }
   auto ordered = InOrder(*arguments, values);

@@ -8,7 +8,7 @@
 namespace inferflux::text {
 namespace {
 
-// `content` makes an expression of the quote.
+// `content` builds an expression for a quote character.
 template <class Content>
 Expr InQuotes(Content content) {
   std::vector<Expr> ways;

@@ -1,4 +1,4 @@
-// Values as Python's literals, as ValueReader reads them (ValueSyntax::kPython).
+// A grammar for values as Python literals, as ValueReader parses them (ValueSyntax::kPython).
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace inferflux::text {
 
-// Strings stand between quotes of either kind, and words are Python's or JSON's.
+// Strings have quotes of either kind; literals such as true are Python's or JSON's.
 class PythonGrammar final : public JsonGrammar {
  public:
   Expr String() override;

@@ -1,4 +1,4 @@
-// The members that the schema of an object names, for forms that write each of them by itself.
+// The members that the schema of an object names, for formats that write each of them separately.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -13,9 +13,9 @@
 namespace inferflux::text {
 
 inline constexpr size_t kMaxArgumentName = 256;  // bytes
-inline constexpr uint32_t kMaxMadeUpName = 64;   // characters, where the model chooses it
+inline constexpr uint32_t kMaxMadeUpName = 64;   // characters of a name that the model chooses
 
-// Why a schema cannot be honoured, and what of it.
+// Why a schema cannot be enforced, and which part of it.
 inline auto Refused(std::string_view at, std::string_view why) {
   return Fail(ErrorCode::kUnsupported, "at {}: {}", at, why);
 }
@@ -27,8 +27,8 @@ struct SchemaMember {
   bool required = false;
 };
 
-// In the schema's order. `at` is the schema's place, for messages. kUnsupported where it requires a member that it has
-// no schema for: what stands there could be anything, and nothing would show its type.
+// In the schema's order. `at` is the schema's place, for messages. kUnsupported if it requires a member without a
+// schema: its value could be anything, and nothing would show its type.
 Result<std::vector<SchemaMember>> SchemaMembers(const boost::json::object& schema, std::string_view at);
 
 }  // namespace inferflux::text

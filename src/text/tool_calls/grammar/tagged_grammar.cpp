@@ -1,4 +1,4 @@
-#include "text/tool_calls/grammar/tagged_grammar.h"
+#include "text/tool_calls/grammar/argument_grammars.h"
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -24,7 +24,7 @@ class TaggedWriter {
   TaggedWriter(const ToolCallForm& form, const MarkerTokens& tokens, JsonGrammar& json)
       : form_(form), tokens_(tokens), json_(json) {}
 
-  // Any arguments at all.
+  // Any arguments.
   Result<Expr> Anything() {
     auto value = Text();
     if (!value) return value;
@@ -37,7 +37,7 @@ class TaggedWriter {
     for (const NamedArgument& argument : arguments) {
       const std::string& name = argument.name;
       if (name.empty() || name.find_first_of("<>\" \t\r\n") != std::string_view::npos) {
-        return Refused(argument.at, "cannot stand in a tag");
+        return Refused(argument.at, "cannot be used in a tag");
       }
       auto value = Value(argument.schema, argument.at);
       if (!value) return value;
@@ -75,7 +75,8 @@ class TaggedWriter {
     for (const auto& [keyword, value] : schema.get_object()) {
       const bool listed = schema.get_object().contains("enum") || schema.get_object().contains("const");
       if (IsAnnotation(keyword) || (keyword == "type" && listed)) continue;
-      if (!ways.empty()) return Refused(at + "/" + std::string(keyword), "text between tags cannot be held to it");
+      if (!ways.empty())
+        return Refused(at + "/" + std::string(keyword), "text between tags cannot be constrained to it");
       if (keyword == "type") {
         const json::array types = value.is_array() ? value.get_array() : json::array{value};
         for (const json::value& type : types) {
@@ -83,11 +84,11 @@ class TaggedWriter {
         }
         auto text = Text();
         if (!text) return text;
-        ways.push_back(std::move(*text));  // "null" too, which reads as null where that may be
+        ways.push_back(std::move(*text));  // also "null", which parses as null where null is allowed
       } else if (keyword == "enum" || keyword == "const") {
         for (const json::value& one : keyword == "enum" && value.is_array() ? value.get_array() : json::array{value}) {
           if (!one.is_string() || one.get_string().find(form_.value_closes) != json::string::npos) {
-            return Refused(at + "/" + std::string(keyword), "has values that text between tags cannot be");
+            return Refused(at + "/" + std::string(keyword), "has values that text between tags cannot express");
           }
           ways.push_back(Literal(std::string(one.get_string())));
         }
@@ -103,7 +104,7 @@ class TaggedWriter {
           ways.push_back(std::move(*way));
         }
       } else {
-        return Refused(at + "/" + std::string(keyword), "text between tags cannot be held to it");
+        return Refused(at + "/" + std::string(keyword), "text between tags cannot be constrained to it");
       }
     }
     return ways.empty() ? Text() : Choice(std::move(ways));

@@ -9,24 +9,23 @@
 #include "text/grammar/json_schema/json_schema.h"
 #include "text/grammar/json_schema/schema_compiler.h"
 #include "text/grammar/json_schema/sort_properties.h"
-#include "text/tool_calls/grammar/element_arguments.h"
+#include "text/tool_calls/grammar/argument_grammars.h"
 #include "text/tool_calls/grammar/marker_grammar.h"
-#include "text/tool_calls/grammar/python_arguments.h"
-#include "text/tool_calls/grammar/tagged_grammar.h"
 #include "text/tool_calls/grammar/value_grammar.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-// Of the schema's documents those that are objects.
+// The schema's documents that are objects.
 Status NarrowToObjects(json::value& schema) {
   if (!schema.is_object()) return Fail(ErrorCode::kInvalidArgument, "at #: must be an object");
   json::object& keywords = schema.get_object();
-  json::value& type = keywords["type"];  // null where there was none
+  json::value& type = keywords["type"];  // null if there was none
   const bool objects = type.is_null() || type == "object" ||
                        (type.is_array() && std::ranges::count(type.get_array(), json::value("object")) > 0);
-  if (!objects) return Fail(ErrorCode::kInvalidArgument, "at #/type: arguments are objects, and it allows none");
+  if (!objects)
+    return Fail(ErrorCode::kInvalidArgument, "at #/type: arguments are objects, and it does not allow objects");
   type = "object";
   keywords.erase("nullable");
   return {};
@@ -46,7 +45,7 @@ Result<Expr> Arguments(const ToolCallSpec& spec, const OfferedTool& tool, JsonGr
 
 std::string Quoted(std::string_view text) { return json::serialize(json::value(text)); }
 
-// A JSON object of the form's, from behind its brace.
+// A JSON object of the format, after its brace.
 Expr Members(const ToolCallForm& form, const OfferedTool& tool, Expr arguments, JsonGrammar& json) {
   if (form.name_key.empty()) return json.Member(Literal(Quoted(tool.name)), std::move(arguments));
   std::vector<Expr> out;
@@ -62,7 +61,7 @@ Expr Members(const ToolCallForm& form, const OfferedTool& tool, Expr arguments, 
   return Sequence(std::move(out));
 }
 
-// From behind what opens the call, to its closing marker.
+// From after the opening of a call to its closing marker.
 Result<Expr> OneCall(const ToolCallSpec& spec, JsonGrammar& json) {
   const ToolCallForm& form = *spec.form;
   std::vector<Expr> ways;
@@ -84,7 +83,7 @@ Result<Expr> OneCall(const ToolCallSpec& spec, JsonGrammar& json) {
   return Sequence({std::move(body), MarkerGrammar(form.call_closes, spec.tokens, json)});
 }
 
-// All calls of an answer, and what stands around them.
+// All calls of an answer, and the text around them.
 Expr Calls(const ToolCallSpec& spec, const Expr& call, JsonGrammar& json) {
   const ToolCallForm& form = *spec.form;
   const auto marker = [&](std::string_view text) { return MarkerGrammar(text, spec.tokens, json); };

@@ -1,4 +1,4 @@
-// Answers that call tools, in the form in which a model writes calls.
+// A grammar for answers that call tools, in the format in which a model writes calls.
 #pragma once
 
 #include <vector>
@@ -14,13 +14,13 @@ struct ToolCallSpec {
   const ToolCallForm* form = &HermesForm();
   MarkerTokens tokens = {};
   std::vector<OfferedTool> tools = {};
-  bool forced = false;   // the answer is a call; otherwise calls may stand behind text, or be left out
+  bool forced = false;   // the answer is a call; otherwise calls may follow text, or be absent
   bool several = false;  // more than one call may be made
 
   friend bool operator==(const ToolCallSpec&, const ToolCallSpec&) = default;
 };
 
-// kInvalidArgument or kUnsupported names the tool and what of its schema cannot be honoured.
+// kInvalidArgument or kUnsupported names the tool and the part of its schema that cannot be enforced.
 Result<Grammar> GrammarOfToolCalls(const ToolCallSpec& spec);
 
 }  // namespace inferflux::text

@@ -1,4 +1,4 @@
-// The syntaxes in which models write the arguments of calls, as grammars of JSON's values.
+// The syntaxes in which models write the arguments of calls, as grammars of JSON values.
 #pragma once
 
 #include <memory>

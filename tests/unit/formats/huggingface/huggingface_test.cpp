@@ -84,9 +84,9 @@ TEST(HfConfig, RefusesWhatCannotBe) {
   EXPECT_EQ(ConfigError(with(R"("x":1)")), "");
   EXPECT_THAT(ConfigError("{}"), AllOf(HasSubstr("config.json"), HasSubstr("vocab_size is missing")));
   EXPECT_THAT(ConfigError(with(R"("rope_theta":"big")")), HasSubstr("rope_theta should be a number, but is a string"));
-  EXPECT_THAT(ConfigError(with(R"("num_key_value_heads":3)")), HasSubstr("no multiple of num_key_value_heads 3"));
+  EXPECT_THAT(ConfigError(with(R"("num_key_value_heads":3)")), HasSubstr("not a multiple of num_key_value_heads 3"));
   EXPECT_THAT(ConfigError(with(R"("intermediate_size":99999999)")), HasSubstr("intermediate_size is 99999999"));
-  EXPECT_THAT(ConfigError(with(R"("head_dim":-1)")), HasSubstr("no whole number in range"));
+  EXPECT_THAT(ConfigError(with(R"("head_dim":-1)")), HasSubstr("not a whole number in range"));
   EXPECT_THAT(ConfigError(R"({"hidden_size":65,"num_hidden_layers":2,"num_attention_heads":4,"vocab_size":9})"),
               HasSubstr("there is no head_dim"));
   EXPECT_THAT(ConfigError(with(R"("rope_scaling":{"rope_type":"yarn","factor":[]})")),

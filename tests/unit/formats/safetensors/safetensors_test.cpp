@@ -75,7 +75,7 @@ TEST(Safetensors, BrokenHeaders) {
   EXPECT_THAT(ErrorOf("[]", 0), HasSubstr("should hold an object"));
   EXPECT_THAT(ErrorOf(R"({"t":3})", 0), AllOf(HasSubstr("'t'"), HasSubstr("should be an object, but is a number")));
   EXPECT_THAT(ErrorOf(tensor("F31", "[2]", "[0,8]"), 8), HasSubstr("dtype 'F31' is unknown"));
-  EXPECT_THAT(ErrorOf(tensor("F32", "[-2]", "[0,8]"), 8), HasSubstr("shape[0] is no whole number in range"));
+  EXPECT_THAT(ErrorOf(tensor("F32", "[-2]", "[0,8]"), 8), HasSubstr("shape[0] is not a whole number in range"));
   EXPECT_THAT(ErrorOf(tensor("F32", "[3]", "[0,8]"), 8), AllOf(HasSubstr("span 8 bytes"), HasSubstr("need 12")));
   EXPECT_THAT(ErrorOf(tensor("F32", "[4294967296,4294967296]", "[0,8]"), 8), HasSubstr("more than 64 bits"));
   EXPECT_THAT(ErrorOf(tensor("F32", "[2]", "[8,0]"), 8), HasSubstr("[begin, end]"));

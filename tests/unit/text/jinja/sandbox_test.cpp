@@ -149,7 +149,7 @@ TEST(TemplateErrors, NameTheLineAndTheReason) {
            {"{% break %}", "'break' outside of a loop"},
            {"{# open", "line 1: a comment is not closed"},
            {"{% raw %}", "line 1: a raw block is not closed"},
-           {"{{ '\\ud800' }}", "no character"},
+           {"{{ '\\ud800' }}", "is not a character"},
            {"a\n{{ x.y }}", "line 2: 'x' is undefined"},
            {"{% macro m() %}\n\n{{ 1 + 'a' }}{% endmacro %}\n{{ m() }}",
             "line 3: unsupported operand types for +: 'int' and 'str'"},

@@ -44,7 +44,7 @@ TEST(Vocabulary, ThatContradictsItselfIsAnErrorThatSaysHow) {
   ExpectError(spec, "right-stripping token is 300");
   spec = good;
   spec.add_bos = true;
-  ExpectError(spec, "names none");
+  ExpectError(spec, "does not name it");
   spec = good;
   spec.tokens.clear();
   ExpectError(spec, "no tokens");

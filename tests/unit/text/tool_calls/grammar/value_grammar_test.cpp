@@ -223,7 +223,7 @@ TEST(ValueGrammarTest, WhatElementsCannotShowIsAnError) {
         << schema;
   }
   const std::string long_name = R"({"type":"object","properties":{")" + std::string(300, 'x') + R"(":{}}})";
-  EXPECT_THAT(ErrorOf(Forced("minimax 3", long_name)), HasSubstr("cannot stand in a tag"));
+  EXPECT_THAT(ErrorOf(Forced("minimax 3", long_name)), HasSubstr("cannot be used in a tag"));
   EXPECT_THAT(ErrorOf(Forced("minimax 3", R"({"type":"array"})")), HasSubstr("the parameters of 'f': at #/type: "));
 }
 
