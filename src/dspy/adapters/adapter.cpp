@@ -4,6 +4,7 @@
 #include <boost/json/array.hpp>
 
 #include "base/nearest.h"
+#include "dspy/lm/plain_prompt.h"
 #include "dspy/signature/convert.h"
 
 namespace inferflux::dspy {
@@ -117,17 +118,6 @@ std::vector<Message> Adapter::Format(const Signature& signature, std::span<const
   return messages;
 }
 
-std::string Adapter::AsPrompt(std::span<const Message> messages) const {
-  std::string prompt;
-  for (const Message& message : messages) {
-    const std::string_view role = message.role == "system"      ? "System"
-                                  : message.role == "assistant" ? "Assistant"
-                                                                : "User";
-    prompt += fmt::format("{}: {}\n\n", role, message.content);
-  }
-  return prompt + "Assistant:";
-}
-
 Result<LmRequest> Adapter::Prepare(LM& lm, const Signature& signature, const Values& inputs,
                                    const CallOptions& options) const {
   if (auto checked = CheckInputs(signature, inputs); !checked) return Forward(checked);
@@ -159,10 +149,7 @@ Result<LmRequest> Adapter::Prepare(LM& lm, const Signature& signature, const Val
     if (!constraint && constrain == Constrain::kOn) return Forward(constraint);
     if (constraint) request.constraint = std::move(*constraint);
   }
-  if (!traits.chat_template) {
-    request.prompt = AsPrompt(std::exchange(request.messages, {}));
-    for (const char* stop : {"\nUser:", "\nSystem:"}) request.sampling.stop.emplace_back(stop);
-  }
+  UseTemplateOrPrompt(traits, request);
   return request;
 }
 
@@ -171,7 +158,7 @@ Result<Prediction> Adapter::Run(LM& lm, const Signature& signature, const LmRequ
   if (options.cancel.stop_requested()) return Fail(ErrorCode::kCancelled, "the call was cancelled before it began");
   auto response = lm.Generate(request);
   if (!response) return Forward(response);
-  if (options.raw_answer) *options.raw_answer = response->text;
+  if (options.attempt) *options.attempt = {.text = response->text, .usage = response->usage};
   if (!response->tool_calls.empty()) {
     Prediction prediction({}, response->usage);
     prediction.tool_calls = std::move(response->tool_calls);

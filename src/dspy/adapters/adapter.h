@@ -25,6 +25,12 @@ struct FieldDelta {
 };
 using OnField = std::function<void(const FieldDelta&)>;
 
+// What the model answered, whether or not it parses.
+struct Attempt {
+  std::string text;
+  Usage usage;
+};
+
 // What a call takes besides the signature and its inputs.
 struct CallOptions {
   std::vector<Example> demos = {};
@@ -32,7 +38,7 @@ struct CallOptions {
   CallSettings settings = {};
   std::vector<Message> appended = {};  // behind the prompt: an answer that did not parse, and why
   std::stop_token cancel = {};
-  std::string* raw_answer = nullptr;  // where the model's text goes, parsed or not
+  Attempt* attempt = nullptr;  // gets the model's text and what it cost, parsed or not
 };
 
 class Adapter {
@@ -70,8 +76,6 @@ class Adapter {
   // Missing outputs are `missing`.
   virtual std::string AssistantMessage(const Signature& signature, const Values& outputs,
                                        const boost::json::value& missing) const = 0;
-  // Messages as one text, for a model without a chat template.
-  virtual std::string AsPrompt(std::span<const Message> messages) const;
 
  private:
   Result<LmRequest> Prepare(LM& lm, const Signature& signature, const Values& inputs, const CallOptions& options) const;
