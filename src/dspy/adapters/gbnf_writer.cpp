@@ -54,14 +54,10 @@ Result<std::string> Alternatives(const FieldType& type) {
   std::string out;
   for (const auto& value : type.values) {
     std::string text = PythonStr(value);
-    const bool clean = !text.empty() && Strip(text).size() == text.size() && SplitLines(text).size() == 1;
-    if (!clean) {
-      if (SplitLines(text).size() > 1 || !Strip(text).empty() || text.find_first_of("\r\n") != std::string::npos) {
-        if (SplitLines(text).size() != 1)
-          return NoGrammar(fmt::format("a value of {} has several lines", NameOf(type)));
-      }
-      text = "'" + text + "'";
+    if (std::ranges::any_of(SplitLines(text + "."), [&](auto line) { return line.size() <= text.size(); })) {
+      return NoGrammar(fmt::format("a value of {} has several lines", NameOf(type)));
     }
+    if (text.empty() || Strip(text).size() != text.size()) text = "'" + text + "'";
     if (text.find("[[ ##") != std::string::npos)
       return NoGrammar(fmt::format("a value of {} has a marker", NameOf(type)));
     out += (out.empty() ? "" : " | ") + GbnfLiteral(text);

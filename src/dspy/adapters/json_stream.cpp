@@ -2,9 +2,12 @@
 
 #include "dspy/adapters/field_stream.h"
 #include "dspy/python/literal_reader.h"
+#include "dspy/python/python_text.h"
 
 namespace inferflux::dspy {
 namespace {
+
+constexpr size_t kLongestEscape = 12;  // a pair of surrogates: \uXXXX\uXXXX
 
 bool IsJsonSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
@@ -88,9 +91,9 @@ class JsonStream : public FieldStream {
   }
 
   bool Complete() const {
-    if (escaped_ || (static_cast<unsigned char>(held_.back()) & 0x80) != 0) return held_.size() > 64 && !escaped_;
     const size_t slash = held_.rfind('\\');
-    return slash == std::string::npos || held_.size() - slash > 16;
+    const bool whole_escape = slash == std::string::npos || held_.size() - slash > kLongestEscape;
+    return !escaped_ && whole_escape && EndsWithWholeChar(held_);
   }
 
   std::string Decode(const std::string& written) const {

@@ -63,8 +63,13 @@ class MarkerStream : public FieldStream {
     } else if (decided_) {
       Content(code, text, emit);
     } else {
+      const bool blank = indent_ == line_.size();
       line_ += text;
-      const std::string_view line = StripLeft(line_);
+      if (blank && IsPythonSpace(code)) {
+        indent_ = line_.size();
+        return;
+      }
+      const std::string_view line = std::string_view(line_).substr(indent_);
       MarkerMatch match = match_(line);
       if (match.kind == MarkerMatch::Kind::kPartial) return;
       if (match.kind == MarkerMatch::Kind::kMarker) {
@@ -78,6 +83,7 @@ class MarkerStream : public FieldStream {
   // What was held back of a line is content.
   void Decide(const Emit& emit) {
     const std::string held = std::exchange(line_, {});
+    indent_ = 0;
     for (size_t at = 0; at < held.size();) {
       const PythonChar c = CharAt(held, at);
       Content(c.code, std::string_view(held).substr(at, c.size), emit);
@@ -114,6 +120,7 @@ class MarkerStream : public FieldStream {
   std::string current_;              // empty: text that belongs to no field
   std::string rest_;                 // a part of a character
   std::string line_;                 // the beginning of a line that may become a marker
+  size_t indent_ = 0;                // bytes of white space before it
   std::string space_;                // follows content, and is dropped at the end
   bool decided_ = false;             // the line is no marker
   bool started_ = false;

@@ -57,7 +57,8 @@ class Module {
   std::future<void> CallAsync(Values inputs, std::function<void(Result<Prediction>)> done,
                               RunContext context = {}) const;
 
-  // DSPy's JSON state. A state that Python's dspy saved loads, and the other way round.
+  // DSPy's JSON state. A state that Python's dspy saved loads, and the other way round. "traces" and "train", which no
+  // prompt depends on, are not kept.
   virtual boost::json::object DumpState() const;
   // kInvalidConfig names the predictor and what is wrong; the program is unchanged then.
   virtual Status LoadState(const boost::json::object& state);

@@ -122,6 +122,16 @@ PythonChar CharAt(std::string_view text, size_t at) {
   return {code, size};
 }
 
+bool EndsWithWholeChar(std::string_view text) {
+  for (size_t back = 1; back <= std::min<size_t>(text.size(), 3); ++back) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+    if ((byte & 0xC0) == 0x80) continue;
+    const size_t size = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC2 ? 2 : 1;
+    return size <= back;
+  }
+  return true;
+}
+
 void AppendChar(char32_t code, std::string& out) {
   const auto put = [&](char32_t bits) { out += static_cast<char>(static_cast<unsigned char>(bits)); };
   if (code < 0x80) return put(code);

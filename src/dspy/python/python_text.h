@@ -13,6 +13,8 @@ struct PythonChar {
   size_t size = 1;
 };
 PythonChar CharAt(std::string_view text, size_t at);
+// Whether no character is cut at the end. Bytes that are no UTF-8 count as whole.
+bool EndsWithWholeChar(std::string_view text);
 void AppendChar(char32_t code, std::string& out);
 
 bool IsPythonSpace(char32_t code);
