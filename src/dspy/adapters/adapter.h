@@ -63,7 +63,8 @@ class Adapter {
 
   // One call to the model. kInvalidConfig names an input that is missing or has another type, before anything runs.
   Result<Prediction> Call(LM& lm, const Signature& signature, const Values& inputs, const CallOptions& options) const;
-  // The same; fields are handed out as they grow, in the order of the answer.
+  // The same; fields are handed out as they grow, in the order of the answer. Those of an answer in another form than
+  // the adapter's are not.
   Result<Prediction> Stream(LM& lm, const Signature& signature, const Values& inputs, const CallOptions& options,
                             const OnField& on_field) const;
 

@@ -217,6 +217,13 @@ bool IsExactly(const FieldType& type, const boost::json::value& value) {
   }
 }
 
+bool IsHistory(const boost::json::value& value) {
+  const auto* object = value.if_object();
+  const auto* turns = object ? object->if_contains("messages") : nullptr;
+  return turns && turns->is_array() && object->size() == 1 &&
+         std::ranges::all_of(turns->get_array(), [](const auto& turn) { return turn.is_object(); });
+}
+
 tl::unexpected<Error> CannotRead(const Field& field, std::string_view text, std::string_view why) {
   return tl::make_unexpected(
       Error{.code = ErrorCode::kParseFailed,
@@ -258,6 +265,11 @@ Result<boost::json::value> ConvertValue(const Field& field, const boost::json::v
 }
 
 Status CheckInput(const Field& field, const boost::json::value& value) {
+  if (field.type.kind == Kind::kHistory && !IsHistory(value)) {
+    return FailAt(field.name, Error::kNoPosition,
+                  "the input '{}' must be a History, {{\"messages\": [{{field: value}}]}}, and is {}", field.name,
+                  Shortened(PythonRepr(value)));
+  }
   const auto* array = value.if_array();
   const bool texts = array && std::ranges::all_of(*array, [](const auto& item) { return item.is_string(); });
   if (field.type.kind == Kind::kStr && texts) return {};

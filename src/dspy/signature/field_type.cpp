@@ -62,7 +62,11 @@ boost::json::object Reference(const FieldType& type, boost::json::object schema,
     for (const auto& [name, definition] : inner->get_object()) definitions[name] = definition;
     schema.stable_erase(schema.find("$defs"));
   }
-  definitions[type.name] = std::move(schema);
+  // A type that contains itself is only a reference to its own definition.
+  const auto* reference = schema.if_contains("$ref");
+  if (!reference || *reference != boost::json::value("#/$defs/" + type.name)) {
+    definitions[type.name] = std::move(schema);
+  }
   return {{"$ref", "#/$defs/" + type.name}};
 }
 

@@ -17,14 +17,15 @@ using boost::json::value;
 using Converted = tl::expected<value, std::string>;
 
 constexpr size_t kMaxSchemaDepth = 64;
+constexpr size_t kMaxSteps = 1'000'000;
 
 // Says nothing about what is valid.
 constexpr std::array<std::string_view, 8> kAnnotations = {"title",   "description", "default",  "examples",
                                                           "$schema", "$id",         "$comment", "deprecated"};
-constexpr std::array<std::string_view, 19> kHonoured = {
-    "type",      "enum",      "const",   "properties", "required",   "additionalProperties", "items",
-    "minItems",  "maxItems",  "minimum", "maximum",    "anyOf",      "exclusiveMinimum",     "exclusiveMaximum",
-    "minLength", "maxLength", "$ref",    "$defs",      "definitions"};
+constexpr std::array<std::string_view, 18> kHonoured = {
+    "type",      "enum",      "const",   "properties", "required", "additionalProperties", "items",
+    "minItems",  "maxItems",  "minimum", "maximum",    "anyOf",    "exclusiveMinimum",     "exclusiveMaximum",
+    "minLength", "maxLength", "$ref",    "$defs"};
 
 std::string_view SchemaText(const value& text) { return {text.get_string().data(), text.get_string().size()}; }
 
@@ -50,7 +51,7 @@ Status CheckAt(const object& root, const value& schema, const std::string& path,
     if (std::ranges::find(kHonoured, name) == kHonoured.end()) {
       return wrong(fmt::format("the keyword '{}' is not honoured; leave it out", name));
     }
-    if (name == "properties" || name == "$defs" || name == "definitions") {
+    if (name == "properties" || name == "$defs") {
       if (!member.is_object()) return wrong(fmt::format("'{}' must be an object", name));
       for (const auto& [inner, inner_schema] : member.get_object()) {
         if (auto ok = CheckAt(root, inner_schema, below + "/" + std::string(inner), depth + 1); !ok) return ok;
@@ -64,7 +65,7 @@ Status CheckAt(const object& root, const value& schema, const std::string& path,
       if (auto ok = CheckAt(root, member, below, depth + 1); !ok) return ok;
     } else if (name == "$ref") {
       if (!member.is_string() || !FindReference(root, SchemaText(member)))
-        return wrong("'$ref' refers to nothing here");
+        return wrong("'$ref' must refer to '#/$defs/...'");
     } else if (name == "type") {
       if (!member.is_string()) return wrong("'type' must be one text; use 'anyOf' for several");
     } else if (name == "required" || name == "enum") {
@@ -97,6 +98,7 @@ class SchemaConverter {
 
   Converted Convert(const value& schema, const value& given, const std::string& path, size_t depth) {
     if (depth > kMaxSchemaDepth) return Wrong(path, "nested too deep");
+    if (++steps_ > kMaxSteps) return Wrong(path, "the schema has too many ways");
     if (schema.is_bool()) return schema.get_bool() ? Converted(given) : Wrong(path, "not expected");
     const object& rules = schema.get_object();
     value out = given;
@@ -207,6 +209,7 @@ class SchemaConverter {
   }
 
   const object& root_;
+  size_t steps_ = 0;
 };
 
 }  // namespace
@@ -214,16 +217,12 @@ class SchemaConverter {
 Status CheckSchema(const object& schema) { return CheckAt(schema, schema, "#", 0); }
 
 const object* FindReference(const object& root, std::string_view reference) {
-  if (reference == "#") return &root;
-  for (const std::string_view place : {"$defs", "definitions"}) {
-    const std::string prefix = fmt::format("#/{}/", place);
-    if (!reference.starts_with(prefix)) continue;
-    const auto* all = root.if_contains(place);
-    const auto* found =
-        all && all->is_object() ? all->get_object().if_contains(reference.substr(prefix.size())) : nullptr;
-    return found ? found->if_object() : nullptr;
-  }
-  return nullptr;
+  static constexpr std::string_view kPrefix = "#/$defs/";
+  if (!reference.starts_with(kPrefix)) return nullptr;
+  const auto* all = root.if_contains("$defs");
+  const auto* found =
+      all && all->is_object() ? all->get_object().if_contains(reference.substr(kPrefix.size())) : nullptr;
+  return found ? found->if_object() : nullptr;
 }
 
 Converted ConvertBySchema(const object& schema, const value& given) {

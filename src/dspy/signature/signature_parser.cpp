@@ -26,6 +26,17 @@ Status CheckTypes(const FieldType& type) {
   return {};
 }
 
+// Prompts and grammars keep definitions by name, so one name is one type. The name that is not; empty where all are.
+std::string ClashingName(const FieldType& type, boost::json::object& known) {
+  boost::json::object definitions;
+  SchemaOf(FieldType::List(type), definitions);
+  for (const auto& [name, definition] : definitions) {
+    const auto [entry, is_new] = known.emplace(name, definition);
+    if (!is_new && entry->value() != definition) return std::string(name);
+  }
+  return {};
+}
+
 // One side: fields until "->" or the end, with a comma after each but the last, where it may be.
 template <class Add>
 Status ParseSide(TypeParser& parser, Add add) {
@@ -110,6 +121,7 @@ SignatureBuilder& SignatureBuilder::Output(std::string name, FieldType type, std
 Result<Signature> SignatureBuilder::Build() const {
   Signature signature;
   const NamedTypes none;
+  boost::json::object known;
   for (size_t i = 0; i < entries_.size(); ++i) {
     const Field& field = entries_[i].field;
     TypeParser name(field.name, none);
@@ -126,6 +138,10 @@ Result<Signature> SignatureBuilder::Build() const {
       return FailAt(field.name, i, "the field '{}', number {}, has a type without values", field.name, i + 1);
     if (auto schema = CheckTypes(field.type); !schema) {
       return FailAt(field.name, i, "the field '{}', number {}: {}", field.name, i + 1, schema.error().message);
+    }
+    if (const std::string clash = ClashingName(field.type, known); !clash.empty()) {
+      return FailAt(field.name, i, "the field '{}', number {}: '{}' is the name of two types", field.name, i + 1,
+                    clash);
     }
     (entries_[i].output ? signature.outputs_ : signature.inputs_).push_back(field);
   }

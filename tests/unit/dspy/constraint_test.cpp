@@ -161,10 +161,16 @@ TEST(DspyConstraintTest, ObjectsThatContainThemselvesEnd) {
                               {"properties", {{"value", {{"type", "integer"}}}, {"next", {{"$ref", "#/$defs/Node"}}}}},
                               {"required", {"value"}}};
   const boost::json::object schema = {{"$ref", "#/$defs/Node"}, {"$defs", {{"Node", node}}}};
-  const auto signature = SignatureBuilder().Input("q").Output("n", FieldType::Object("List", schema)).Build();
+  const auto signature = SignatureBuilder().Input("q").Output("n", FieldType::Object("Node", schema)).Build();
   ASSERT_TRUE(signature) << signature.error().message;
   const auto grammar = CompiledFor(ChatAdapter(), *signature);
   EXPECT_TRUE(text::testing::Matches(grammar, "[[ ## n ## ]]\n{\"value\": 1}\n\n[[ ## completed ## ]]"));
+  EXPECT_TRUE(text::testing::Matches(CompiledFor(JSONAdapter(), *signature),
+                                     R"({"n": {"value": 1, "next": {"value": 2, "next": {"value": 3}}}})"));
+  const auto values =
+      ChatAdapter().ParseResponse(*signature, R"({"n": {"value": 1, "next": {"value": 2, "next": {"value": "3"}}}})");
+  ASSERT_FALSE(values);
+  EXPECT_NE(values.error().message.find("$.next.next.value"), std::string::npos) << values.error().message;
 }
 
 }  // namespace

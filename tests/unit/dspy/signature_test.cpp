@@ -71,6 +71,12 @@ TEST(DspySignatureTest, BuilderChecksNamesAndSchemas) {
   ASSERT_FALSE(keyword);
   EXPECT_THAT(keyword.error().message, HasSubstr("'patternProperties' is not honoured"));
   EXPECT_FALSE(SignatureBuilder().Output("p", FieldType::Literal({})).Build());
+  const auto clash = SignatureBuilder()
+                         .Input("one", FieldType::Object("P", {{"type", "object"}}))
+                         .Output("two", FieldType::List(FieldType::Object("P", {{"type", "string"}})))
+                         .Build();
+  ASSERT_FALSE(clash);
+  EXPECT_THAT(clash.error().message, HasSubstr("the field 'two', number 2: 'P' is the name of two types"));
 }
 
 // Any text gives a signature or an error with a message and a position within it.
@@ -138,12 +144,14 @@ TEST(DspyConvertTest, ObjectsAreCheckedBySchema) {
 }
 
 TEST(DspyConvertTest, InputsMustBeOfTheirTypes) {
-  const auto signature = Signature::Parse("t, n: int, x: float, l: list[int], o: Optional[str] -> a");
+  const auto signature = Signature::Parse("t, n: int, x: float, l: list[int], o: Optional[str], h: History -> a");
   const auto check = [&](const char* name, boost::json::value value) {
     return CheckInput(*signature->FindInput(name), value).has_value();
   };
   EXPECT_TRUE(check("t", "x") && check("t", boost::json::array{"a", "b"}) && check("n", 3) && check("x", 3) &&
               check("x", 2.5) && check("l", boost::json::array{1}) && check("o", nullptr) && check("o", "x"));
+  EXPECT_TRUE(check("h", {{"messages", boost::json::array{{{"t", "x"}}}}}));
+  EXPECT_FALSE(check("h", boost::json::object()) || check("h", {{"messages", {1}}}));
   EXPECT_FALSE(check("t", 3) || check("t", boost::json::array{1}) || check("n", 2.0) || check("n", "3") ||
                check("n", true) || check("l", boost::json::array{"1"}) || check("o", 1));
 }
