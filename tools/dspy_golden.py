@@ -271,6 +271,37 @@ def parse_cases():
             yield {"signature": spec, "answer": answer, **parse_results(signature, answer)}
 
 
+def noisy(rng, answer):
+    """What models add: words before, a fence, white space, other members, another order of sections."""
+    kind = rng.randrange(6)
+    if kind == 0:
+        return rng.choice(["Sure!\n\n", "\n \n", "Here it is: \n"]) + answer
+    if kind == 1 and answer.startswith("{"):
+        return f"```json\n{answer}\n```"
+    if kind == 2:
+        return answer.replace("\n\n[[ ## completed ## ]]\n", "")
+    if kind == 3 and "[[ ##" in answer:
+        sections = answer.split("\n\n[[ ## ")
+        return "\n\n[[ ## ".join(sections[:1] + ["other ## ]]\nx"] + sections[1:])
+    if kind == 4 and answer.startswith("{"):
+        return answer.replace("{", '{"other": [1, {"k": null}], ', 1)
+    return answer
+
+
+def random_parse_cases(rng, count):
+    for _ in range(count):
+        names = rng.sample(["a", "b_two", "gammaRay", "delta4"], rng.randint(1, 3))
+        kinds = [random_type(rng) for _ in names]
+        spec = "q -> " + ", ".join(f"{name}: {kind}" for name, kind in zip(names, kinds))
+        signature = make_signature(text(spec))
+        values = {name: random_value(rng, kind) for name, kind in zip(names, kinds)}
+        form = rng.choice(list(ADAPTERS))
+        answer = noisy(rng, ADAPTERS[form]().format_assistant_message_content(signature, values))
+        results = parse_results(signature, answer)
+        # Of another form Python reads optional fields as None, where C++ goes on to that form.
+        yield {"signature": spec, "answer": answer, "chat": None, "json": None, form: results[form]}
+
+
 class Pipeline(dspy.Module):
     def __init__(self):
         super().__init__()
@@ -412,7 +443,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     cases = [format_case(*case) for case in FORMAT_CASES] + list(random_format_cases(random.Random(SEED), 60))
     write(folder / "format.json", {"dspy": VERSION, "types": named_types(), "cases": cases})
-    write(folder / "parse.json", {"dspy": VERSION, "types": named_types(), "cases": list(parse_cases())})
+    write(folder / "parse.json", {"dspy": VERSION, "types": named_types(), "cases": list(parse_cases()) + list(random_parse_cases(random.Random(SEED + 1), 400))})
     write(folder / "programs.json", {"dspy": VERSION, "tools": tool_specs([add, lookup]), "cases": list(program_cases())})
     write(folder / "random.json", {"dspy": VERSION, "cases": list(random_cases())})
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json/array.hpp>
+#include <chrono>
 
 #include "base/nearest.h"
 #include "dspy/lm/plain_prompt.h"

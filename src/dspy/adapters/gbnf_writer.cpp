@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json/array.hpp>
+#include <optional>
 
 #include "dspy/python/python_format.h"
 #include "dspy/python/python_text.h"

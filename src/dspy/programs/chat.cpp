@@ -1,5 +1,7 @@
 #include "dspy/programs/chat.h"
 
+#include <chrono>
+
 #include "dspy/lm/plain_prompt.h"
 #include "dspy/programs/settings.h"
 #include "dspy/python/python_text.h"

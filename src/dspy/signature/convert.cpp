@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json/array.hpp>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <optional>

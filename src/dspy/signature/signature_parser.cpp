@@ -1,5 +1,6 @@
 // Signatures from text and from their builder: both end in Build, which checks names.
 #include <algorithm>
+#include <optional>
 
 #include "dspy/python/python_text.h"
 #include "dspy/signature/json_schema_check.h"
