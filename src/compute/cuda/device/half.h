@@ -1,0 +1,78 @@
+// 16-bit and 8-bit floats in device code: base/half.h's storage types, with conversions that round to nearest even
+// (PTX ISA 9.7.9.21, cvt).
+#pragma once
+
+#include "base/half.h"
+#include "compute/cuda/device/language.h"
+
+#ifdef __CUDACC__
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#endif
+
+namespace inferflux::cuda {
+
+__device__ inline float AsFloat(float value) { return value; }
+
+__device__ inline float AsFloat(Fp16 value) {
+#ifdef __CUDACC__
+  return __half2float(__ushort_as_half(value.bits));
+#else
+  return ToFloat(value);
+#endif
+}
+
+__device__ inline float AsFloat(Bf16 value) {
+#ifdef __CUDACC__
+  return __uint_as_float(static_cast<unsigned>(value.bits) << 16);
+#else
+  return ToFloat(value);
+#endif
+}
+
+__device__ inline float AsFloat(Fp8 value) {
+#ifdef __CUDACC__
+  return __half2float(__half(__nv_cvt_fp8_to_halfraw(value.bits, __NV_E4M3)));
+#else
+  return ToFloat(value);
+#endif
+}
+
+template <class T>
+__device__ T FromFloat(float value);
+
+template <>
+__device__ inline float FromFloat(float value) {
+  return value;
+}
+
+template <>
+__device__ inline Fp16 FromFloat(float value) {
+#ifdef __CUDACC__
+  return {__half_as_ushort(__float2half_rn(value))};
+#else
+  return ToFp16(value);
+#endif
+}
+
+template <>
+__device__ inline Bf16 FromFloat(float value) {
+#ifdef __CUDACC__
+  return {__bfloat16_as_ushort(__float2bfloat16_rn(value))};
+#else
+  return ToBf16(value);
+#endif
+}
+
+// Beyond 448 it becomes 448 (PTX ISA 9.7.9.21, cvt.rn.satfinite.e4m3x2).
+template <>
+__device__ inline Fp8 FromFloat(float value) {
+#ifdef __CUDACC__
+  return {__nv_cvt_float_to_fp8(value, __NV_SATFINITE, __NV_E4M3)};
+#else
+  return ToFp8(value);
+#endif
+}
+
+}  // namespace inferflux::cuda
