@@ -10,7 +10,7 @@
 namespace inferflux::cuda {
 
 // Copies 16 bytes; with `present` false it writes zeros and reads nothing. Both addresses are multiples of 16
-// (PTX ISA 9.7.9.25.3.1, cp.async.cg with src-size).
+// (PTX ISA, section "cp.async": .cg with a src-size).
 __device__ inline void CopyAsync16(void* shared, const void* global, bool present = true,
                                    [[maybe_unused]] Site site = Site::current()) {
 #ifdef __CUDACC__
@@ -22,7 +22,7 @@ __device__ inline void CopyAsync16(void* shared, const void* global, bool presen
 #endif
 }
 
-// Ends a group: this thread's copies since the last one (PTX ISA 9.7.9.25.3.2, cp.async.commit_group).
+// Ends a group: this thread's copies since the last one (PTX ISA, section "cp.async.commit_group").
 __device__ inline void CommitCopies() {
 #ifdef __CUDACC__
   asm volatile("cp.async.commit_group;" ::: "memory");
@@ -31,8 +31,8 @@ __device__ inline void CommitCopies() {
 #endif
 }
 
-// Waits until at most `kPending` of this thread's latest groups are still under way (PTX ISA 9.7.9.25.3.3,
-// cp.async.wait_group).
+// Waits until at most `kPending` of this thread's latest groups are still under way (PTX ISA,
+// section "cp.async.wait_group").
 template <int kPending>
 __device__ inline void WaitCopies() {
 #ifdef __CUDACC__

@@ -1,4 +1,4 @@
-// Atomic operations on global or shared memory, relaxed and at device scope (PTX ISA 9.7.13.5, atom). To order other
+// Atomic operations on global or shared memory, relaxed and at device scope (PTX ISA, section "atom"). To order other
 // memory with them, put a FenceDevice before the one that publishes and after the one that reads.
 #pragma once
 
@@ -46,7 +46,7 @@ __device__ inline T AtomicCompareAndSwap(T* at, T expected, T value, [[maybe_unu
 #endif
 }
 
-// PTX ISA 9.7.9.8, ld.relaxed.gpu.
+// PTX ISA, section "ld": .relaxed.gpu.
 __device__ inline unsigned AtomicLoad(const unsigned* at, [[maybe_unused]] Site site = Site::current()) {
 #ifdef __CUDACC__
   unsigned value;

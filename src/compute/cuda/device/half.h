@@ -1,6 +1,9 @@
 // 16-bit and 8-bit floats in device code: base/half.h's storage types, with conversions that round to nearest even
-// (PTX ISA 9.7.9.21, cvt).
+// (PTX ISA, section "cvt").
 #pragma once
+
+#include <bit>
+#include <cstdint>
 
 #include "base/half.h"
 #include "compute/cuda/device/language.h"
@@ -12,6 +15,15 @@
 #endif
 
 namespace inferflux::cuda {
+
+// The bits of a float.
+__device__ inline uint32_t FloatBits(float value) {
+#ifdef __CUDACC__
+  return __float_as_uint(value);
+#else
+  return std::bit_cast<uint32_t>(value);
+#endif
+}
 
 __device__ inline float AsFloat(float value) { return value; }
 
@@ -65,7 +77,7 @@ __device__ inline Bf16 FromFloat(float value) {
 #endif
 }
 
-// Beyond 448 it becomes 448 (PTX ISA 9.7.9.21, cvt.rn.satfinite.e4m3x2).
+// Beyond 448 it becomes 448 (PTX ISA, section "cvt": .rn.satfinite.e4m3x2).
 template <>
 __device__ inline Fp8 FromFloat(float value) {
 #ifdef __CUDACC__

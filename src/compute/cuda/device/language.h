@@ -29,7 +29,7 @@ using Site = std::source_location;
 
 namespace inferflux::cuda {
 
-// A count or an index in up to three dimensions, x fastest (PTX ISA 10.1, %tid, and 10.6, %ctaid).
+// A count or an index in up to three dimensions, x fastest (PTX ISA, sections "%tid" and "%ctaid").
 struct Dim3 {
   unsigned x = 1, y = 1, z = 1;
 };

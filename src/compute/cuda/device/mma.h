@@ -77,7 +77,7 @@ __device__ inline void LoadMatrix2(uint32_t (&to)[2], const void* row, [[maybe_u
 #endif
 
 // d += a * b for elements of type T: Fp16 or Bf16 (m16n8k16), Fp8 (m16n8k32, sm_89 and above), summed in float
-// (PTX ISA 9.7.14.5.14, mma.sync.aligned). The device's order of additions is not specified.
+// (PTX ISA, section "mma"). The device's order of additions is not specified.
 template <class T>
 __device__ inline void MatMulAdd(FragmentC<float>& d, const FragmentA& a, const FragmentB& b,
                                  [[maybe_unused]] Site site = Site::current());

@@ -1,4 +1,5 @@
-// The shared memory of a block: as many bytes as the launch named, 128-byte aligned, uninitialised (PTX ISA 5.1.8).
+// The shared memory of a block: as many bytes as the launch named, 128-byte aligned, uninitialised (PTX ISA,
+// section "Shared State Space").
 #pragma once
 
 #include "compute/cuda/device/language.h"

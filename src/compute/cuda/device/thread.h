@@ -8,7 +8,7 @@
 
 namespace inferflux::cuda {
 
-// PTX ISA 10.1, %tid.
+// PTX ISA, section "%tid".
 __device__ inline Dim3 ThreadIndex() {
 #ifdef __CUDACC__
   return {threadIdx.x, threadIdx.y, threadIdx.z};
@@ -17,7 +17,7 @@ __device__ inline Dim3 ThreadIndex() {
 #endif
 }
 
-// PTX ISA 10.2, %ntid.
+// PTX ISA, section "%ntid".
 __device__ inline Dim3 BlockSize() {
 #ifdef __CUDACC__
   return {blockDim.x, blockDim.y, blockDim.z};
@@ -26,7 +26,7 @@ __device__ inline Dim3 BlockSize() {
 #endif
 }
 
-// PTX ISA 10.6, %ctaid.
+// PTX ISA, section "%ctaid".
 __device__ inline Dim3 BlockIndex() {
 #ifdef __CUDACC__
   return {blockIdx.x, blockIdx.y, blockIdx.z};
@@ -35,7 +35,7 @@ __device__ inline Dim3 BlockIndex() {
 #endif
 }
 
-// PTX ISA 10.7, %nctaid.
+// PTX ISA, section "%nctaid".
 __device__ inline Dim3 GridSize() {
 #ifdef __CUDACC__
   return {gridDim.x, gridDim.y, gridDim.z};
@@ -44,13 +44,13 @@ __device__ inline Dim3 GridSize() {
 #endif
 }
 
-// The lane in its warp, in blocks of one dimension (PTX ISA 10.3, %laneid).
+// The lane in its warp, in blocks of one dimension (PTX ISA, section "%laneid").
 __device__ inline int Lane() { return static_cast<int>(ThreadIndex().x) % kWarpSize; }
 
 // The warp in its block, in blocks of one dimension. PTX's %warpid may change while a thread runs; this does not.
 __device__ inline int Warp() { return static_cast<int>(ThreadIndex().x) / kWarpSize; }
 
-// Waits for every thread of the block, and makes what they wrote visible (PTX ISA 9.7.13.1, bar.sync 0).
+// Waits for every thread of the block, and makes what they wrote visible (PTX ISA, section "bar": bar.sync 0).
 __device__ inline void SyncThreads([[maybe_unused]] Site site = Site::current()) {
 #ifdef __CUDACC__
   __syncthreads();
@@ -59,8 +59,8 @@ __device__ inline void SyncThreads([[maybe_unused]] Site site = Site::current())
 #endif
 }
 
-// What this thread wrote before is seen by the whole device before what it writes after (PTX ISA 9.7.13.4,
-// fence.sc.gpu).
+// What this thread wrote before is seen by the whole device before what it writes after (PTX ISA, section
+// "membar": fence.sc.gpu).
 __device__ inline void FenceDevice() {
 #ifdef __CUDACC__
   __threadfence();

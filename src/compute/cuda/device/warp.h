@@ -11,7 +11,7 @@
 
 namespace inferflux::cuda {
 
-// `value` of lane `source`, which the mask has to name (PTX ISA 9.7.9.6, shfl.sync.idx). Orders no memory.
+// `value` of lane `source`, which the mask has to name (PTX ISA, section "shfl.sync": .idx). Orders no memory.
 template <class T>
 __device__ inline T Shuffle(unsigned mask, T value, int source, [[maybe_unused]] Site site = Site::current()) {
 #ifdef __CUDACC__
@@ -24,7 +24,8 @@ __device__ inline T Shuffle(unsigned mask, T value, int source, [[maybe_unused]]
 #endif
 }
 
-// `value` of the lane whose number differs by the bits of `flip` (PTX ISA 9.7.9.6, shfl.sync.bfly). Orders no memory.
+// `value` of the lane whose number differs by the bits of `flip` (PTX ISA, section "shfl.sync": .bfly). Orders no
+// memory.
 template <class T>
 __device__ inline T ShuffleXor(unsigned mask, T value, int flip, [[maybe_unused]] Site site = Site::current()) {
 #ifdef __CUDACC__
@@ -34,7 +35,7 @@ __device__ inline T ShuffleXor(unsigned mask, T value, int flip, [[maybe_unused]
 #endif
 }
 
-// A bit for each lane whose `predicate` holds (PTX ISA 9.7.13.10, vote.sync.ballot). Orders no memory.
+// A bit for each lane whose `predicate` holds (PTX ISA, section "vote.sync": .ballot). Orders no memory.
 __device__ inline unsigned Ballot(unsigned mask, bool predicate, [[maybe_unused]] Site site = Site::current()) {
 #ifdef __CUDACC__
   return __ballot_sync(mask, predicate);
@@ -43,7 +44,7 @@ __device__ inline unsigned Ballot(unsigned mask, bool predicate, [[maybe_unused]
 #endif
 }
 
-// PTX ISA 9.7.13.10, vote.sync.any and vote.sync.all.
+// PTX ISA, section "vote.sync": .any and .all.
 __device__ inline bool Any(unsigned mask, bool predicate, Site site = Site::current()) {
   return Ballot(mask, predicate, site) != 0;
 }
@@ -51,7 +52,7 @@ __device__ inline bool All(unsigned mask, bool predicate, Site site = Site::curr
   return Ballot(mask, predicate, site) == mask;
 }
 
-// Waits for the lanes of the mask, and makes what they wrote visible to each other (PTX ISA 9.7.13.2, bar.warp.sync).
+// Waits for the lanes of the mask, and makes what they wrote visible to each other (PTX ISA, section "bar.warp.sync").
 __device__ inline void SyncWarp(unsigned mask = kFullWarp, [[maybe_unused]] Site site = Site::current()) {
 #ifdef __CUDACC__
   __syncwarp(mask);
