@@ -91,7 +91,8 @@ std::string FunctionName(const void* function) {
 
 std::string CodeLocation(const void* return_address) {
   const void* call = static_cast<const char*>(return_address) - 1;  // the call, not what follows it
-  const std::string place = Symbolise(call)[1];
+  std::string place = Symbolise(call)[1];
+  place = place.substr(0, place.find(' '));  // binutils add discriminators
   if (place.empty() || place.starts_with("??")) return fmt::format("code at {}", return_address);
   return std::filesystem::path(place).filename().string();
 }

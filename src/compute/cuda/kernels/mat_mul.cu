@@ -56,7 +56,7 @@ __device__ inline void MultiplyStage(FragmentC<float> (&sums)[2][4], const T* a,
 
 // Blocks x are tiles of n, y of m.
 template <class T, class Out>
-__global__ void __launch_bounds__(kMatMulThreads) MatMulKernel(Rows<const T> x, Rows<const T> w, Out* y) {
+__global__ void __launch_bounds__(kMatMulThreads, 2) MatMulKernel(Rows<const T> x, Rows<const T> w, Out* y) {
   T* shared = SharedMemory<T>();
   const int64_t m = int64_t{BlockIndex().y} * kTile;
   const int64_t n = int64_t{BlockIndex().x} * kTile;

@@ -63,7 +63,7 @@ class TestDevice {
 };
 
 // What threads do depends on the order that a seed gives them: a rule has to hold for each.
-inline constexpr uint64_t kSeeds = 8;
+inline constexpr uint64_t kSeeds = 4;
 
 // The kernel breaks this rule, whatever the order. `make` gets a device and yields Run's result.
 template <class Make>
