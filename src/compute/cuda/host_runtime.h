@@ -14,7 +14,7 @@ namespace inferflux::cuda {
 struct HostDevice {
   int compute_capability = 90;
   size_t memory_bytes = size_t{1} << 30;
-  bool checked = true;  // judge the accesses of kernels that are instrumented
+  bool checked = true;  // judge accesses, until a kernel runs that is not instrumented
   uint64_t seed = 1;    // of the order of streams, blocks and threads
 };
 

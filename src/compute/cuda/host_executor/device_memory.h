@@ -38,6 +38,7 @@ class DeviceMemory {
 
   size_t total() const { return limit_; }
   size_t used() const { return used_; }
+  void DropShadow() { shadow_.reset(); }
   Shadow* shadow() { return shadow_ ? &*shadow_ : nullptr; }
 
  private:
