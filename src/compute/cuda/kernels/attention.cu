@@ -1,0 +1,256 @@
+#include "compute/cuda/kernels/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compute/cuda/device/async_copy.h"
+#include "compute/cuda/device/half.h"
+#include "compute/cuda/device/mma.h"
+#include "compute/cuda/device/shared_memory.h"
+#include "compute/cuda/device/warp.h"
+#include "compute/cuda/launch.h"
+
+namespace inferflux::cuda {
+namespace {
+
+// Four warps with 16 rows each; a row is one query with one of the KV head's heads. Keys and values come in tiles of 64
+// positions, of which two are in shared memory: one is used while the next is copied.
+constexpr int kRows = 64;
+constexpr int kKeys = 64;
+constexpr int kAttendThreads = 128;
+constexpr float kMasked = -INFINITY;
+constexpr float kLog2E = 1.4426950408889634f;  // exp(x) = exp2(x * log2(e))
+
+template <int kDim>
+constexpr int kRowPitch = kDim + 8;  // elements; ldmatrix's eight rows are then in different banks
+template <int kDim>
+constexpr unsigned kAttendBytes = (kRows + 4 * kKeys) * kRowPitch<kDim> * sizeof(uint16_t);
+
+// Two elements in one register, the first one low.
+template <class T>
+__device__ inline uint32_t TwoOf(float first, float second) {
+  return FromFloat<T>(first).bits | static_cast<uint32_t>(FromFloat<T>(second).bits) << 16;
+}
+
+// Where the rows of a block are in the step.
+template <class T>
+struct BlockRows {
+  int group, head;   // heads of a KV head, the first of them
+  int first, count;  // the first query's row in the step, and how many rows of the tile are used
+  int position;      // of the first query
+
+  __device__ int query(int row) const { return first + row / group; }
+  __device__ int position_of(int row) const { return position + row / group; }
+  __device__ int64_t column(int row, int dim) const { return static_cast<int64_t>(head + row % group) * dim; }
+};
+
+template <class T, int kDim>
+__device__ inline void CopyQueries(T* to, const BlockRows<T>& rows, const Rows<const T>& q) {
+  constexpr int kChunks = kDim / 8;  // of 16 bytes, in a row
+  for (int i = static_cast<int>(ThreadIndex().x); i < kRows * kChunks; i += kAttendThreads) {
+    const int row = i / kChunks;
+    const int at = i % kChunks * 8;
+    const bool present = row < rows.count;
+    const T* from = present ? q.data + rows.query(row) * q.stride + rows.column(row, kDim) + at : q.data;
+    CopyAsync16(to + row * kRowPitch<kDim> + at, from, present);
+  }
+}
+
+// Positions [first, first + 64) up to `last`; zeros beyond, since a weight of zero times garbage may be no number.
+template <class T, int kDim>
+__device__ inline void CopyKeysAndValues(T* keys, T* values, const AttentionArguments<T>& a, const int32_t* table,
+                                         int kv_head, int first, int last) {
+  constexpr int kChunks = kDim / 8;
+  for (int i = static_cast<int>(ThreadIndex().x); i < kKeys * kChunks; i += kAttendThreads) {
+    const int row = i / kChunks;
+    const int at = i % kChunks * 8;
+    const int position = first + row;
+    const bool present = position <= last;
+    int64_t from = 0;
+    if (present) {
+      const int64_t slot =
+          int64_t{table[position / a.step.block_size]} * a.step.block_size + position % a.step.block_size;
+      from = (slot * a.params.kv_heads + kv_head) * kDim + at;
+    }
+    CopyAsync16(keys + row * kRowPitch<kDim> + at, a.keys + from, present);
+    CopyAsync16(values + row * kRowPitch<kDim> + at, a.values + from, present);
+  }
+}
+
+// A warp's scores: 16 rows by 64 keys, which are rows of shared memory.
+template <class T, int kDim>
+__device__ inline void MultiplyKeys(FragmentC<float> (&scores)[8], const FragmentA (&q)[kDim / 16], const T* keys) {
+  const int matrix = Lane() / 8;
+  const int row = Lane() % 8;
+  for (int k = 0; k < kDim / 16; ++k) {
+    for (int j = 0; j < 8; j += 2) {
+      uint32_t pair[4];
+      LoadMatrix4(pair, keys + (j * 8 + row + matrix / 2 * 8) * kRowPitch<kDim> + k * 16 + matrix % 2 * 8);
+      MatMulAdd<T>(scores[j], q[k], FragmentB{{pair[0], pair[1]}});
+      MatMulAdd<T>(scores[j + 1], q[k], FragmentB{{pair[2], pair[3]}});
+    }
+  }
+}
+
+// out += weights * values. The scores' fragments are in the layout of A's, once they are rounded.
+template <class T, int kDim>
+__device__ inline void MultiplyValues(FragmentC<float> (&out)[kDim / 8], const FragmentC<float> (&weights)[8],
+                                      const T* values) {
+  const int matrix = Lane() / 8;
+  const int row = Lane() % 8;
+  for (int k = 0; k < kKeys / 16; ++k) {
+    const auto& left = weights[2 * k].x;
+    const auto& right = weights[2 * k + 1].x;
+    const FragmentA a{{TwoOf<T>(left[0], left[1]), TwoOf<T>(left[2], left[3]), TwoOf<T>(right[0], right[1]),
+                       TwoOf<T>(right[2], right[3])}};
+    for (int j = 0; j < kDim / 8; j += 2) {
+      uint32_t pair[4];
+      LoadMatrix4<true>(pair, values + (k * 16 + row + matrix % 2 * 8) * kRowPitch<kDim> + j * 8 + matrix / 2 * 8);
+      MatMulAdd<T>(out[j], a, FragmentB{{pair[0], pair[1]}});
+      MatMulAdd<T>(out[j + 1], a, FragmentB{{pair[2], pair[3]}});
+    }
+  }
+}
+
+// The softmax as it goes on (arXiv:1805.02867): of each of a thread's two rows the largest score so far, and the sum of
+// its own weights.
+struct RunningSoftmax {
+  float largest[2] = {kMasked, kMasked};
+  float sum[2] = {0.0f, 0.0f};
+
+  // Turns scores, in units of log 2, into weights; yields by what each row's earlier sums have to be multiplied. A tile
+  // in which a row sees nothing changes nothing, to the last bit.
+  template <int kTiles>
+  __device__ void Update(FragmentC<float> (&scores)[kTiles], float (&factor)[2]) {
+    for (int half = 0; half < 2; ++half) {
+      float top = largest[half];
+      for (const auto& tile : scores) top = fmaxf(top, fmaxf(tile.x[2 * half], tile.x[2 * half + 1]));
+      for (int flip = 1; flip < 4; flip *= 2) top = fmaxf(top, ShuffleXor(kFullWarp, top, flip));
+      const float base = top == kMasked ? 0.0f : top;
+      factor[half] = largest[half] == kMasked ? 0.0f : exp2f(largest[half] - base);  // 0: of zeros
+      float added = 0.0f;
+      for (auto& tile : scores) {
+        for (int e = 2 * half; e < 2 * half + 2; ++e) added += tile.x[e] = exp2f(tile.x[e] - base);
+      }
+      sum[half] = fmaf(sum[half], factor[half], added);
+      largest[half] = top;
+    }
+  }
+};
+
+// Blocks x are tiles, y are KV heads.
+template <class T, int kDim>
+__global__ void __launch_bounds__(kAttendThreads) AttendKernel(AttentionArguments<T> a) {
+  const AttentionTile tile = a.tiles[BlockIndex().x];
+  const int kv_head = static_cast<int>(BlockIndex().y);
+  const int group = a.params.heads / a.params.kv_heads;
+  const BlockRows<T> rows{group, kv_head * group, tile.first, tile.queries * group, a.step.positions[tile.first]};
+  const int32_t* table = a.step.block_tables + a.step.table_starts[tile.sequence];
+  const int end = a.step.positions[a.step.query_starts[tile.sequence + 1] - 1];  // of the sequence
+  const int last = a.params.causal ? rows.position + tile.queries - 1 : end;
+  const int window = a.params.window;
+  const int first = window > 0 && rows.position >= window ? rows.position - window + 1 : 0;
+
+  T* queries = SharedMemory<T>();
+  T* stages = queries + kRows * kRowPitch<kDim>;
+  constexpr int kPanel = kKeys * kRowPitch<kDim>;
+  const auto copy = [&](int step) {
+    T* stage = stages + step % 2 * 2 * kPanel;
+    CopyKeysAndValues<T, kDim>(stage, stage + kPanel, a, table, kv_head, step * kKeys, last);
+    CommitCopies();
+  };
+  CopyQueries<T, kDim>(queries, rows, a.q);
+  copy(first / kKeys);
+
+  FragmentA q[kDim / 16];
+  FragmentC<float> out[kDim / 8] = {};
+  RunningSoftmax softmax;
+  const int warp_row = Warp() * 16;
+  for (int step = first / kKeys; step <= last / kKeys; ++step) {
+    WaitCopies<0>();
+    SyncThreads();  // this step's copies are there, and everyone is done with the stage that is copied to next
+    if (step == first / kKeys) {
+      for (int k = 0; k < kDim / 16; ++k) {
+        LoadMatrix4(q[k].x, queries + (warp_row + Lane() % 16) * kRowPitch<kDim> + k * 16 + Lane() / 16 * 8);
+      }
+    }
+    if (step < last / kKeys) copy(step + 1);
+    const T* stage = stages + step % 2 * 2 * kPanel;
+
+    FragmentC<float> scores[8] = {};
+    MultiplyKeys<T, kDim>(scores, q, stage);
+    for (int j = 0; j < 8; ++j) {
+      for (int e = 0; e < 4; ++e) {
+        const int position = rows.position_of(warp_row + Lane() / 4 + e / 2 * 8);
+        const int key = step * kKeys + j * 8 + Lane() % 4 * 2 + e % 2;
+        const bool seen = key <= (a.params.causal ? position : end) && (window == 0 || key > position - window);
+        float score = scores[j].x[e] * a.params.scale;
+        if (a.params.softcap > 0.0f) score = a.params.softcap * tanhf(score / a.params.softcap);
+        scores[j].x[e] = seen ? score * kLog2E : kMasked;
+      }
+    }
+    float factor[2];
+    softmax.Update(scores, factor);
+    for (auto& part : out) {
+      for (int e = 0; e < 4; ++e) part.x[e] *= factor[e / 2];
+    }
+    MultiplyValues<T, kDim>(out, scores, stage + kPanel);
+  }
+
+  for (int half = 0; half < 2; ++half) {
+    float sum = softmax.sum[half];
+    for (int flip = 1; flip < 4; flip *= 2) sum += ShuffleXor(kFullWarp, sum, flip);
+    const int row = warp_row + Lane() / 4 + half * 8;
+    if (row >= rows.count) continue;
+    T* y = a.y + rows.query(row) * int64_t{a.params.heads} * kDim + rows.column(row, kDim);
+    for (int j = 0; j < kDim / 8; ++j) {
+      for (int e = 0; e < 2; ++e) y[j * 8 + Lane() % 4 * 2 + e] = FromFloat<T>(out[j].x[2 * half + e] / sum);
+    }
+  }
+}
+
+template <class T, int kDim>
+Status LaunchAttend(const AttentionArguments<T>& a, Stream stream) {
+  return Launch(AttendKernel<T, kDim>, {static_cast<unsigned>(a.tile_count), static_cast<unsigned>(a.params.kv_heads)},
+                {kAttendThreads}, kAttendBytes<kDim>, stream, a);
+}
+
+}  // namespace
+
+std::vector<AttentionTile> AttentionTiles(const compute::StepGeometry& step, int32_t group) {
+  std::vector<AttentionTile> tiles;
+  const int32_t queries = kRows / group;
+  for (int32_t s = 0; s < step.sequences(); ++s) {
+    for (int32_t first = step.query_starts[s]; first < step.query_starts[s + 1]; first += queries) {
+      tiles.push_back({s, first, std::min(queries, step.query_starts[s + 1] - first)});
+    }
+  }
+  return tiles;
+}
+
+template <class T>
+Status Attend(const AttentionArguments<T>& a, Stream stream) {
+  const auto aligned = [](const void* at) { return reinterpret_cast<uintptr_t>(at) % 16 == 0; };
+  if (!aligned(a.q.data) || a.q.stride % 8 != 0 || !aligned(a.keys) || !aligned(a.values)) {
+    return Fail(ErrorCode::kInvalidArgument, "attention over rows that do not begin at multiples of 16 bytes");
+  }
+  if (a.params.heads % a.params.kv_heads != 0 || a.params.heads / a.params.kv_heads > kRows) {
+    return Fail(ErrorCode::kUnsupported, "attention with {} heads and {} KV heads; at most {} share one",
+                a.params.heads, a.params.kv_heads, kRows);
+  }
+  switch (a.params.head_dim) {
+    case 32:
+      return LaunchAttend<T, 32>(a, stream);
+    case 64:
+      return LaunchAttend<T, 64>(a, stream);
+    case 128:
+      return LaunchAttend<T, 128>(a, stream);
+    default:
+      return Fail(ErrorCode::kUnsupported, "attention with heads of {}; there are 32, 64 and 128", a.params.head_dim);
+  }
+}
+
+template Status Attend(const AttentionArguments<Fp16>&, Stream);
+template Status Attend(const AttentionArguments<Bf16>&, Stream);
+
+}  // namespace inferflux::cuda
