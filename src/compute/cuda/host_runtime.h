@@ -1,5 +1,5 @@
-// The runtime interface on the host: kernels run on the host executor, memory is a protected range, cuBLASLt's place is
-// taken by plain loops. For tests; it says so in its name.
+// The runtime interface on the host, for one host thread: kernels run on the host executor, memory is a protected
+// range, cuBLASLt's place is taken by plain loops. For tests; it says so in its name.
 #pragma once
 
 #include <memory>

@@ -36,6 +36,10 @@ Outcome CheckLaunch(const KernelCall& call, const Limits& limits) {
     return Refuse(call, fmt::format("a grid of {} x {} x {} blocks; it may have {} x {} x {}", grid.x, grid.y, grid.z,
                                     Limits::kGridX, Limits::kGridY, Limits::kGridZ));
   }
+  if (call.arguments.size() > static_cast<size_t>(Limits::kArgumentBytes)) {
+    return Refuse(call, fmt::format("{} bytes of parameters; a kernel may have {}", call.arguments.size(),
+                                    Limits::kArgumentBytes));
+  }
   if (call.shared_bytes > static_cast<uint64_t>(limits.shared_bytes)) {
     return Refuse(call, fmt::format("{} bytes of shared memory; a block of sm_{} may have {}", call.shared_bytes,
                                     limits.compute_capability, limits.shared_bytes));

@@ -11,6 +11,7 @@ struct Limits {
   int64_t shared_bytes = 227 * 1024;  // of a block, with the opt-in
   static constexpr int64_t kThreads = 1024;
   static constexpr int64_t kBlockX = 1024, kBlockY = 1024, kBlockZ = 64;
+  static constexpr int64_t kArgumentBytes = 32764;  // of a kernel's parameters
   static constexpr int64_t kGridX = 2147483647, kGridY = 65535, kGridZ = 65535;
 };
 

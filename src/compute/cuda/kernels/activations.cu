@@ -31,12 +31,12 @@ __device__ inline float Gated(float gate, float up) {
   }
 }
 
-// Blocks x share a row, y are rows.
+// Blocks x are rows, of which there may be many, y share a row.
 template <class T, Activation kActivation, int kPack>
 __global__ void GateKernel(Rows<const T> gate, Rows<const T> up, T* y) {
   using Values = Pack<T, kPack>;
-  const int64_t row = BlockIndex().y;
-  const int64_t pack = int64_t{BlockIndex().x} * BlockSize().x + ThreadIndex().x;
+  const int64_t row = BlockIndex().x;
+  const int64_t pack = int64_t{BlockIndex().y} * BlockSize().x + ThreadIndex().x;
   if (pack >= gate.columns / kPack) return;
   const Values gates = reinterpret_cast<const Values*>(gate.data + row * gate.stride)[pack];
   const Values ups = reinterpret_cast<const Values*>(up.data + row * up.stride)[pack];
@@ -51,10 +51,10 @@ Status LaunchGate(const Rows<const T>& gate, const Rows<const T>& up, T* y, Stre
   const auto blocks = [&](int64_t packs) { return static_cast<unsigned>((packs + kGateThreads - 1) / kGateThreads); };
   const auto rows = static_cast<unsigned>(gate.rows);
   if (Packs<T>(kPack, gate.columns, {gate.stride, up.stride}, {gate.data, up.data, y})) {
-    return Launch(GateKernel<T, kActivation, kPack>, {blocks(gate.columns / kPack), rows}, {kGateThreads}, 0, stream,
+    return Launch(GateKernel<T, kActivation, kPack>, {rows, blocks(gate.columns / kPack)}, {kGateThreads}, 0, stream,
                   gate, up, y);
   }
-  return Launch(GateKernel<T, kActivation, 1>, {blocks(gate.columns), rows}, {kGateThreads}, 0, stream, gate, up, y);
+  return Launch(GateKernel<T, kActivation, 1>, {rows, blocks(gate.columns)}, {kGateThreads}, 0, stream, gate, up, y);
 }
 
 }  // namespace

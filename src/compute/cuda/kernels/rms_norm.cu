@@ -8,12 +8,12 @@
 namespace inferflux::cuda {
 namespace {
 
-// A block normalises one run of columns of one row: blocks x are runs, y rows.
+// A block normalises one run of columns of one row: blocks x are rows, of which there may be many, y runs.
 template <class T, int kPack>
 __global__ void RmsNormKernel(RmsNormParams<T> params) {
   using Values = Pack<T, kPack>;
-  const int64_t first = int64_t{BlockIndex().x} * params.width;
-  const int64_t row = BlockIndex().y;
+  const int64_t first = int64_t{BlockIndex().y} * params.width;
+  const int64_t row = BlockIndex().x;
   const T* x = params.x.data + row * params.x.stride + first;
   const int64_t dense = row * params.x.columns + first;
   const int packs = static_cast<int>(params.width / kPack);
@@ -54,9 +54,9 @@ Status RmsNorm(const RmsNormParams<T>& params, Stream stream) {
       Packs<T>(4, params.width, {params.x.stride}, {params.x.data, params.residual, params.sum, params.y}) &&
       Packs<float>(4, params.width, {}, {params.weight});
   if (packed) {
-    return Launch(RmsNormKernel<T, 4>, {runs, rows}, {RowThreads(params.width / 4)}, kReduceBytes, stream, params);
+    return Launch(RmsNormKernel<T, 4>, {rows, runs}, {RowThreads(params.width / 4)}, kReduceBytes, stream, params);
   }
-  return Launch(RmsNormKernel<T, 1>, {runs, rows}, {RowThreads(params.width)}, kReduceBytes, stream, params);
+  return Launch(RmsNormKernel<T, 1>, {rows, runs}, {RowThreads(params.width)}, kReduceBytes, stream, params);
 }
 
 template Status RmsNorm(const RmsNormParams<float>&, Stream);

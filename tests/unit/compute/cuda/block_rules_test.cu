@@ -86,6 +86,16 @@ TEST(BlockRules, LimitsAreThoseOfTheArchitecture) {
   EXPECT_FALSE(LaunchNothing(90, {0}, {32}, 0));
 }
 
+struct ManyParameters {
+  unsigned char bytes[32768];
+};
+__global__ void TakesMany(ManyParameters) {}
+
+TEST(BlockRules, ParametersAreLimitedToo) {
+  TestDevice device;
+  EXPECT_FALSE(Launch(TakesMany, {1}, {1}, 0, device.stream(), ManyParameters{}));
+}
+
 __global__ void OrderOfBlocks(unsigned* next, unsigned* order) {
   if (ThreadIndex().x == 0) order[AtomicAdd(next, 1u)] = BlockIndex().x;
 }

@@ -79,6 +79,12 @@ TYPED_TEST(RowOps, RmsNorm) {
   }
 }
 
+// A long prompt has more rows than a grid has blocks in y.
+TEST(RmsNorm, TakesManyRows) {
+  std::mt19937 random(12);
+  ExpectRmsNorm<float>(random, 65537, 2, 2, 0, false);
+}
+
 template <class T>
 void ExpectRope(std::mt19937& random, int32_t heads, int32_t head_dim, int32_t pairs, compute::RopeStyle style) {
   constexpr int64_t kRows = 3;
