@@ -45,7 +45,20 @@ Status Rope(Rows<const T> x, const float* angles, int32_t pairs, const compute::
 template <class T>
 Status Gate(Rows<const T> gate, Rows<const T> up, compute::Activation activation, T* y, Stream stream);
 
-// y[r] = table[tokens[r]]; the caller has checked that tokens are rows of the table.
+// y = x * factor; y = a + b; y = x + bias [columns]. Each y is dense.
+template <class T>
+Status Scale(Rows<const T> x, float factor, T* y, Stream stream);
+template <class T>
+Status Add(Rows<const T> a, Rows<const T> b, T* y, Stream stream);
+template <class T>
+Status AddBias(Rows<const T> x, const float* bias, T* y, Stream stream);
+
+// cos and sin of position * frequency, times magnitude: [rows, 2 * pairs], cosines first. Positions are below 2^24,
+// which floats hold exactly.
+Status RopeAngles(const int32_t* positions, int64_t rows, const float* inverse_frequencies, int32_t pairs,
+                  float magnitude, float* angles, Stream stream);
+
+// y[r] = table[tokens[r]], or rows of any matrix by their numbers; the caller has checked that they are there.
 template <class T>
 Status Embed(Rows<const T> table, const int32_t* tokens, int64_t count, T* y, Stream stream);
 

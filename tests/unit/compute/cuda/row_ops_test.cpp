@@ -166,6 +166,47 @@ TYPED_TEST(RowOps, Gate) {
   }
 }
 
+TYPED_TEST(RowOps, Elementwise) {
+  using T = TypeParam;
+  constexpr int64_t kRows = 3, kColumns = 300;
+  const auto a = RandomElements<T>(this->random_, kRows * kColumns);
+  const auto b = RandomElements<T>(this->random_, kRows * kColumns);
+  const auto bias = RandomElements<float>(this->random_, kColumns);
+  TestDevice device({.seed = this->random_()});
+  const auto a_rows = UploadRows(device, a, kRows, kColumns, 5);
+  T* y = device.New<T>(a.size());
+  Must(Scale(a_rows, 1.7f, y, device.stream()));
+  auto result = device.Download(y, a.size());
+  for (size_t i = 0; i < a.size(); ++i) ASSERT_EQ(ToFloat(result[i]), ToFloat(testing::Round<T>(ToFloat(a[i]) * 1.7f)));
+  Must(Add(a_rows, UploadRows(device, b, kRows, kColumns, 2), y, device.stream()));
+  result = device.Download(y, a.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    ASSERT_EQ(ToFloat(result[i]), ToFloat(testing::Round<T>(ToFloat(a[i]) + ToFloat(b[i]))));
+  }
+  Must(AddBias(a_rows, device.Upload(bias), y, device.stream()));
+  result = device.Download(y, a.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    ASSERT_EQ(ToFloat(result[i]), ToFloat(testing::Round<T>(ToFloat(a[i]) + bias[i % kColumns])));
+  }
+}
+
+TEST(RopeAngles, AreCosinesAndSines) {
+  const std::vector<int32_t> positions = {0, 1, 777, 131071};
+  std::vector<float> frequencies;
+  for (int i = 0; i < 80; ++i) frequencies.push_back(std::pow(10000.0f, -static_cast<float>(i) / 80));
+  TestDevice device;
+  float* angles = device.New<float>(4 * 160);
+  Must(RopeAngles(device.Upload(positions), 4, device.Upload(frequencies), 80, 1.25f, angles, device.stream()));
+  const auto values = device.Download(angles, 4 * 160);
+  for (int row = 0; row < 4; ++row) {
+    for (int i = 0; i < 80; ++i) {
+      const float angle = static_cast<float>(positions[row]) * frequencies[i];  // rounded, as the reference rounds it
+      ASSERT_NEAR(values[row * 160 + i], 1.25 * std::cos(double{angle}), 3e-7);
+      ASSERT_NEAR(values[row * 160 + 80 + i], 1.25 * std::sin(double{angle}), 3e-7);
+    }
+  }
+}
+
 TYPED_TEST(RowOps, Embed) {
   using T = TypeParam;
   for (const int64_t columns : {int64_t{5}, int64_t{64}}) {
