@@ -1,5 +1,5 @@
-// Streams, events and graphs of the host runtime. Work waits in queues; whoever waits for some of it carries all queues
-// on in a random order that streams and events allow.
+// Streams, events and graphs of the host runtime. Work waits in queues. A call that waits for some of it runs all
+// queues, in a random order that streams and events allow.
 #pragma once
 
 #include <chrono>
@@ -58,7 +58,7 @@ class HostStreams {
   HostEvent* CreateEvent();
   Status Destroy(HostEvent* event);
 
-  // Puts work on a stream, or into its capture. Some other work may be carried out now.
+  // Puts work on a stream, or into its capture. Some other work may run now.
   Status Put(HostStream* stream, std::function<Status()> run);
   Status Record(HostEvent* event, HostStream* stream);
   Status Wait(HostStream* stream, HostEvent* event);
@@ -77,7 +77,7 @@ class HostStreams {
   Status sticky() const { return sticky_; }
 
  private:
-  bool Step();  // carries out one piece of work that may begin; false where there is none
+  bool Step();  // runs one piece of work that may begin; false where there is none
   Status Drain(const std::function<bool()>& until);
   template <class T>
   static bool Has(const std::vector<std::unique_ptr<T>>& all, const T* one);

@@ -1,5 +1,5 @@
 // What the backend asks of CUDA's runtime and of cuBLASLt, as one small interface: cuda_runtime.cu hands it on to CUDA,
-// host_runtime.cpp carries it out on the host, with its own order of things and stricter.
+// host_runtime.cpp does it on the host, in random order and stricter.
 //
 // Calls that name a stream are asynchronous: they return before their work is done, and host memory that they name has
 // to live, unchanged, until the stream was waited for. An error in a stream is an error of every later call.

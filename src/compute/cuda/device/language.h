@@ -1,4 +1,5 @@
-// What CUDA C++ adds to C++, for a compiler that is not nvcc: the words that mark kernels, and where a call stands.
+// What CUDA C++ adds to C++, for a compiler that is not nvcc: the keywords of kernels, and the source location of a
+// call.
 #pragma once
 
 #ifdef __CUDACC__

@@ -70,10 +70,10 @@ __device__ inline void LoadMatrix2(uint32_t (&to)[2], const void* row, [[maybe_u
 }
 
 #ifdef __CUDACC__
-#define INFERFLUX_MMA(instruction, constraint, d, a, b)                                                         \
-  asm volatile(instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                   \
-               : "+" constraint(d.x[0]), "+" constraint(d.x[1]), "+" constraint(d.x[2]), "+" constraint(d.x[3]) \
-               : "r"(a.x[0]), "r"(a.x[1]), "r"(a.x[2]), "r"(a.x[3]), "r"(b.x[0]), "r"(b.x[1]))
+#define INFERFLUX_MMA(instruction, constraint, d, a, b)                                                \
+  asm(instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                   \
+      : "+" constraint(d.x[0]), "+" constraint(d.x[1]), "+" constraint(d.x[2]), "+" constraint(d.x[3]) \
+      : "r"(a.x[0]), "r"(a.x[1]), "r"(a.x[2]), "r"(a.x[3]), "r"(b.x[0]), "r"(b.x[1]))
 #endif
 
 // d += a * b for elements of type T: Fp16 or Bf16 (m16n8k16), Fp8 (m16n8k32, sm_89 and above), summed in float

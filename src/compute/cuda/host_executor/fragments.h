@@ -1,4 +1,4 @@
-// Where the elements of a fragment stand in its matrix: PTX ISA 9.7.14.5, "Matrix Fragments for mma.m16n8k16 with
+// The row and the column of each element of a fragment: PTX ISA 9.7.14.5, "Matrix Fragments for mma.m16n8k16 with
 // floating point type" and "Matrix Fragments for mma.m16n8k32".
 #pragma once
 

@@ -1,4 +1,5 @@
-// ldmatrix and mma.sync: the last lane gathers the fragments to matrices, computes, and deals the results out.
+// ldmatrix and mma.sync: the last lane assembles the matrices from all fragments, computes, and writes each lane's
+// results.
 #include <cstring>
 
 #include "base/half.h"

@@ -27,7 +27,7 @@ class Run {
   // Passes an access of the executor's own, in the kernel's name, on to the memory check.
   void Check(const void* at, size_t bytes, Access access, Site site);
   // Counts a thread's atomic operations that find the same value again. From the second on only its own block runs, so
-  // that whoever waits for another block waits in vain, and is found.
+  // that a thread which waits for another block never gets its value, and is found.
   void Poll(const void* at, uint64_t value, Site site);
 
   Thread& thread() { return *thread_; }

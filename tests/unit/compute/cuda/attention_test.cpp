@@ -91,7 +91,7 @@ class AttentionCase {
  private:
   int64_t Width() const { return int64_t{params_.kv_heads} * params_.head_dim; }
 
-  // Appends every sequence's keys and values into blocks that are dealt out at random.
+  // Appends every sequence's keys and values into blocks in random order.
   void FillCache() {
     int32_t blocks = 3;  // that nobody writes
     for (const Sequence& sequence : sequences_) blocks += (sequence.length + kBlockSize - 1) / kBlockSize;
