@@ -60,6 +60,8 @@ struct Thread {
   const void* polled = nullptr;  // the address and value of its last atomic operation, and how often they were the same
   uint64_t polled_value = 0;
   int polls = 0;
+  const void* accessed = nullptr;  // the same of its last plain access
+  int accesses = 0;
 
   Order order;
 };

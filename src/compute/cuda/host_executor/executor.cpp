@@ -9,6 +9,8 @@ namespace inferflux::cuda::executor {
 namespace {
 
 constexpr size_t kSlotBytes = 256 * 1024;  // above every architecture's limit
+// A loop of plain accesses to one address gives the executor no occasion to run another thread.
+constexpr int kMostAccessesInARow = 1000000;
 
 uint64_t Threads(const Dim3& block) { return uint64_t{block.x} * block.y * block.z; }
 
@@ -68,10 +70,17 @@ Outcome Executor::Execute(const KernelCall& call, const Settings& settings, Memo
 void OnInstrumentedAccess(const void* at, size_t bytes, Access access, bool aligned, const void* return_address) {
   if (!running.in_kernel) return;
   const OutOfKernel executor;
-  MemoryCheck* check = running.run->check();
-  if (check == nullptr) return;
-  if (auto violation = check->OnAccess(running.run->thread(), at, bytes, access, aligned)) {
-    running.run->Raise(std::move(*violation), CodeLocation(return_address));
+  Run& run = *running.run;
+  if (run.check() == nullptr) return;
+  Thread& thread = run.thread();
+  if (auto violation = run.check()->OnAccess(thread, at, bytes, access, aligned)) {
+    run.Raise(std::move(*violation), CodeLocation(return_address));
+  }
+  thread.accesses = thread.accessed == at ? thread.accesses + 1 : 0;
+  thread.accessed = at;
+  if (thread.accesses > kMostAccessesInARow) {
+    run.Raise({Rule::kWaitsForOtherBlock, fmt::format("{} was accessed {} times in a row", at, thread.accesses)},
+              CodeLocation(return_address));
   }
 }
 

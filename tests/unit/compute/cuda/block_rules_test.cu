@@ -50,6 +50,26 @@ TEST(BlockRules, NoBlockWaitsForAnother) {
   });
 }
 
+// The same with plain accesses: it never ends where the other block comes later, and races where it came before.
+__global__ void ABlockWaitsWithPlainReads(volatile unsigned* flag) {
+  if (BlockIndex().x == 0) {
+    *flag = 1;
+  } else {
+    while (*flag == 0) continue;
+  }
+}
+
+TEST(BlockRules, NoBlockWaitsForAnotherWithPlainReads) {
+  for (uint64_t seed = 1; seed <= testing::kSeeds; ++seed) {
+    TestDevice device({.seed = seed});
+    volatile unsigned* flag = device.Upload<unsigned>({0});
+    const auto fault = device.Run(ABlockWaitsWithPlainReads, {2}, {1}, 0, flag);
+    ASSERT_TRUE(fault.has_value());
+    EXPECT_TRUE(fault->rule == Rule::kWaitsForOtherBlock || fault->rule == Rule::kRaceBetweenBlocks)
+        << executor::ToError(*fault).message;
+  }
+}
+
 // Within a block it is allowed: threads make progress.
 __global__ void WarpsWaitForEachOther(unsigned* arrived) {
   if (Lane() == 0) {
