@@ -47,6 +47,7 @@ inline constexpr Key kSchema[] = {
      3600},
     {"server.api_keys_file", Type::kText, "",
      "file of SHA-256 hashes of API keys, one a line; empty: no key is asked for"},
+    {"server.page", Type::kSwitch, "true", "serve a page for people at /", "page"},
     {"runtime.backend", Type::kWords, "auto", "the backend to run on, or several to try in order; auto: by priority",
      "backend"},
     {"runtime.backend_priority", Type::kWords, "auto",

@@ -11,6 +11,7 @@ namespace {
 
 std::vector<std::string> Split(std::string_view path) {
   std::vector<std::string> out;
+  if (path == "/") return out;  // as boost::urls splits a target
   while (!path.empty()) {
     path.remove_prefix(1);  // the slash
     const size_t end = std::min(path.find('/'), path.size());

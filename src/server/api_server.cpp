@@ -40,8 +40,10 @@ ApiServer::ApiServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ApiServer::~ApiServer() = default;
 
 Result<std::unique_ptr<ApiServer>> ApiServer::Start(net::ServerOptions net, ApiKeys keys,
-                                                    serving::ModelManager& manager, metrics::Registry& metrics) {
+                                                    serving::ModelManager& manager, metrics::Registry& metrics,
+                                                    bool page) {
   auto impl = std::make_unique<Impl>(std::move(keys), manager, metrics);
+  impl->services.page = page;
   net.error_response = [](int status, std::string_view message) { return ErrorResponse(FromStatus(status, message)); };
   net.on_answered = [&metrics](std::string_view, std::string_view route, int status) {
     CountAnswer(metrics, route, status);

@@ -16,9 +16,10 @@ namespace inferflux::server {
 class ApiServer {
  public:
   // Binds and answers at once: models may be loaded by `manager` later, and until SetReady /readyz says 503. What is
-  // lent here must outlive the server. `net` is taken but for its hooks, which are the server's own.
+  // lent here must outlive the server. `page`: whether / is the page. `net` is taken but for its hooks, which are the
+  // server's own.
   static Result<std::unique_ptr<ApiServer>> Start(net::ServerOptions net, ApiKeys keys, serving::ModelManager& manager,
-                                                  metrics::Registry& metrics);
+                                                  metrics::Registry& metrics, bool page = true);
   ~ApiServer();
 
   void SetReady();

@@ -7,6 +7,7 @@
 #include "server/anthropic/anthropic_api.h"
 #include "server/health/health_api.h"
 #include "server/openai/openai_api.h"
+#include "server/page/page_api.h"
 #include "server/request/route.h"
 
 namespace inferflux::server {
@@ -14,7 +15,9 @@ namespace asio = boost::asio;
 namespace {
 
 // Every API of this server. One more is one more line.
-std::vector<Api> Apis() { return {OpenAiApi(), AnthropicApi(), HealthApi(), AdminApi()}; }
+std::vector<Api> Apis(const Services& services) {
+  return {OpenAiApi(), AnthropicApi(), HealthApi(), AdminApi(), PageApi(services)};
+}
 
 ApiResult<Caller> CheckKey(const ApiKeys& keys, const Api& api, const net::Request& request, Scope scope) {
   const std::string_view key =
@@ -23,11 +26,22 @@ ApiResult<Caller> CheckKey(const ApiKeys& keys, const Api& api, const net::Reque
   return keys.Check(net::FindHeader(request.headers, "Authorization"), scope);
 }
 
+// Whether the request comes from the page that this server serves. A page of another site can make its own host name
+// lead here (DNS rebinding), but not one of the loopback names. Where keys are needed, the key decides.
+bool IsOwnPage(const ApiKeys& keys, const net::Request& request, std::string_view origin) {
+  const std::string_view host = net::FindHeader(request.headers, "Host");
+  if (host.empty() || (origin != fmt::format("http://{}", host) && origin != fmt::format("https://{}", host)))
+    return false;
+  if (keys.required()) return true;
+  const std::string_view name = host.substr(0, host.rfind(':'));
+  return name == "localhost" || name == "127.0.0.1" || name == "[::1]";
+}
+
 // Without keys the server is for this machine alone, but a web page that is open on it is not its owner: browsers say
 // where a request comes from.
-ApiStatus RefusePages(const net::Request& request) {
+ApiStatus RefusePages(const ApiKeys& keys, const net::Request& request) {
   const std::string_view origin = net::FindHeader(request.headers, "Origin");
-  if (origin.empty()) return {};
+  if (origin.empty() || IsOwnPage(keys, request, origin)) return {};
   return tl::make_unexpected(ApiError{403, fmt::format("admin calls are not taken from web pages (Origin {})", origin),
                                       "invalid_request_error", "", "forbidden_origin"});
 }
@@ -41,7 +55,7 @@ ApiResult<Caller> Admit(const ApiKeys& keys, const Api& api, Access access, cons
     case Access::kGenerate:
       return CheckKey(keys, api, request, Scope::kGenerate);
     case Access::kAdmin:
-      if (ApiStatus allowed = RefusePages(request); !allowed) return Forward(allowed);
+      if (ApiStatus allowed = RefusePages(keys, request); !allowed) return Forward(allowed);
       return CheckKey(keys, api, request, Scope::kAdmin);
   }
   return Caller();
@@ -67,7 +81,7 @@ net::Handler HandlerOf(Services& services, const Api& api, const Route& route) {
 
 net::Router MakeRoutes(Services& services) {
   net::Router out;
-  for (const Api& api : Apis()) {
+  for (const Api& api : Apis(services)) {
     for (const Route& route : api.routes) {
       out.Add(std::string(route.method), route.path, HandlerOf(services, api, route));
     }

@@ -173,7 +173,8 @@ Status Serve(const DaemonOptions& options) {
   serving::ModelManager manager(factory, registry, metrics,
                                 LoadDefaults(settings, std::move(*rules), stop_loads.get_token()));
   manager.SetPolicy(RoutingPolicy(settings));
-  auto server = server::ApiServer::Start(NetOptions(settings), std::move(*keys), manager, metrics);
+  auto server = server::ApiServer::Start(NetOptions(settings), std::move(*keys), manager, metrics,
+                                         settings.Switch("server.page"));
   if (!server) return Forward(server);
   const std::string url = UrlOf(settings.Text("server.host"), (*server)->port());
   log::Info("listening on {}", url);

@@ -3,6 +3,7 @@
 #include "server/openai/embeddings/embedding_endpoint.h"
 #include "server/openai/model_endpoints.h"
 #include "server/openai/prepare.h"
+#include "server/openai/sampling_endpoint.h"
 #include "server/reply/generate.h"
 
 namespace inferflux::server {
@@ -24,6 +25,7 @@ constexpr Route kOpenAiRoutes[] = {
     {"POST", "/v1/embeddings", Access::kGenerate, &Embed},
     {"GET", "/v1/models", Access::kRead, &ListModels},
     {"GET", "/v1/models/{id...}", Access::kRead, &DescribeModel},
+    {"GET", "/v1/sampling_parameters", Access::kRead, &ListSamplingParameters},
 };
 
 }  // namespace

@@ -44,6 +44,8 @@ class ApiKeys {
   // The same for the key alone.
   ApiResult<Caller> CheckKey(std::string_view key, Scope scope) const;
 
+  bool required() const { return !keys_.empty(); }
+
   static Hash HashOf(std::string_view key);
 
  private:

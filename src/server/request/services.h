@@ -16,6 +16,7 @@ struct Services {
   serving::ModelManager& manager;
   metrics::Registry& metrics;
   ApiKeys keys;
+  bool page = true;                // whether / is the page
   std::atomic<bool> ready{false};  // every configured model is loaded and warm
   // Parses, renders and tokenises, so that a huge prompt holds up no socket.
   boost::asio::thread_pool preparation{2};

@@ -41,6 +41,14 @@ TEST(RouterTest, TheFirstPatternThatMatchesServes) {
   EXPECT_EQ(Find(router, "GET", "/a/other").pattern, "/a/{x}");
 }
 
+TEST(RouterTest, TheRootIsAPathOfItsOwn) {
+  Router router;
+  router.Add("GET", "/", Nothing());
+  EXPECT_NE(Find(router, "GET", "/").handler, nullptr);
+  EXPECT_NE(Find(router, "GET", "/?x=1").handler, nullptr);
+  EXPECT_EQ(Find(router, "GET", "/a").handler, nullptr);
+}
+
 TEST(RouterTest, AWrongMethodNamesTheRightOnes) {
   Router router;
   router.Add("GET", "/a", Nothing());
