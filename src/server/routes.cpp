@@ -75,4 +75,18 @@ net::Router MakeRoutes(Services& services) {
   return out;
 }
 
+net::Response RefusalAt(std::string_view target, const ApiError& error) {
+  auto refuse = ErrorResponse;
+  size_t longest = 0;
+  for (const Api& api : Apis()) {
+    for (const Route& route : api.routes) {
+      const std::string_view fixed = route.path.substr(0, route.path.find('{'));
+      if (fixed.size() <= longest || !target.starts_with(fixed)) continue;
+      longest = fixed.size();
+      refuse = api.refuse;
+    }
+  }
+  return refuse(error);
+}
+
 }  // namespace inferflux::server
