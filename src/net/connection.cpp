@@ -69,7 +69,7 @@ asio::awaitable<bool> Connection::Answer(ReadOutcome& outcome) {
   SocketWriter writer(stream_, context_.options, notifier_, gone_, wire);
   std::string route;
   if (refused) {
-    co_await writer.Send(context_.options.error_response(outcome.status, outcome.message));
+    co_await writer.Send(context_.options.error_response(outcome.status, outcome.message, outcome.target));
   } else {
     co_await Dispatch(outcome, writer, route);
   }
@@ -80,19 +80,19 @@ asio::awaitable<bool> Connection::Answer(ReadOutcome& outcome) {
 asio::awaitable<void> Connection::Dispatch(ReadOutcome& outcome, SocketWriter& writer, std::string& route) {
   auto target = ParseTarget(outcome.target);
   if (!target) {
-    co_await writer.Send(context_.options.error_response(400, target.error().message));
+    co_await writer.Send(context_.options.error_response(400, target.error().message, outcome.target));
     co_return;
   }
   Request& request = outcome.request;
   Router::Match match = context_.router.Find(request.method, target->segments);
   route = match.pattern;
   if (match.handler == nullptr && match.allow.empty()) {
-    co_await writer.Send(context_.options.error_response(404, "no such path: " + target->path));
+    co_await writer.Send(context_.options.error_response(404, "no such path: " + target->path, target->path));
     co_return;
   }
   if (match.handler == nullptr) {
     Response refusal = context_.options.error_response(
-        405, request.method + " is not served at " + target->path + "; use " + match.allow);
+        405, request.method + " is not served at " + target->path + "; use " + match.allow, target->path);
     refusal.headers.push_back({"Allow", match.allow});
     co_await writer.Send(std::move(refusal));
     co_return;
@@ -113,7 +113,8 @@ asio::awaitable<void> Connection::CallHandler(const Handler& handler, const Requ
   }
   co_await StopWatch();
   if (writer.status() == 0 && !gone_) {
-    co_await writer.Send(context_.options.error_response(500, "internal error; the server's log has more"));
+    co_await writer.Send(
+        context_.options.error_response(500, "internal error; the server's log has more", request.path));
   }
 }
 

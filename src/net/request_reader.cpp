@@ -96,14 +96,22 @@ ReadOutcome MakeOutcome(const Parser::value_type& head, std::string body) {
 asio::awaitable<ReadOutcome> ReadRequest(beast::tcp_stream& stream, beast::flat_buffer& buffer,
                                          const ServerOptions& options, BodyBudget& budget) {
   Parser parser;
+  const auto failed = [&](const error_code& error) {
+    ReadOutcome out = FromError(error, options);
+    out.target = parser.get().target();
+    return out;
+  };
   parser.header_limit(static_cast<uint32_t>(options.max_header_bytes));
   parser.body_limit(options.max_body_bytes);
   stream.expires_after(options.header_timeout);
   {
     auto [error, read] = co_await http::async_read_header(stream, buffer, parser, kAwait);
-    if (error) co_return FromError(error, options);
+    if (error) co_return failed(error);
   }
-  if (auto refused = RefuseHead(parser.get())) co_return std::move(*refused);
+  if (auto refused = RefuseHead(parser.get())) {
+    refused->target = parser.get().target();
+    co_return std::move(*refused);
+  }
   if (beast::iequals(parser.get()[http::field::expect], "100-continue") && !parser.is_done()) {
     static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     auto [error, written] = co_await asio::async_write(stream, asio::buffer(kContinue), kAwait);
@@ -112,9 +120,11 @@ asio::awaitable<ReadOutcome> ReadRequest(beast::tcp_stream& stream, beast::flat_
   std::string body;
   const error_code error = co_await ReadBody(stream, buffer, parser, options, budget, body);
   if (error == boost::system::errc::not_enough_memory) {
-    co_return Refuse(503, "the server holds too many large requests; try again later");
+    ReadOutcome out = Refuse(503, "the server holds too many large requests; try again later");
+    out.target = parser.get().target();
+    co_return out;
   }
-  if (error) co_return FromError(error, options);
+  if (error) co_return failed(error);
   co_return MakeOutcome(parser.get(), std::move(body));
 }
 

@@ -44,7 +44,9 @@ Result<std::unique_ptr<ApiServer>> ApiServer::Start(net::ServerOptions net, ApiK
                                                     bool page) {
   auto impl = std::make_unique<Impl>(std::move(keys), manager, metrics);
   impl->services.page = page;
-  net.error_response = [](int status, std::string_view message) { return ErrorResponse(FromStatus(status, message)); };
+  net.error_response = [](int status, std::string_view message, std::string_view target) {
+    return RefusalAt(target, FromStatus(status, message));
+  };
   net.on_answered = [&metrics](std::string_view, std::string_view route, int status) {
     CountAnswer(metrics, route, status);
   };

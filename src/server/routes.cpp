@@ -15,9 +15,7 @@ namespace asio = boost::asio;
 namespace {
 
 // Every API of this server. One more is one more line.
-std::vector<Api> Apis(const Services& services) {
-  return {OpenAiApi(), AnthropicApi(), HealthApi(), AdminApi(), PageApi(services)};
-}
+std::vector<Api> Apis() { return {OpenAiApi(), AnthropicApi(), HealthApi(), AdminApi(), PageApi()}; }
 
 ApiResult<Caller> CheckKey(const ApiKeys& keys, const Api& api, const net::Request& request, Scope scope) {
   const std::string_view key =
@@ -81,12 +79,26 @@ net::Handler HandlerOf(Services& services, const Api& api, const Route& route) {
 
 net::Router MakeRoutes(Services& services) {
   net::Router out;
-  for (const Api& api : Apis(services)) {
+  for (const Api& api : Apis()) {
     for (const Route& route : api.routes) {
       out.Add(std::string(route.method), route.path, HandlerOf(services, api, route));
     }
   }
   return out;
+}
+
+net::Response RefusalAt(std::string_view target, const ApiError& error) {
+  auto refuse = ErrorResponse;
+  size_t longest = 0;
+  for (const Api& api : Apis()) {
+    for (const Route& route : api.routes) {
+      const std::string_view fixed = route.path.substr(0, route.path.find('{'));
+      if (fixed.size() <= longest || !target.starts_with(fixed)) continue;
+      longest = fixed.size();
+      refuse = api.refuse;
+    }
+  }
+  return refuse(error);
 }
 
 }  // namespace inferflux::server

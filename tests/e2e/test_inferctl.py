@@ -55,6 +55,14 @@ def test_complete(server):
     assert by_argument.returncode == 0 and by_argument.stdout.strip() and by_argument.stdout == by_pipe.stdout
 
 
+def test_sampling_flags_reach_the_server(server):
+    greedy = run("complete", "Once upon a time", "--url", server.url, "--temperature", "0", "--max-tokens", "8")
+    one_choice = run("complete", "Once upon a time", "--url", server.url, "--top-k", "1", "--max-tokens", "8")
+    assert one_choice.returncode == 0 and one_choice.stdout == greedy.stdout
+    refused = run("complete", "x", "--url", server.url, "--dry-penalty-last-n", "-2")
+    assert refused.returncode == 1 and "dry_penalty_last_n" in refused.stderr
+
+
 def test_models_and_status(server):
     assert MODEL.stem in run("models", "--url", server.url).stdout
     status = run("status", "--url", server.url, "--ready")

@@ -1,10 +1,10 @@
-// The page's routes: GET /, where the build has the page and the configuration does not switch it off.
+// The page's routes: GET /.
 #pragma once
 
 #include "server/request/route.h"
 
 namespace inferflux::server {
 
-Api PageApi(const Services& services);
+Api PageApi();
 
 }  // namespace inferflux::server

@@ -31,7 +31,7 @@ namespace inferflux::server {
 
 bool HasPage() { return true; }
 
-net::Response Page(Services&, const net::Request& request) {
+net::Response Page(const net::Request& request) {
   const bool gzip = net::FindHeader(request.headers, "Accept-Encoding").find("gzip") != std::string_view::npos;
   net::Response out(200, "text/html; charset=utf-8",
                     gzip ? std::string(inferflux_page_gzip, inferflux_page_gzip_end)

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "net/http_message.h"
-#include "server/request/services.h"
 
 namespace inferflux::server {
 
@@ -12,6 +11,6 @@ bool HasPage();
 
 // The page, gzipped where the client takes that. Its Content-Security-Policy allows the page's own scripts and styles
 // only, by their hashes, and connections to this server only.
-net::Response Page(Services& services, const net::Request& request);
+net::Response Page(const net::Request& request);
 
 }  // namespace inferflux::server

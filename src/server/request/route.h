@@ -1,4 +1,4 @@
-// One path of an API. A folder beside this one lists its paths in a table, and routes.cpp lists the tables.
+// One path of an API. Each API's folder lists its paths in a table, and routes.cpp lists the APIs.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -19,10 +19,11 @@ using CallerTask = boost::asio::awaitable<void> (*)(Services&, const Caller&, co
                                                     net::ResponseWriter&);
 
 enum class Access : uint8_t {
-  kOpen,      // anyone
-  kRead,      // a key with that scope, where the server asks for keys
-  kGenerate,  // so
-  kAdmin,     // so, and never a web page
+  kOpen,  // anyone
+  // Where the server asks for keys, a key with the scope of that name:
+  kRead,
+  kGenerate,
+  kAdmin,  // and never a web page
 };
 
 struct Route {

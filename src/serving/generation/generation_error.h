@@ -16,8 +16,10 @@ namespace inferflux::serving {
 
 struct GenerationError {
   enum class Kind : uint8_t {
-    kInvalid,      // `message` goes on behind the field's name: "names the token 9, but the model's ids end at 7"
-    kUnsupported,  // so it does here: the model cannot do it
+    // `message` continues a sentence that begins with the field's name: "names the token 9, but the model's ids end at
+    // 7"
+    kInvalid,
+    kUnsupported,  // the model cannot do it
     // `message` is a whole sentence:
     kTemplate,        // the model's chat template refuses the messages
     kNoChatTemplate,  // the model has none

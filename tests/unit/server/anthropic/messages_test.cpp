@@ -139,6 +139,17 @@ TEST(MessagesTest, ErrorsHaveThisApisShape) {
   EXPECT_EQ(error(fake.Post("/v1/messages", Body()), 529), "overloaded_error: stopping");
 }
 
+TEST(MessagesTest, WhatNoHandlerSeesHasThisApisShapeToo) {
+  FakeServer fake(SayHello);
+  EXPECT_THAT(fake.Get("/v1/messages?beta=true").body, HasSubstr(R"({"type":"error","error":)"));
+  EXPECT_THAT(fake.Post("/v1/messages/batches", "{}").body, HasSubstr("not_found_error"));
+  const auto large = fake.Post("/v1/messages", std::string((32u << 20) + 1, ' '));
+  EXPECT_EQ(large.status, 413);
+  EXPECT_THAT(large.body, HasSubstr("request_too_large"));
+  const auto elsewhere = boost::json::parse(fake.Get("/v1/nothing").body).as_object();
+  EXPECT_FALSE(elsewhere.contains("type")) << "OpenAI's shape is the usual one";
+}
+
 TEST(MessagesTest, AnErrorEndsAStreamWithItsEvent) {
   FakeServer fake([](const GenerationRequest&, TokenStream& stream) {
     stream.Push(Piece("Hel"));
