@@ -1,6 +1,7 @@
 // The headers that nearly every file of the network floor includes, compiled once. Never include this file by hand.
 #pragma once
 
+#include <fmt/format.h>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -17,6 +18,5 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <vector>
-
-#include "base/result.h"
