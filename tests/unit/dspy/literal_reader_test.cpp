@@ -53,7 +53,7 @@ boost::json::value RandomJson(std::mt19937& random, int depth) {
     case 1:
       return random() % 2 == 0;
     case 2:
-      return static_cast<int64_t>(random()) * static_cast<int64_t>(random()) - (int64_t{1} << 62);
+      return static_cast<int64_t>((uint64_t{random()} << 32) | random());
     case 3: {
       uint64_t bits = (uint64_t{random()} << 32) | random();
       double number = 0;
