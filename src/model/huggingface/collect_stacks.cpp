@@ -11,8 +11,8 @@ bool WeightCollector::IsMlx(const SafetensorsTensor& tensor) const {
   return config_.quantization && config_.quantization->method == "mlx" && tensor.dtype == SafetensorsDtype::kU32;
 }
 
-// "model.layers.0.mlp.switch_mlp.up_proj.weight" or "...mlp.experts.up_proj.weight", as MLX's tools call it: a projection
-// of all experts.
+// "model.layers.0.mlp.switch_mlp.up_proj.weight" or "...mlp.experts.up_proj.weight", as MLX's tools call it: a
+// projection of all experts.
 bool WeightCollector::IsStack(const SafetensorsTensor& tensor) {
   std::string_view name = tensor.name;
   if (!name.ends_with("_proj.weight")) return false;

@@ -114,6 +114,13 @@ TEST(HfDirectory, FormsOfMlxsQuantisationThatAreNotReadAreNamed) {
   EXPECT_THAT(refusal(R"({"group_size": 64, "bits": 4, "lm_head": {"mode": "nvfp4"}})"), HasSubstr("nvfp4"));
 }
 
+TEST(HfDirectory, TensorsOfAnotherFamilyAreRefused) {
+  EXPECT_THAT(Refusal("phi3_long", R"("model_type": "phi3")", R"("model_type": "llama")"),
+              AllOf(HasSubstr("is none that model_type 'llama'"), HasSubstr("layers.0.")));
+  EXPECT_THAT(CheckpointRefusal("gptq", "model.layers.0.input_layernorm", "model.layers.*.input_layernorm"),
+              HasSubstr("'model.layers.*.input_layernorm.weight' is none that"));
+}
+
 TEST(HfDirectory, QuantisedWeightsThatLackATensorAreNamed) {
   EXPECT_THAT(CheckpointRefusal("mlx_4", "q_proj.biases", "q_proj.biasex"),
               AllOf(HasSubstr("q_proj.weight"), HasSubstr("q_proj.biases")));
