@@ -1,7 +1,6 @@
 #include "apps/inferfluxd/daemon.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/resource.h>
 
 #include <boost/asio/ip/address.hpp>
@@ -45,18 +44,11 @@ net::ServerOptions NetOptions(const Settings& settings) {
   return out;
 }
 
-// A single "auto" walks the configured priority; the exposure shows the user's own word all the same.
-void SetBackend(const Settings& settings, std::vector<std::string> words, serving::LoadRequest& out) {
-  out.requested_backend = fmt::format("{}", fmt::join(words, ","));
-  out.backends =
-      words == std::vector<std::string>{"auto"} ? settings.Words("runtime.backend_priority") : std::move(words);
-}
-
 // What every model is loaded with, unless its own settings or an admin call say otherwise. `stop` calls loads off.
 serving::LoadRequest LoadDefaults(const Settings& settings, std::vector<serving::BackendRule> rules,
                                   std::stop_token stop) {
   serving::LoadRequest out;
-  SetBackend(settings, settings.Words("runtime.backend"), out);
+  out.requested_backend = settings.Words("runtime.backend");
   out.rules = std::move(rules);
   out.shared = settings.backend_defaults();
   out.max_batch_tokens = static_cast<int32_t>(settings.Integer("runtime.max_batch_tokens"));
@@ -72,15 +64,14 @@ serving::LoadRequest LoadDefaults(const Settings& settings, std::vector<serving:
   return out;
 }
 
-serving::LoadRequest MakeLoadRequest(const Settings& settings, serving::LoadRequest defaults,
-                                     const config::ModelSetting& model) {
+serving::LoadRequest MakeLoadRequest(serving::LoadRequest defaults, const config::ModelSetting& model) {
   defaults.id = model.id;
   defaults.path = model.path;
   defaults.draft = model.draft;
   if (model.context > 0) defaults.context = model.context;
   defaults.format = model.format;
   defaults.config = model.config;
-  if (!model.backend.empty()) SetBackend(settings, config::SplitWords(model.backend), defaults);
+  if (!model.backend.empty()) defaults.requested_backend = model.backend;
   return defaults;
 }
 
@@ -98,7 +89,7 @@ Status LoadModels(const Settings& settings, serving::ModelManager& manager) {
   auto models = ModelsToServe(settings);
   if (!models) return Forward(models);
   for (const config::ModelSetting& model : *models) {
-    auto loaded = manager.Load(MakeLoadRequest(settings, manager.defaults(), model), model.is_default);
+    auto loaded = manager.Load(MakeLoadRequest(manager.defaults(), model), model.is_default);
     if (!loaded) return Forward(loaded, "model '" + model.id + "'");
   }
   return {};
@@ -136,7 +127,8 @@ Status CheckDoor(const Settings& settings) {
 
 serving::ExposurePolicy Policy(const Settings& settings) {
   return {.prefer_native = settings.Switch("runtime.backend_exposure.prefer_native"),
-          .allow_llama_fallback = settings.Switch("runtime.backend_exposure.allow_llama_fallback")};
+          .allow_llama_fallback = settings.Switch("runtime.backend_exposure.allow_llama_fallback"),
+          .priority = settings.Words("runtime.backend_priority")};
 }
 
 serving::RoutingPolicy RoutingPolicy(const Settings& settings) {

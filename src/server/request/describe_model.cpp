@@ -17,6 +17,7 @@ json::object DescribeExposure(const serving::BackendExposure& exposure) {
   }
   json::object out;
   out["requested_backend"] = exposure.requested_backend;
+  out["chain"] = json::array(exposure.chain.begin(), exposure.chain.end());
   out["exposed_backend"] = exposure.exposed_backend;
   out["provider"] = exposure.provider;
   out["fallback"] = exposure.fallback;

@@ -1,5 +1,6 @@
 #include "serving/models/load_model.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -150,12 +151,21 @@ Status CheckFormat(const model::ModelSource& source, const std::string& wanted) 
               source.format(), wanted);
 }
 
+// The targets of the candidates, in order, each once.
+std::vector<std::string> TargetNames(std::span<const Candidate> candidates) {
+  std::vector<std::string> out;
+  for (const Candidate& candidate : candidates) {
+    std::string name(Traits(candidate.target).name);
+    if (std::ranges::find(out, name) == out.end()) out.push_back(std::move(name));
+  }
+  return out;
+}
+
 }  // namespace
 
-std::string JoinReasons(const std::vector<BackendAttempt>& attempts) {
+std::string JoinReasons(std::span<const BackendAttempt> attempts) {
   std::string out;
   for (const BackendAttempt& attempt : attempts) {
-    if (attempt.reason.empty()) continue;
     out += (out.empty() ? "" : "; ") + attempt.backend + " (" + attempt.provider + "): " + attempt.reason;
   }
   return out;
@@ -179,9 +189,9 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
                 "runtime.speculation is 'draft', but the model '{}' has no draft; set models.draft", request.id);
   }
 
-  const std::vector<std::string> words =
-      request.backends.empty() ? std::vector{request.requested_backend} : request.backends;
-  auto candidates = factory.Candidates(words);
+  const auto chain = ParseChain(request.requested_backend);
+  if (!chain) return Forward(chain);
+  auto candidates = factory.Candidates(request.requested_backend);
   if (!candidates) return Forward(candidates);
 
   auto served = std::make_shared<ServedModel>();
@@ -192,7 +202,11 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
   if (served->chat_template) served->tool_calls = text::ToolCallDialectOf(*served->chat_template, *served->tokenizer);
   BackendExposure& exposure = served->exposure;
   exposure.requested_backend = request.requested_backend;
+  exposure.normalised_request = ChainName(*chain);
+  exposure.chain = TargetNames(*candidates);
 
+  std::vector<BackendAttempt> missed;   // preferred to what runs in the end
+  std::vector<BackendAttempt> refused;  // reasons that a user can act on
   for (const Candidate& candidate : *candidates) {
     BackendAttempt attempt{.backend = std::string(Traits(candidate.target).name),
                            .provider = std::string(ProviderName(candidate.provider)),
@@ -204,8 +218,8 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
                             text->tokenizer);
       attempt.outcome = loop ? "loaded" : "failed";
       if (loop) {
-        exposure.fallback = !exposure.attempts.empty();  // somebody who was preferred did not serve
-        exposure.fallback_reason = JoinReasons(exposure.attempts);
+        exposure.fallback = !missed.empty();
+        exposure.fallback_reason = JoinReasons(missed);
         exposure.exposed_backend = attempt.backend;
         exposure.provider = attempt.provider;
         exposure.attempts.push_back(std::move(attempt));
@@ -217,10 +231,15 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
       if (loop.error().code == ErrorCode::kCancelled) return Forward(loop);
       attempt.reason = loop.error().message;
     }
-    log::Warning("{}: not on {} ({}): {}", request.id, attempt.backend, attempt.provider, attempt.reason);
+    const bool unnamed = candidate.skip == Skip::kUnnamed;
+    log::Write(unnamed ? log::Level::kDebug : log::Level::kWarning,
+               fmt::format("{}: not on {} ({}): {}", request.id, attempt.backend, attempt.provider, attempt.reason));
+    if (!unnamed) refused.push_back(attempt);
+    if (!unnamed && candidate.skip != Skip::kForbidden) missed.push_back(attempt);
     exposure.attempts.push_back(std::move(attempt));
   }
-  return Fail(ErrorCode::kUnsupported, "no backend could load {}: {}", request.path, JoinReasons(exposure.attempts));
+  return Fail(ErrorCode::kUnsupported, "no backend could load {}: {}", request.path,
+              JoinReasons(refused.empty() ? exposure.attempts : refused));
 }
 
 }  // namespace inferflux::serving

@@ -21,8 +21,7 @@ namespace inferflux::serving {
 struct LoadRequest {
   std::string id;
   std::string path;
-  std::string requested_backend = "auto";  // the user's own word, for the exposure
-  std::vector<std::string> backends;       // the words to try, in order; empty: requested_backend alone
+  std::string requested_backend = "auto";  // the chain to try (target.h), in the user's own words
   int32_t context = 0;                     // tokens a sequence may have; 0: the model's own
   std::string format;                      // gguf or huggingface: what must lie there; empty: whatever does
   BackendConfig config;                    // the model's own words; then the rules', then those for all
@@ -40,8 +39,8 @@ struct LoadRequest {
   metrics::Registry* metrics = nullptr;     // lent; must outlive the model. Null: nothing is counted
 };
 
-// "cuda (native): why; cpu (native): why", of those attempts that have a reason.
-std::string JoinReasons(const std::vector<BackendAttempt>& attempts);
+// "cuda (native): why; cpu (native): why".
+std::string JoinReasons(std::span<const BackendAttempt> attempts);
 
 // Returns when the model is ready: weights loaded, one warm-up step run. Takes as long as that takes; call it off the
 // threads that serve. The error says for every candidate why it was not it.

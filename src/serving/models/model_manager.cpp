@@ -117,7 +117,7 @@ void ModelManager::CountLoaded(const ServedModel& model, double seconds) {
   const BackendExposure& exposure = model.exposure;
   metrics_
       .GetCounter("inferflux_backend_exposures_total", "Models loaded, by what was asked for and what was given.",
-                  {{"requested_backend", exposure.requested_backend},
+                  {{"requested_backend", exposure.normalised_request},
                    {"exposed_backend", exposure.exposed_backend},
                    {"provider", exposure.provider},
                    {"fallback", exposure.fallback ? "true" : "false"}})

@@ -27,12 +27,14 @@ struct BackendAttempt {
   std::string reason;
 };
 struct BackendExposure {
-  std::string requested_backend;  // the user's own word
-  std::string exposed_backend;    // what runs now: "cpu", "cuda", ...
-  std::string provider;           // "native" or "llama_cpp"
+  std::string requested_backend;   // the user's own words
+  std::string normalised_request;  // the same in canonical spelling, for labels of metrics
+  std::vector<std::string> chain;  // the targets that these words stand for, in order, `auto` expanded
+  std::string exposed_backend;     // what runs now: "cpu", "cuda", ...
+  std::string provider;            // "native" or "llama_cpp"
   bool fallback = false;
   std::string fallback_reason;
-  std::vector<BackendAttempt> attempts;
+  std::vector<BackendAttempt> attempts;  // of the chain up to what runs, skipped ones too
 };
 
 // The vectors that a model makes of texts.
