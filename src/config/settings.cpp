@@ -10,6 +10,15 @@ BackendConfig Settings::backend_defaults() const {
   return out;
 }
 
+BackendConfig Settings::backend_changes() const {
+  BackendConfig out;
+  for (const BackendField& field : BackendFields()) {
+    const Value& value = values_[field.key];
+    if (value.text != kSchema[field.key].initial) field.Set(out, value.text, value.number);
+  }
+  return out;
+}
+
 std::string Settings::Describe(Program program) const {
   std::string out;
   for (size_t i = 0; i < kKeyCount; ++i) {

@@ -37,6 +37,8 @@ class Settings {
   const std::vector<BackendSetting>& backends() const { return backends_; }
   // What runtime says for all backends: everything set.
   BackendConfig backend_defaults() const;
+  // Of that, what someone set to another value than the default.
+  BackendConfig backend_changes() const;
 
   // One line a key that `program` reads: "server.port = 9000  # flag --port". Secrets are not shown.
   std::string Describe(Program program) const;

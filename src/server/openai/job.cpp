@@ -112,8 +112,9 @@ ApiResult<Job> PrepareCompletion(const Services& services, const net::Request& r
   if (!body) return Forward(body);
   auto completion = ParseCompletionRequest(*body);
   if (!completion) return Forward(completion);
-  auto model = FindModel(services, completion->model,
-                         Needs(serving::Feature::kCompletions, *completion, completion->logprobs.has_value()));
+  auto needs = Needs(serving::Feature::kCompletions, *completion, completion->logprobs.has_value());
+  if (completion->prompt_alternatives()) needs.push_back(serving::Feature::kPromptLogprobs);
+  auto model = FindModel(services, completion->model, needs);
   if (!model) return Forward(model);
 
   Job out = MakeJob(*completion, std::move(*model), "prompt");

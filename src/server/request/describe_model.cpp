@@ -31,6 +31,7 @@ json::object DescribeCapabilities(const serving::Capabilities& capabilities) {
           {"chat", capabilities.chat},
           {"embeddings", capabilities.embeddings},
           {"logprobs", capabilities.logprobs},
+          {"prompt_logprobs", capabilities.prompt_logprobs},
           {"streaming", capabilities.streaming},
           {"supports_speculative_decoding", capabilities.speculative_decoding},
           {"supports_kv_prefix_copy", capabilities.kv_prefix_copy},

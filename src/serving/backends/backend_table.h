@@ -28,6 +28,8 @@ struct BackendRow {
   bool written = true;                           // false: nothing runs it yet, and the rest is empty
   std::vector<std::string_view> kv_dtypes = {};  // as runtime.kv_dtype names them
   EngineFacts facts = {};
+  // The settings of runtime.backends that it reads, beside those that every engine reads: device, kv_dtype, kv_budget.
+  std::vector<std::string_view> settings = {};
   std::string_view tested = {};          // on what
   std::string_view switched_on_by = {};  // what a build and a machine need for it
 };

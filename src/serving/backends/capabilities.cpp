@@ -12,6 +12,8 @@ std::string_view FeatureName(Feature feature) {
       return "embeddings";
     case Feature::kLogprobs:
       return "logprobs";
+    case Feature::kPromptLogprobs:
+      return "prompt_logprobs";
     case Feature::kStructuredOutput:
       return "structured_output";
     case Feature::kStreaming:
@@ -30,6 +32,8 @@ bool Capabilities::Has(Feature feature) const {
       return embeddings;
     case Feature::kLogprobs:
       return logprobs;
+    case Feature::kPromptLogprobs:
+      return prompt_logprobs;
     case Feature::kStructuredOutput:
       return structured_output;
     case Feature::kStreaming:

@@ -128,11 +128,23 @@ void DescribeEngine(const engine::EngineInfo& engine, const model::ModelSource& 
   Capabilities& can = served.capabilities;
   can.chat = engine.causal && served.chat_template != nullptr;
   can.embeddings = served.info.embedding.dimensions > 0;
-  if (!engine.causal) can.completions = can.logprobs = can.streaming = can.kv_prefix_copy = false;
+  if (!engine.causal) can.completions = can.logprobs = can.prompt_logprobs = can.streaming = can.kv_prefix_copy = false;
   can.speculative_decoding &= engine.causal && engine.truncates;
   can.kv_save_restore = engine.saves_kv;
   can.structured_output = engine.causal && engine.token_masks;
   can.batch_invariant = engine.batch_invariant;
+}
+
+// Settings that were not set for exactly this engine, and that it does not read.
+void NoteUnusedSettings(const EngineEntry& engine, const LoadRequest& request, ServedModel& served) {
+  const BackendConfig set =
+      ConfigFor(request.config, request.rules, request.shared_changes, engine.target, engine.provider);
+  for (const std::string_view name : UnusedSettings(set, {engine.target, engine.provider})) {
+    std::string note = fmt::format("the setting {} has no effect: {} ({}) cannot use it", name,
+                                   Traits(engine.target).name, ProviderName(engine.provider));
+    log::Warning("{}: {}", served.id, note);
+    served.info.notes.push_back(std::move(note));
+  }
 }
 
 void LogReady(const ServedModel& served, const engine::EngineInfo& engine, std::chrono::duration<double> took) {
@@ -144,7 +156,7 @@ void LogReady(const ServedModel& served, const engine::EngineInfo& engine, std::
             engine.kv_tokens, engine.kv_dtype);
 }
 
-// Whether what lies at the path is what the configuration says.
+// Whether the model at the path has the format that the configuration says.
 Status CheckFormat(const model::ModelSource& source, const std::string& wanted) {
   if (wanted.empty() || wanted == "auto" || wanted == source.format()) return {};
   return Fail(ErrorCode::kInvalidArgument, "{} is of the format '{}', and its settings say '{}'", source.path(),
@@ -191,11 +203,15 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
 
   const auto chain = ParseChain(request.requested_backend);
   if (!chain) return Forward(chain);
+  if (chain->size() == 1) {
+    if (Status usable = CheckSettings(request.config, chain->front()); !usable) return Forward(usable);
+  }
   auto candidates = factory.Candidates(request.requested_backend);
   if (!candidates) return Forward(candidates);
 
   auto served = std::make_shared<ServedModel>();
   served->id = request.id;
+  if (request.metrics != nullptr) served->metric_series = request.metrics->Hold("model", request.id);
   served->tokenizer = text->tokenizer;
   served->grammars = std::make_shared<text::GrammarCompiler>(text->tokenizer);
   served->chat_template = text->chat_template;
@@ -224,6 +240,7 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
         exposure.provider = attempt.provider;
         exposure.attempts.push_back(std::move(attempt));
         DescribeEngine((*loop)->engine_info(), **source, request, *served);
+        NoteUnusedSettings(*candidate.engine, request, *served);
         LogReady(*served, (*loop)->engine_info(), std::chrono::steady_clock::now() - began);
         served->scheduler = std::move(*loop);
         return std::shared_ptr<const ServedModel>(std::move(served));

@@ -27,8 +27,9 @@ struct LoadRequest {
   BackendConfig config;                    // the model's own words; then the rules', then those for all
   std::vector<BackendRule> rules;
   BackendConfig shared;
-  int32_t max_batch_tokens = 0;            // of one step; 0: what the engine does best
-  int32_t max_queued = 0;                  // requests that may wait; 0: the scheduler's default
+  BackendConfig shared_changes;  // of `shared`, what someone set: a backend that cannot use it is warned about
+  int32_t max_batch_tokens = 0;  // of one step; 0: what the engine does best
+  int32_t max_queued = 0;        // requests that may wait; 0: the scheduler's default
   std::shared_ptr<LoadProgress> progress;  // written to where it is given
   scheduler::StepGoal goal = scheduler::StepGoal::kThroughput;
   std::string draft;                 // file of a model with the same tokens, for speculative decoding; empty: none

@@ -62,6 +62,9 @@ struct ModelInfo {
 };
 
 struct ServedModel {
+  // Keeps the series of its metrics, and goes last: its scheduler counts until it is gone. Null where nothing is
+  // counted.
+  std::shared_ptr<const void> metric_series;
   std::string id;
   ModelInfo info;
   Capabilities capabilities;
