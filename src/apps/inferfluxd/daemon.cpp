@@ -51,6 +51,7 @@ serving::LoadRequest LoadDefaults(const Settings& settings, std::vector<serving:
   out.requested_backend = settings.Words("runtime.backend");
   out.rules = std::move(rules);
   out.shared = settings.backend_defaults();
+  out.shared_changes = settings.backend_changes();
   out.max_batch_tokens = static_cast<int32_t>(settings.Integer("runtime.max_batch_tokens"));
   out.max_queued = static_cast<int32_t>(settings.Integer("runtime.max_queue"));
   out.goal =
@@ -85,14 +86,38 @@ Result<std::vector<config::ModelSetting>> ModelsToServe(const Settings& settings
   return std::vector{model};
 }
 
-Status LoadModels(const Settings& settings, serving::ModelManager& manager) {
-  auto models = ModelsToServe(settings);
-  if (!models) return Forward(models);
-  for (const config::ModelSetting& model : *models) {
-    auto loaded = manager.Load(MakeLoadRequest(manager.defaults(), model), model.is_default);
-    if (!loaded) return Forward(loaded, "model '" + model.id + "'");
+// A word that no backend has is an error of the configuration, not of one model.
+Status CheckChains(const Settings& settings) {
+  const auto check = [](std::string_view chain, const std::string& name) -> Status {
+    if (const auto parsed = serving::ParseChain(chain); !parsed) return Forward(parsed, name);
+    return {};
+  };
+  if (Status known = check(settings.Words("runtime.backend"), "runtime.backend"); !known) return known;
+  if (Status known = check(settings.Words("runtime.backend_priority"), "runtime.backend_priority"); !known)
+    return known;
+  for (const config::ModelSetting& model : settings.models()) {
+    if (model.backend.empty()) continue;
+    if (Status known = check(model.backend, model.origin + ": models.backend"); !known) return known;
   }
   return {};
+}
+
+// Loads what it can. A model that fails is logged and listed by the admin API; it is an error only where no model
+// serves.
+Status LoadModels(const Settings& settings, serving::ModelManager& manager, const std::stop_token& stop) {
+  auto models = ModelsToServe(settings);
+  if (!models) return Forward(models);
+  Status failed;
+  for (const config::ModelSetting& model : *models) {
+    serving::LoadRequest request = MakeLoadRequest(manager.defaults(), model);
+    auto loaded = manager.Load(request, model.is_default);
+    if (loaded) continue;
+    failed = Forward(loaded, "model '" + model.id + "'");
+    if (stop.stop_requested()) return failed;
+    log::Error("{}", failed.error().message);
+    manager.RecordFailure(request, loaded.error());
+  }
+  return manager.registry().List().empty() ? failed : Status();
 }
 
 // The address for people and scripts: one that can be connected to, also where all are listened on.
@@ -148,6 +173,7 @@ Result<server::ApiKeys> LoadKeys(const Settings& settings) {
 Status Serve(const DaemonOptions& options) {
   const Settings& settings = options.settings;
   if (Status closed = CheckDoor(settings); !closed) return closed;
+  if (Status known = CheckChains(settings); !known) return known;
   auto rules = serving::MakeBackendRules(settings.backends());
   if (!rules) return Forward(rules);
   auto keys = LoadKeys(settings);
@@ -169,7 +195,7 @@ Status Serve(const DaemonOptions& options) {
 
   Status loaded;
   std::thread loader([&] {
-    loaded = LoadModels(settings, manager);
+    loaded = LoadModels(settings, manager, stop_loads.get_token());
     if (stop_loads.stop_requested()) return;
     if (loaded) {
       (*server)->SetReady();
