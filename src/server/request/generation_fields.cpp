@@ -95,6 +95,8 @@ constexpr Field<GenerationFields> kGenerationFields[] = {
     {"speculative", CustomField<GenerationFields>{TakeSpeculative}},
     {"session_id", CustomField<GenerationFields>{TakeSessionId}},
     {"session_ttl", IntegerField<GenerationFields>{&GenerationFields::session_ttl, 1, kMaxSessionSeconds}},
+    {"priority", IntegerField<GenerationFields>{&GenerationFields::priority, -kMaxPriority, kMaxPriority}},
+    {"timeout", NumberField<GenerationFields>{&GenerationFields::timeout, kMinTimeout, kMaxTimeout}},
     {"response_format", CustomField<GenerationFields>{TakeInBase<TakeResponseFormat>}},
     {"grammar", CustomField<GenerationFields>{TakeInBase<TakeGrammar>}},
     {"structured_outputs", CustomField<GenerationFields>{TakeInBase<TakeStructuredOutputs>}},
@@ -124,6 +126,11 @@ ApiResult<scheduler::GenerationRequest> ToGenerationRequest(const GenerationFiel
   out.stop = fields.stop;
   out.ignore_eos = fields.ignore_eos;
   out.speculation = fields.speculation;
+  out.priority = -static_cast<int32_t>(fields.priority.value_or(0));  // the scheduler serves the higher one first
+  if (fields.timeout > 0) {
+    const std::chrono::duration<double> timeout(fields.timeout);
+    out.deadline = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(timeout);
+  }
   if (!fields.session_id.empty()) {
     scheduler::SessionUse& session = out.session.emplace();
     session.id = fields.session_id;

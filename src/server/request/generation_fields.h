@@ -19,6 +19,8 @@ inline constexpr int64_t kMaxChoices = 128;  // n, times the prompts of one requ
 inline constexpr size_t kMaxStops = 4;
 inline constexpr size_t kMaxStopBytes = 1024;
 inline constexpr int64_t kMaxSessionSeconds = 7 * 24 * 3600;
+inline constexpr int64_t kMaxPriority = 1'000'000;
+inline constexpr double kMinTimeout = 0.001, kMaxTimeout = 24 * 3600;  // seconds
 inline constexpr int64_t kMaxTokensAsked = 1 << 24;
 
 struct GenerationFields : SamplingFields, GrammarFields {
@@ -34,6 +36,8 @@ struct GenerationFields : SamplingFields, GrammarFields {
   std::optional<scheduler::Speculation> speculation;
   std::string session_id;
   std::optional<int64_t> session_ttl;  // seconds
+  std::optional<int64_t> priority;     // lower is served earlier, as in vLLM; 0 unless set
+  float timeout = 0;                   // seconds from the request's arrival to its end; 0: none
 
   int64_t choices() const { return n.value_or(1); }
 };

@@ -130,6 +130,22 @@ TEST(GenerationFieldsTest, DefaultsAreTheApis) {
   EXPECT_FALSE(request->top_logprobs.has_value());
 }
 
+TEST(GenerationFieldsTest, ALowerPriorityIsServedEarlierAndATimeoutIsADeadline) {
+  const auto request = ToGenerationRequest(Parse(R"("priority":-3,"timeout":2.5)"), 0, 8);
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->priority, 3) << "the scheduler serves the higher one first";
+  ASSERT_TRUE(request->deadline.has_value());
+  const auto left = *request->deadline - std::chrono::steady_clock::now();
+  EXPECT_LE(left, std::chrono::milliseconds(2500));
+  EXPECT_GT(left, std::chrono::milliseconds(1500));
+
+  const auto plain = ToGenerationRequest(GenerationFields(), 0, 8);
+  EXPECT_EQ(plain->priority, 0);
+  EXPECT_FALSE(plain->deadline.has_value());
+  EXPECT_THAT(VerdictOnField("timeout", "0"), StartsWith("timeout: "));
+  EXPECT_THAT(VerdictOnField("priority", "1.5"), StartsWith("priority: "));
+}
+
 TEST(GenerationFieldsTest, WhatMirostatReplacesIsRefusedBesideIt) {
   EXPECT_EQ(VerdictOnField("mirostat", "1"), "mirostat: 'mirostat' must be 0 (off) or 2; version 1 is not supported");
   for (const char* filter :
