@@ -31,7 +31,7 @@ class Settings {
   bool Switch(KeyRef<Type::kSwitch> key) const { return values_[key.index].number != 0; }
   // The words in order, with commas between them.
   const std::string& Words(KeyRef<Type::kWords> key) const { return values_[key.index].text; }
-  // Nobody set it.
+  // No source set it.
   bool IsDefault(KeyRef<Type::kText> key) const { return values_[key.index].origin == Value().origin; }
   const std::vector<ModelSetting>& models() const { return models_; }
   const std::vector<BackendSetting>& backends() const { return backends_; }

@@ -13,7 +13,7 @@ void WaitForStop();
 // Any thread.
 void RequestStop();
 
-// From now on a signal ends the process at once: the way out for who does not want to wait for a clean stop.
+// From now on a signal ends the process at once: a second signal need not wait for a clean stop.
 void RestoreStopSignals();
 
 }  // namespace inferflux::apps

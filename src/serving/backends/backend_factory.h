@@ -29,7 +29,7 @@ struct ExposurePolicy {
   std::string priority = "auto";
 };
 
-// What an engine is to be loaded with.
+// What an engine is loaded with.
 struct EngineRequest {
   std::shared_ptr<const model::ModelSource> source;
   int32_t context = 0;  // tokens a sequence may have; 0: the model's own
@@ -77,9 +77,6 @@ class BackendFactory {
   // wherever it is in the chain. What cannot be tried is listed with its reason. kInvalidArgument where the chain or
   // the configured priority has an unknown word, or the two lead to no engine.
   Result<std::vector<Candidate>> Candidates(std::string_view chain) const;
-
-  std::span<const EngineEntry> engines() const { return engines_; }
-  const ExposurePolicy& policy() const { return policy_; }
 
  private:
   // A target to try; not named where `auto` led to it by rank alone.

@@ -14,7 +14,7 @@ std::vector<EngineEntry> MlxEngines() {
   const auto devices = [] {
     return std::vector<engine::Device>{{"MLX on the " + engine::MlxDevice(), engine::AvailableMemory()}};
   };
-  // On a CPU our own backend is the faster one: MLX is then for those who ask for it.
+  // On a CPU our own backend is faster: there MLX runs only where it is named.
   EngineEntry mlx{.target = Target::kMlx,
                   .provider = Provider::kNative,
                   .make = make,

@@ -1,4 +1,4 @@
-// What a user may ask for: a kind of device, and optionally who is to drive it.
+// What a user may request: a kind of device, and optionally the provider that runs it.
 #pragma once
 
 #include <optional>

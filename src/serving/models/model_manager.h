@@ -45,7 +45,7 @@ class ModelManager {
   // Runs a piece of work, now or later, on any thread.
   using Runner = std::function<void(std::function<void()>)>;
 
-  // Everything lent must outlive the manager. `defaults` are what a load is to have where nobody says otherwise.
+  // Everything lent must outlive the manager. `defaults` hold where a load sets nothing else.
   ModelManager(const BackendFactory& factory, ModelRegistry& registry, metrics::Registry& metrics, LoadRequest defaults)
       : factory_(factory), registry_(registry), metrics_(metrics), defaults_(std::move(defaults)) {}
 

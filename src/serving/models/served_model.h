@@ -1,4 +1,5 @@
-// One loaded model as the rest of the house sees it. Held by shared_ptr: an unload never races a request in flight.
+// One loaded model as the rest of the program sees it. Held by shared_ptr, so an unload never races a request in
+// flight.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ class GrammarCompiler;
 
 namespace inferflux::serving {
 
-// What was asked for, what was given, who provides it, and why (DESIGN's "exposure").
+// The exposure: what was requested, what runs, which provider runs it, and why.
 struct BackendAttempt {
   std::string backend;
   std::string provider;
