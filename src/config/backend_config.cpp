@@ -46,6 +46,10 @@ void BackendField::Set(BackendConfig& config, const std::string& text, int64_t n
       member);
 }
 
+bool BackendField::IsSet(const BackendConfig& config) const {
+  return std::visit([&](auto member) { return (config.*member).has_value(); }, member);
+}
+
 std::span<const BackendField> BackendFields() { return kFields; }
 
 BackendConfig MergeBackendConfig(BackendConfig own, const BackendConfig& shared) {

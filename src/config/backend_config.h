@@ -23,6 +23,8 @@ struct BackendConfig {
   std::optional<int32_t> batch;                // tokens that one call into the library takes; 0: chosen
   std::optional<int32_t> micro_batch;          // tokens that it computes at once; 0: chosen
   std::optional<std::string> flash_attention;  // auto, on or off
+
+  friend bool operator==(const BackendConfig&, const BackendConfig&) = default;
 };
 
 // `own` where it says something, `shared` elsewhere.
@@ -38,6 +40,7 @@ struct BackendField {
 
   // From a value that ParseValue took: its text, and the number that it made of it.
   void Set(BackendConfig& config, const std::string& text, int64_t number) const;
+  bool IsSet(const BackendConfig& config) const;
 };
 std::span<const BackendField> BackendFields();
 

@@ -1,4 +1,4 @@
-// What one backend is to be run with, as configured under runtime.backends.
+// The settings of one backend, as configured under runtime.backends.
 #pragma once
 
 #include <string>

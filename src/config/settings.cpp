@@ -4,23 +4,18 @@
 
 namespace inferflux::config {
 
-std::vector<std::string> SplitWords(std::string_view text) {
-  std::vector<std::string> out(1);
-  for (const char c : text) {
-    if (c == ',') {
-      out.emplace_back();
-    } else if (c != ' ') {
-      out.back() += c;
-    }
-  }
-  return out;
-}
-
-std::vector<std::string> Settings::Words(KeyRef<Type::kWords> key) const { return SplitWords(values_[key.index].text); }
-
 BackendConfig Settings::backend_defaults() const {
   BackendConfig out;
   for (const BackendField& field : BackendFields()) field.Set(out, values_[field.key].text, values_[field.key].number);
+  return out;
+}
+
+BackendConfig Settings::backend_changes() const {
+  BackendConfig out;
+  for (const BackendField& field : BackendFields()) {
+    const Value& value = values_[field.key];
+    if (value.text != kSchema[field.key].initial) field.Set(out, value.text, value.number);
+  }
   return out;
 }
 

@@ -20,9 +20,6 @@ struct Value {
   std::string origin = "default";
 };
 
-// "cuda, cpu" is cuda and cpu.
-std::vector<std::string> SplitWords(std::string_view text);
-
 class Settings {
  public:
   Settings(std::array<Value, kKeyCount> values, std::vector<ModelSetting> models, std::vector<BackendSetting> backends)
@@ -32,14 +29,16 @@ class Settings {
   int64_t Integer(KeyRef<Type::kInteger> key) const { return values_[key.index].number; }
   int64_t Bytes(KeyRef<Type::kBytes> key) const { return values_[key.index].number; }
   bool Switch(KeyRef<Type::kSwitch> key) const { return values_[key.index].number != 0; }
-  // The words without spaces around them, in order.
-  std::vector<std::string> Words(KeyRef<Type::kWords> key) const;
-  // Nobody set it.
+  // The words in order, with commas between them.
+  const std::string& Words(KeyRef<Type::kWords> key) const { return values_[key.index].text; }
+  // No source set it.
   bool IsDefault(KeyRef<Type::kText> key) const { return values_[key.index].origin == Value().origin; }
   const std::vector<ModelSetting>& models() const { return models_; }
   const std::vector<BackendSetting>& backends() const { return backends_; }
   // What runtime says for all backends: everything set.
   BackendConfig backend_defaults() const;
+  // Of that, what someone set to another value than the default.
+  BackendConfig backend_changes() const;
 
   // One line a key that `program` reads: "server.port = 9000  # flag --port". Secrets are not shown.
   std::string Describe(Program program) const;

@@ -9,8 +9,8 @@
 
 namespace inferflux::config {
 
-// The number that the text of a number, size or switch (0 or 1) stands for; 0 for a text. `origin` says where it was
-// set.
+// The value of a number, a size or a switch (0 or 1); 0 for a text. `origin` says where it was set, for the
+// error.
 Result<int64_t> ParseValue(const Key& key, std::string_view text, std::string_view origin);
 
 }  // namespace inferflux::config

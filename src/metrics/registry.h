@@ -32,6 +32,11 @@ class Registry {
   Histogram GetHistogram(const std::string& name, const std::string& help, const std::vector<double>& buckets,
                          const Labels& labels = {});
 
+  // Keeps the series whose label `label` has this value. When the last holder lets go, they leave the exposition, and
+  // handles to them must no longer be used. A series that nobody holds stays for as long as the registry, which must
+  // outlive the holders.
+  [[nodiscard]] std::shared_ptr<const void> Hold(const std::string& label, const std::string& value);
+
   // What an exposition reads from.
   const prometheus::Collectable& Collectable() const;
 

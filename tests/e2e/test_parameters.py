@@ -25,6 +25,8 @@ RANGES = {  # field: (lowest, highest, below, above)
     "seed": (-(2**63), 2**63 - 1, -(2**63) - 1, 2**63),
     "n": (1, 3, 0, 129),
     "max_tokens": (1, 3, 0, 1 << 30),
+    "priority": (-1000000, 1000000, -1000001, 1000001),
+    "timeout": (5, 86400, 0, 86401),
 }
 ENDPOINTS = {"/v1/chat/completions": {"messages": [{"role": "user", "content": "Hi"}]}, "/v1/completions": {"prompt": "Hi"}}
 

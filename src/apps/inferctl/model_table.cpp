@@ -33,6 +33,7 @@ std::string Show(const json::value& object, Names... path) {
 
 std::string State(const json::value& model) {
   const json::value* progress = Member(model, "progress");
+  if (Show(model, "state") == "failed") return "failed";
   if (progress == nullptr || !progress->is_double()) return Show(model, "ready");
   return fmt::format("{:.0f}%", 100 * progress->get_double());
 }
@@ -46,7 +47,7 @@ int PrintModelTable(const json::value& list) {
   fmt::print(fmt::runtime(kRow), "ID", "EXPOSED", "REQUESTED", "PROVIDER", "FALLBACK", "READY", "FAMILY", "WEIGHTS",
              "CONTEXT");
   for (const json::value& model : data->get_array()) {
-    const bool loading = Member(model, "progress") != nullptr;
+    const bool loading = Member(model, "backend_exposure") == nullptr;  // or failed to
     fmt::print(fmt::runtime(kRow), Show(model, "id"),
                loading ? Show(model, "backend") : Show(model, "backend_exposure", "exposed_backend"),
                loading ? Show(model, "requested_backend") : Show(model, "backend_exposure", "requested_backend"),

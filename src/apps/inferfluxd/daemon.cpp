@@ -1,7 +1,6 @@
 #include "apps/inferfluxd/daemon.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/resource.h>
 
 #include <boost/asio/ip/address.hpp>
@@ -46,20 +45,14 @@ net::ServerOptions NetOptions(const Settings& settings) {
   return out;
 }
 
-// A single "auto" walks the configured priority; the exposure shows the user's own word all the same.
-void SetBackend(const Settings& settings, std::vector<std::string> words, serving::LoadRequest& out) {
-  out.requested_backend = fmt::format("{}", fmt::join(words, ","));
-  out.backends =
-      words == std::vector<std::string>{"auto"} ? settings.Words("runtime.backend_priority") : std::move(words);
-}
-
 // What every model is loaded with, unless its own settings or an admin call say otherwise. `stop` calls loads off.
 serving::LoadRequest LoadDefaults(const Settings& settings, std::vector<serving::BackendRule> rules,
                                   std::stop_token stop) {
   serving::LoadRequest out;
-  SetBackend(settings, settings.Words("runtime.backend"), out);
+  out.requested_backend = settings.Words("runtime.backend");
   out.rules = std::move(rules);
   out.shared = settings.backend_defaults();
+  out.shared_changes = settings.backend_changes();
   out.max_batch_tokens = static_cast<int32_t>(settings.Integer("runtime.max_batch_tokens"));
   out.max_queued = static_cast<int32_t>(settings.Integer("runtime.max_queue"));
   out.goal =
@@ -73,15 +66,14 @@ serving::LoadRequest LoadDefaults(const Settings& settings, std::vector<serving:
   return out;
 }
 
-serving::LoadRequest MakeLoadRequest(const Settings& settings, serving::LoadRequest defaults,
-                                     const config::ModelSetting& model) {
+serving::LoadRequest MakeLoadRequest(serving::LoadRequest defaults, const config::ModelSetting& model) {
   defaults.id = model.id;
   defaults.path = model.path;
   defaults.draft = model.draft;
   if (model.context > 0) defaults.context = model.context;
   defaults.format = model.format;
   defaults.config = model.config;
-  if (!model.backend.empty()) SetBackend(settings, config::SplitWords(model.backend), defaults);
+  if (!model.backend.empty()) defaults.requested_backend = model.backend;
   return defaults;
 }
 
@@ -95,14 +87,38 @@ Result<std::vector<config::ModelSetting>> ModelsToServe(const Settings& settings
   return std::vector{model};
 }
 
-Status LoadModels(const Settings& settings, serving::ModelManager& manager) {
-  auto models = ModelsToServe(settings);
-  if (!models) return Forward(models);
-  for (const config::ModelSetting& model : *models) {
-    auto loaded = manager.Load(MakeLoadRequest(settings, manager.defaults(), model), model.is_default);
-    if (!loaded) return Forward(loaded, "model '" + model.id + "'");
+// A word that no backend has is an error of the configuration, not of one model.
+Status CheckChains(const Settings& settings) {
+  const auto check = [](std::string_view chain, const std::string& name) -> Status {
+    if (const auto parsed = serving::ParseChain(chain); !parsed) return Forward(parsed, name);
+    return {};
+  };
+  if (Status known = check(settings.Words("runtime.backend"), "runtime.backend"); !known) return known;
+  if (Status known = check(settings.Words("runtime.backend_priority"), "runtime.backend_priority"); !known)
+    return known;
+  for (const config::ModelSetting& model : settings.models()) {
+    if (model.backend.empty()) continue;
+    if (Status known = check(model.backend, model.origin + ": models.backend"); !known) return known;
   }
   return {};
+}
+
+// Loads what it can. A model that fails is logged and listed by the admin API; it is an error only where no model
+// serves.
+Status LoadModels(const Settings& settings, serving::ModelManager& manager, const std::stop_token& stop) {
+  auto models = ModelsToServe(settings);
+  if (!models) return Forward(models);
+  Status failed;
+  for (const config::ModelSetting& model : *models) {
+    serving::LoadRequest request = MakeLoadRequest(manager.defaults(), model);
+    auto loaded = manager.Load(request, model.is_default);
+    if (loaded) continue;
+    failed = Forward(loaded, "model '" + model.id + "'");
+    if (stop.stop_requested()) return failed;
+    log::Error("{}", failed.error().message);
+    manager.RecordFailure(request, loaded.error());
+  }
+  return manager.registry().List().empty() ? failed : Status();
 }
 
 // The address to show: one that a client can connect to, even if the server listens on all addresses.
@@ -137,7 +153,8 @@ Status CheckDoor(const Settings& settings) {
 
 serving::ExposurePolicy Policy(const Settings& settings) {
   return {.prefer_native = settings.Switch("runtime.backend_exposure.prefer_native"),
-          .allow_llama_fallback = settings.Switch("runtime.backend_exposure.allow_llama_fallback")};
+          .allow_llama_fallback = settings.Switch("runtime.backend_exposure.allow_llama_fallback"),
+          .priority = settings.Words("runtime.backend_priority")};
 }
 
 serving::RoutingPolicy RoutingPolicy(const Settings& settings) {
@@ -157,6 +174,7 @@ Result<server::ApiKeys> LoadKeys(const Settings& settings) {
 Status Serve(const DaemonOptions& options) {
   const Settings& settings = options.settings;
   if (Status closed = CheckDoor(settings); !closed) return closed;
+  if (Status known = CheckChains(settings); !known) return known;
   auto rules = serving::MakeBackendRules(settings.backends());
   if (!rules) return Forward(rules);
   if (const auto note = compute::cpu::DescribeBuild(); !note.text.empty()) {
@@ -182,7 +200,7 @@ Status Serve(const DaemonOptions& options) {
 
   Status loaded;
   std::thread loader([&] {
-    loaded = LoadModels(settings, manager);
+    loaded = LoadModels(settings, manager, stop_loads.get_token());
     if (stop_loads.stop_requested()) return;
     if (loaded) {
       (*server)->SetReady();

@@ -11,6 +11,7 @@
 #include <boost/json/serialize.hpp>
 #include <charconv>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <utility>
 
@@ -24,7 +25,7 @@ namespace asio = boost::asio;
 namespace json = boost::json;
 namespace {
 
-using Loaded = Result<std::shared_ptr<const serving::ServedModel>>;
+using Loaded = serving::ModelManager::Loaded;
 
 constexpr std::chrono::milliseconds kPoll{100};
 constexpr int64_t kUsualGrace = 30;  // seconds
@@ -41,6 +42,14 @@ json::object DescribeLoading(const serving::LoadingModel& model) {
   out["progress"] = model.progress.fraction;
   out["seconds"] = model.seconds;
   return out;
+}
+
+json::object DescribeFailed(const serving::FailedModel& model) {
+  return {{"id", model.id},
+          {"path", model.path},
+          {"state", "failed"},
+          {"requested_backend", model.requested_backend},
+          {"error", model.error}};
 }
 
 json::object DescribeLoaded(const Services& services, const serving::ServedModel& model) {
@@ -118,6 +127,7 @@ net::Response ListAdminModels(Services& services, const net::Request&) {
   json::array data;
   for (const auto& model : services.models.List()) data.push_back(DescribeLoaded(services, *model));
   for (const auto& model : services.manager.Loading()) data.push_back(DescribeLoading(model));
+  for (const auto& model : services.manager.Failed()) data.push_back(DescribeFailed(model));
   return Json(200, {{"object", "list"}, {"data", std::move(data)}});
 }
 
@@ -147,11 +157,9 @@ asio::awaitable<void> LoadAdminModel(Services& services, const net::Request& req
   }
   const std::string id = load->request.id;
   const bool stream = load->stream;
-  auto promise = std::make_shared<std::promise<Loaded>>();
-  const std::shared_future<Loaded> done = promise->get_future().share();
-  asio::post(services.administration, [&services, promise, asked = std::move(*load)]() mutable {
-    promise->set_value(services.manager.Load(std::move(asked.request), asked.is_default));
-  });
+  const std::shared_future<Loaded> done = services.manager.StartLoad(
+      std::move(load->request), load->is_default,
+      [&services](std::function<void()> work) { asio::post(services.administration, std::move(work)); });
   if (stream) {
     co_await TellProgress(services, id, done, writer);
     co_return;

@@ -9,7 +9,8 @@
 
 namespace inferflux::server {
 
-// Loaded models with their load, and those that are being loaded with how far they are.
+// Loaded models with their load, those being loaded with their progress, and those that failed to load at the start
+// with the error.
 net::Response ListAdminModels(Services& services, const net::Request& request);
 
 net::Response SetDefaultModel(Services& services, const net::Request& request);

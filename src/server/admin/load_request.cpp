@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kMaxPathBytes = 4096;
 constexpr size_t kMaxWordBytes = 256;
+constexpr size_t kMaxChainWords = 32;
 
 struct LoadBody {
   std::string path;
@@ -25,10 +26,31 @@ struct LoadBody {
   bool stream = false;
 };
 
+// "cuda,auto", or the words as a list.
+ApiStatus ReadChain(const boost::json::value& value, std::string_view param, LoadBody& out) {
+  std::string chain;
+  if (value.is_array()) {
+    const auto words = ReadArray(value, param, kMaxChainWords);
+    if (!words) return Forward(words);
+    for (const boost::json::value& entry : **words) {
+      auto word = ReadText(entry, param, kMaxWordBytes);
+      if (!word) return Forward(word);
+      chain += (chain.empty() ? "" : ",") + *word;
+    }
+  } else {
+    auto text = ReadText(value, param, kMaxChainWords * kMaxWordBytes);
+    if (!text) return Forward(text);
+    chain = std::move(*text);
+  }
+  if (const auto known = serving::ParseChain(chain); !known) return Refuse(param, "{}", known.error().message);
+  out.backend = std::move(chain);
+  return {};
+}
+
 constexpr Field<LoadBody> kLoadFields[] = {
     {"path", TextField<LoadBody>{&LoadBody::path, kMaxPathBytes}},
     {"id", TextField<LoadBody>{&LoadBody::id, kMaxWordBytes}},
-    {"backend", TextField<LoadBody>{&LoadBody::backend, kMaxWordBytes}},
+    {"backend", CustomField<LoadBody>{&ReadChain}},
     {"kv_dtype", TextField<LoadBody>{&LoadBody::kv_dtype, kMaxWordBytes}},
     {"draft", TextField<LoadBody>{&LoadBody::draft, kMaxPathBytes}},
     {"device", IntegerField<LoadBody>{&LoadBody::device, 0, config::kMaxDevice}},
@@ -47,13 +69,7 @@ ApiResult<AdminLoad> ParseAdminLoad(const boost::json::object& body, const servi
   AdminLoad out{.request = defaults, .is_default = fields.is_default, .stream = fields.stream};
   out.request.id = fields.id.empty() ? config::ModelIdOf(fields.path) : std::move(fields.id);
   out.request.path = std::move(fields.path);
-  if (!fields.backend.empty()) {
-    if (const auto known = serving::ParseTarget(fields.backend); !known) {
-      return Refuse("backend", "{}", known.error().message);
-    }
-    out.request.requested_backend = fields.backend;
-    out.request.backends = {std::move(fields.backend)};
-  }
+  if (!fields.backend.empty()) out.request.requested_backend = std::move(fields.backend);
   out.request.draft = std::move(fields.draft);
   if (!fields.kv_dtype.empty()) out.request.config.kv_dtype = std::move(fields.kv_dtype);
   if (fields.device) out.request.config.device = static_cast<int32_t>(*fields.device);

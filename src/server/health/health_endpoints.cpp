@@ -29,7 +29,11 @@ net::Response Healthz(Services& services, const net::Request&) {
 }
 
 net::Response Readyz(Services& services, const net::Request&) {
-  if (services.ready) return net::Response(200, "text/plain; charset=utf-8", "ready\n");
+  if (services.ready) {
+    std::string body = "ready\n";
+    for (const auto& model : services.manager.Failed()) body += "failed to load: " + model.id + "\n";
+    return net::Response(200, "text/plain; charset=utf-8", std::move(body));
+  }
   net::Response out(503, "text/plain; charset=utf-8", "loading models\n");
   out.headers.push_back({"Retry-After", "1"});
   return out;

@@ -17,6 +17,7 @@ json::object DescribeExposure(const serving::BackendExposure& exposure) {
   }
   json::object out;
   out["requested_backend"] = exposure.requested_backend;
+  out["chain"] = json::array(exposure.chain.begin(), exposure.chain.end());
   out["exposed_backend"] = exposure.exposed_backend;
   out["provider"] = exposure.provider;
   out["fallback"] = exposure.fallback;
@@ -30,6 +31,7 @@ json::object DescribeCapabilities(const serving::Capabilities& capabilities) {
           {"chat", capabilities.chat},
           {"embeddings", capabilities.embeddings},
           {"logprobs", capabilities.logprobs},
+          {"prompt_logprobs", capabilities.prompt_logprobs},
           {"streaming", capabilities.streaming},
           {"supports_speculative_decoding", capabilities.speculative_decoding},
           {"supports_kv_prefix_copy", capabilities.kv_prefix_copy},

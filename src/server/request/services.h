@@ -17,7 +17,7 @@ struct Services {
   metrics::Registry& metrics;
   ApiKeys keys;
   bool page = true;                // whether / is the page
-  std::atomic<bool> ready{false};  // every configured model is loaded and warm
+  std::atomic<bool> ready{false};  // every configured model is loaded and warm, or has failed to load; one serves
   // Parses, renders and tokenises, so that a huge prompt holds up no socket.
   boost::asio::thread_pool preparation{2};
   // Loads and unloads models, one at a time, for as long as that takes.

@@ -24,9 +24,12 @@ using config::BackendConfig;
 struct ExposurePolicy {
   bool prefer_native = true;         // our own engines before llama.cpp's
   bool allow_llama_fallback = true;  // llama.cpp where there is no engine of our own, or it failed
+  // runtime.backend_priority: the chain that `auto` stands for. `auto` in it stands for every target, the highest
+  // device rank first.
+  std::string priority = "auto";
 };
 
-// What an engine is to be loaded with.
+// What an engine is loaded with.
 struct EngineRequest {
   std::shared_ptr<const model::ModelSource> source;
   int32_t context = 0;  // tokens a sequence may have; 0: the model's own
@@ -48,28 +51,44 @@ struct EngineEntry {
   std::string note;  // what people should know of this build of it; empty: nothing
 };
 
-// One thing to try, or a reason why it is not tried.
+// Why a candidate is not tried.
+enum class Skip : uint8_t {
+  kNone,       // it is tried
+  kAbsent,     // this build lacks it, and the user or the configured priority named it: what runs instead is a fallback
+  kForbidden,  // a switch forbids it: what runs instead is no fallback
+  kUnnamed,    // `auto` passes it over by rank: what runs instead is no fallback
+};
+
+// One engine to try, or a reason why it is not tried.
 struct Candidate {
   Target target = Target::kCpu;
   Provider provider = Provider::kNative;
-  const EngineEntry* engine = nullptr;  // null: skip it, for this reason
+  const EngineEntry* engine = nullptr;  // null where it is skipped
+  Skip skip = Skip::kNone;
   std::string reason;
 };
 
 class BackendFactory {
  public:
   BackendFactory(std::vector<EngineEntry> engines, ExposurePolicy policy)
-      : engines_(std::move(engines)), policy_(policy) {}
+      : engines_(std::move(engines)), policy_(std::move(policy)) {}
 
-  // Every engine to try for these words, the first choice first. `auto` means every target of this
-  // build, the highest device rank first. Never empty: what cannot be tried is listed with its reason.
-  Result<std::vector<Candidate>> Candidates(std::span<const std::string> words) const;
-
-  std::span<const EngineEntry> engines() const { return engines_; }
-  const ExposurePolicy& policy() const { return policy_; }
+  // Everything that a chain (target.h) may lead to, first choice first. This is the one place that expands `auto`,
+  // wherever it is in the chain. What cannot be tried is listed with its reason. kInvalidArgument where the chain or
+  // the configured priority has an unknown word, or the two lead to no engine.
+  Result<std::vector<Candidate>> Candidates(std::string_view chain) const;
 
  private:
+  // A target to try; not named where `auto` led to it by rank alone.
+  struct Choice {
+    TargetHint hint;
+    bool named = true;
+  };
+
   Candidate Consider(Target target, Provider provider) const;
+  Result<std::vector<Choice>> Expand(std::string_view chain) const;
+  void AddByRank(std::optional<Provider> provider, std::vector<Choice>& out) const;
+  std::vector<Candidate> CandidatesOf(const Choice& choice) const;
 
   std::vector<EngineEntry> engines_;
   ExposurePolicy policy_;

@@ -1,15 +1,19 @@
 #include "serving/backends/backend_rules.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
+
+#include "serving/backends/backend_table.h"
 
 namespace inferflux::serving {
 namespace {
 
 constexpr double kGiB = 1 << 30;
+constexpr std::array<std::string_view, 3> kReadByAll = {"device", "kv_dtype", "kv_budget"};
 
 std::string Describe(std::span<const compute::Device> devices) {
   std::string out;
@@ -21,6 +25,30 @@ std::string Describe(std::span<const compute::Device> devices) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> UnusedSettings(const BackendConfig& config, const TargetHint& backend) {
+  std::vector<std::string_view> out;
+  if (backend.target == Target::kAuto) return out;
+  const auto reads = [&](std::string_view name) {
+    if (std::ranges::find(kReadByAll, name) != kReadByAll.end()) return true;
+    return std::ranges::any_of(BackendTable(), [&](const BackendRow& row) {
+      return row.target == backend.target && row.provider == backend.provider.value_or(row.provider) &&
+             std::ranges::find(row.settings, name) != row.settings.end();
+    });
+  };
+  for (const config::BackendField& field : config::BackendFields()) {
+    if (field.IsSet(config) && !reads(field.name)) out.push_back(field.name);
+  }
+  return out;
+}
+
+Status CheckSettings(const BackendConfig& config, const TargetHint& backend) {
+  const auto unused = UnusedSettings(config, backend);
+  if (unused.empty()) return {};
+  return Fail(ErrorCode::kInvalidArgument,
+              "the backend '{}' cannot use the setting '{}'; remove it, or set it for a backend that can",
+              HintName(backend), fmt::join(unused, "', '"));
+}
 
 Result<std::vector<BackendRule>> MakeBackendRules(std::span<const config::BackendSetting> settings) {
   std::vector<BackendRule> out;
@@ -36,6 +64,7 @@ Result<std::vector<BackendRule>> MakeBackendRules(std::span<const config::Backen
       return Fail(ErrorCode::kInvalidArgument, "{}: the backend '{}' comes twice in 'runtime.backends'", setting.origin,
                   setting.backend);
     }
+    if (Status usable = CheckSettings(setting.config, *hint); !usable) return Forward(usable, setting.origin);
     out.push_back({*hint, setting.config});
   }
   return out;

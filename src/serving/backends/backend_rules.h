@@ -19,7 +19,13 @@ struct BackendRule {
   BackendConfig config;
 };
 
-// Errors name the entry: an unknown word, auto, a backend that comes twice.
+// The settings that are set in `config` and that no engine of `backend` reads, by name. None of `auto`.
+std::vector<std::string_view> UnusedSettings(const BackendConfig& config, const TargetHint& backend);
+
+// kInvalidArgument where there are such settings: they were set for exactly this backend.
+Status CheckSettings(const BackendConfig& config, const TargetHint& backend);
+
+// Errors name the entry: an unknown word, auto, a backend that comes twice, a setting that the backend cannot use.
 Result<std::vector<BackendRule>> MakeBackendRules(std::span<const config::BackendSetting> settings);
 
 // `own` where it says something; then what the rules say of this provider of the target, and of the target; then

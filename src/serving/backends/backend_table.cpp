@@ -38,11 +38,18 @@ std::string_view TestedLlama(Target target) {
   return target == Target::kVulkan ? "Mesa's lavapipe (./test --vulkan)" : "no such device yet";
 }
 
+std::vector<std::string_view> LlamaSettings(Target target) {
+  std::vector<std::string_view> out = {"batch", "micro_batch", "flash_attention"};
+  if (Traits(target).gpu_accelerated) out.push_back("gpu_layers");
+  return out;
+}
+
 std::vector<BackendRow> MakeTable() {
   std::vector<BackendRow> out = {
       {.target = Target::kCpu,
        .kv_dtypes = {"fp32", "fp16", "bf16", "int8", "fp8"},
        .facts = kOnHost,
+       .settings = {"repack"},
        .tested = "x86-64 with AVX-512 VNNI, AVX2 and neither; AMX and AVX-VNNI in an emulator; NEON under qemu",
        .switched_on_by = "always built"},
       {.target = Target::kReference,
@@ -54,11 +61,13 @@ std::vector<BackendRow> MakeTable() {
       {.target = Target::kMlx,
        .kv_dtypes = {"fp32", "fp16", "bf16"},
        .facts = kOnMlx,
+       .settings = {"mlx_requantise"},
        .tested = "MLX's CPU device on x86-64",
        .switched_on_by = kNeedsMlx},
       {.target = Target::kMps,
        .kv_dtypes = {"fp32", "fp16", "bf16"},
        .facts = kOnMlx,
+       .settings = {"mlx_requantise"},
        .compute = "mlx",
        .automatic = false,  // auto leads to mlx
        .gpu_only = true,
@@ -72,6 +81,7 @@ std::vector<BackendRow> MakeTable() {
                    .provider = Provider::kLlamaCpp,
                    .kv_dtypes = {"fp32", "fp16", "bf16"},
                    .facts = target == Target::kVulkan ? kOnLlamaVulkan : kOnLlama,
+                   .settings = LlamaSettings(target),
                    .tested = TestedLlama(target),
                    .switched_on_by = LlamaSwitch(target)});
   }

@@ -28,6 +28,8 @@ struct BackendRow {
   bool written = true;                           // false: nothing runs it yet, and the rest is empty
   std::vector<std::string_view> kv_dtypes = {};  // as runtime.kv_dtype names them
   EngineFacts facts = {};
+  // The settings of runtime.backends that it reads, beside those that every engine reads: device, kv_dtype, kv_budget.
+  std::vector<std::string_view> settings = {};
   std::string_view compute = {};         // native: the folder under src/compute/; empty: the target's own name
   bool automatic = true;                 // whether `auto` may lead to it
   bool gpu_only = false;                 // native: not where the compute backend finds no GPU

@@ -12,6 +12,8 @@ std::string_view FeatureName(Feature feature) {
       return "embeddings";
     case Feature::kLogprobs:
       return "logprobs";
+    case Feature::kPromptLogprobs:
+      return "prompt_logprobs";
     case Feature::kStructuredOutput:
       return "structured_output";
     case Feature::kStreaming:
@@ -30,6 +32,8 @@ bool Capabilities::Has(Feature feature) const {
       return embeddings;
     case Feature::kLogprobs:
       return logprobs;
+    case Feature::kPromptLogprobs:
+      return prompt_logprobs;
     case Feature::kStructuredOutput:
       return structured_output;
     case Feature::kStreaming:
@@ -44,6 +48,7 @@ Capabilities CapabilitiesOf(const engine::EngineInfo& engine, bool chat_template
           .chat = can.generation && chat_template,
           .embeddings = can.embeddings && engine.hidden > 0,
           .logprobs = can.logprobs,
+          .prompt_logprobs = can.logprobs,
           .structured_output = can.structured_output,
           .streaming = can.generation,
           .speculative_decoding = can.speculative_verification,

@@ -9,7 +9,15 @@
 
 namespace inferflux::serving {
 
-enum class Feature : uint8_t { kCompletions, kChat, kEmbeddings, kLogprobs, kStructuredOutput, kStreaming };
+enum class Feature : uint8_t {
+  kCompletions,
+  kChat,
+  kEmbeddings,
+  kLogprobs,
+  kPromptLogprobs,
+  kStructuredOutput,
+  kStreaming
+};
 
 // "completions", "chat", ...: as messages, metrics and the API name it.
 std::string_view FeatureName(Feature feature);
@@ -18,7 +26,8 @@ struct Capabilities {
   bool completions = true;  // generates text
   bool chat = true;         // has a chat template
   bool embeddings = false;
-  bool logprobs = true;
+  bool logprobs = true;           // of the tokens that it generates
+  bool prompt_logprobs = true;    // of the prompt's tokens
   bool structured_output = true;  // keeps its output to a grammar
   bool streaming = true;
   bool speculative_decoding = true;  // the engine checks drafted tokens in one step

@@ -1,4 +1,4 @@
-// How llama.cpp is to run a model on a target: what the target's traits choose where nobody said anything.
+// How llama.cpp runs a model on a target: the target's traits choose what no setting does.
 #pragma once
 
 #include <cstdint>

@@ -51,6 +51,12 @@ std::optional<Target> FindTarget(std::string_view name) {
   return std::nullopt;
 }
 
+std::string KnownWords() {
+  std::vector<std::string_view> known;
+  for (const TargetTraits& traits : kTargets) known.push_back(traits.name);
+  return fmt::format("{}, each also with native_ or llama_cpp_ in front", fmt::join(known, ", "));
+}
+
 }  // namespace
 
 std::span<const TargetTraits> AllTargets() { return kTargets; }
@@ -76,32 +82,36 @@ Result<TargetHint> ParseTarget(std::string_view word) {
   }
   const auto target = FindTarget(name);
   if (!target) {
-    std::vector<std::string_view> known;
-    for (const TargetTraits& traits : kTargets) known.push_back(traits.name);
-    return Fail(ErrorCode::kInvalidArgument,
-                "unknown backend '{}'; known are {}, each also with native_ or llama_cpp_ in front", word,
-                fmt::join(known, ", "));
+    return Fail(ErrorCode::kInvalidArgument, "unknown backend '{}'; known are {}", word, KnownWords());
   }
   hint.target = *target;
   return hint;
 }
 
-Result<std::string> NormalizeHint(std::string_view word) {
-  const auto hint = ParseTarget(word);
-  if (!hint) return Forward(hint);
-  const std::string_view name = Traits(hint->target).name;
-  return hint->provider ? fmt::format("{}_{}", ProviderName(*hint->provider), name) : std::string(name);
+std::string HintName(const TargetHint& hint) {
+  const std::string_view name = Traits(hint.target).name;
+  return hint.provider ? fmt::format("{}_{}", ProviderName(*hint.provider), name) : std::string(name);
 }
 
-Result<std::vector<std::string>> NormalizeHintList(std::span<const std::string> words) {
-  std::vector<std::string> out;
-  for (const std::string& word : words) {
+Result<std::vector<TargetHint>> ParseChain(std::string_view chain) {
+  std::vector<TargetHint> out;
+  for (size_t begin = 0; begin <= chain.size();) {
+    const size_t end = std::min(chain.find(',', begin), chain.size());
+    const std::string_view word = chain.substr(begin, end - begin);
+    begin = end + 1;
     if (Lower(word).empty()) continue;
-    auto normal = NormalizeHint(word);
-    if (!normal) return Forward(normal);
-    if (std::ranges::find(out, *normal) == out.end()) out.push_back(std::move(*normal));
+    const auto hint = ParseTarget(word);
+    if (!hint) return Forward(hint);
+    if (std::ranges::find(out, *hint) == out.end()) out.push_back(*hint);
   }
+  if (out.empty()) return Fail(ErrorCode::kInvalidArgument, "'{}' names no backend; known are {}", chain, KnownWords());
   return out;
+}
+
+std::string ChainName(std::span<const TargetHint> chain) {
+  std::vector<std::string> names;
+  std::ranges::transform(chain, std::back_inserter(names), HintName);
+  return fmt::format("{}", fmt::join(names, ","));
 }
 
 }  // namespace inferflux::serving

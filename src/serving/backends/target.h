@@ -1,4 +1,4 @@
-// What a user may ask for: a kind of device, and optionally who is to drive it.
+// What a user may request: a kind of device, and optionally the provider that runs it.
 #pragma once
 
 #include <optional>
@@ -38,10 +38,15 @@ struct TargetHint {
 // Case and '-' for '_' do not matter. An unknown word is an error that lists the known ones.
 Result<TargetHint> ParseTarget(std::string_view word);
 
-// The canonical spelling of a word: lower case, aliases resolved ("Metal" is "mps", "CUDA" is "cuda").
-Result<std::string> NormalizeHint(std::string_view word);
+// The canonical spelling: "cuda", "native_cuda".
+std::string HintName(const TargetHint& hint);
 
-// Each word normalised, without duplicates, order kept; empty words are dropped.
-Result<std::vector<std::string>> NormalizeHintList(std::span<const std::string> words);
+// A chain of backends to try in order, as a user writes it: words with commas between them ("Metal, cuda,auto"). Empty
+// words and repeated ones are dropped; `auto` stays where it is, for BackendFactory to expand. kInvalidArgument where a
+// word is unknown, or no word is left.
+Result<std::vector<TargetHint>> ParseChain(std::string_view chain);
+
+// The canonical spelling of a chain: "mps,cuda,auto". Two chains that mean the same have the same one.
+std::string ChainName(std::span<const TargetHint> chain);
 
 }  // namespace inferflux::serving

@@ -56,6 +56,7 @@ GenerationStatus AddChoices(const ServedModel& model, const GenerationSpec& spec
   if (auto speculation = CheckSpeculation(model, spec); !speculation) return speculation;
   const auto grammar = GrammarOf(model, spec);
   if (!grammar) return Forward(grammar);
+  const auto now = std::chrono::steady_clock::now();
   for (int32_t i = 0; i < spec.choices; ++i) {
     auto sampling = SamplingOfChoice(spec.sampling, static_cast<int64_t>(out.size()), *model.tokenizer);
     if (!sampling) return Forward(sampling);
@@ -69,6 +70,11 @@ GenerationStatus AddChoices(const ServedModel& model, const GenerationSpec& spec
     request.top_logprobs = spec.top_logprobs;
     request.prompt_logprobs = spec.prompt_logprobs;
     request.speculation = spec.speculation;
+    request.priority = spec.priority;
+    if (spec.timeout > 0) {
+      const std::chrono::duration<double> timeout(spec.timeout);
+      request.deadline = now + std::chrono::duration_cast<std::chrono::nanoseconds>(timeout);
+    }
     request.account = spec.account;
     request.cache_salt = spec.cache_salt;
     if (!spec.session_id.empty()) {
@@ -85,6 +91,7 @@ GenerationStatus AddChoices(const ServedModel& model, const GenerationSpec& spec
 std::vector<Feature> Needs(Feature endpoint, const GenerationSpec& spec, bool stream) {
   std::vector<Feature> out = {endpoint};
   if (spec.top_logprobs) out.push_back(Feature::kLogprobs);
+  if (spec.prompt_logprobs) out.push_back(Feature::kPromptLogprobs);
   if (stream) out.push_back(Feature::kStreaming);
   if (spec.grammar) out.push_back(Feature::kStructuredOutput);
   return out;

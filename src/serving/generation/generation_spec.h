@@ -25,6 +25,8 @@ struct GenerationSpec {
   std::string session_id;              // empty: no session
   std::optional<int64_t> session_ttl;  // seconds; with a session_id
   int32_t choices = 1;                 // answers to each prompt
+  int32_t priority = 0;                // the higher one is served first
+  float timeout = 0;                   // seconds until it ends with an error; 0: none
 
   // Whose it is, as the scheduler tells tenants apart.
   std::string account;

@@ -1,5 +1,6 @@
 #include "serving/models/load_model.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -127,6 +128,18 @@ void DescribeEngine(const engine::EngineInfo& engine, const model::ModelSource& 
   served.capabilities = CapabilitiesOf(engine, served.chat_template != nullptr);
 }
 
+// Settings that were not set for exactly this engine, and that it does not read.
+void NoteUnusedSettings(const EngineEntry& engine, const LoadRequest& request, ServedModel& served) {
+  const BackendConfig set =
+      ConfigFor(request.config, request.rules, request.shared_changes, engine.target, engine.provider);
+  for (const std::string_view name : UnusedSettings(set, {engine.target, engine.provider})) {
+    std::string note = fmt::format("the setting {} has no effect: {} ({}) cannot use it", name,
+                                   Traits(engine.target).name, ProviderName(engine.provider));
+    log::Warning("{}: {}", served.id, note);
+    served.info.notes.push_back(std::move(note));
+  }
+}
+
 void LogReady(const ServedModel& served, const engine::EngineInfo& engine, std::chrono::duration<double> took) {
   for (const std::string& note : engine.notes) log::Info("{}: {}", served.id, note);
   for (const std::string& line : engine.plan) log::Debug("{}: {}", served.id, line);
@@ -136,19 +149,28 @@ void LogReady(const ServedModel& served, const engine::EngineInfo& engine, std::
             engine.kv_tokens, engine.kv_dtype);
 }
 
-// Whether what lies at the path is what the configuration says.
+// Whether the model at the path has the format that the configuration says.
 Status CheckFormat(const model::ModelSource& source, const std::string& wanted) {
   if (wanted.empty() || wanted == "auto" || wanted == source.format()) return {};
   return Fail(ErrorCode::kInvalidArgument, "{} is of the format '{}', and its settings say '{}'", source.path(),
               source.format(), wanted);
 }
 
+// The targets of the candidates, in order, each once.
+std::vector<std::string> TargetNames(std::span<const Candidate> candidates) {
+  std::vector<std::string> out;
+  for (const Candidate& candidate : candidates) {
+    std::string name(Traits(candidate.target).name);
+    if (std::ranges::find(out, name) == out.end()) out.push_back(std::move(name));
+  }
+  return out;
+}
+
 }  // namespace
 
-std::string JoinReasons(const std::vector<BackendAttempt>& attempts) {
+std::string JoinReasons(std::span<const BackendAttempt> attempts) {
   std::string out;
   for (const BackendAttempt& attempt : attempts) {
-    if (attempt.reason.empty()) continue;
     out += (out.empty() ? "" : "; ") + attempt.backend + " (" + attempt.provider + "): " + attempt.reason;
   }
   return out;
@@ -172,20 +194,28 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
                 "runtime.speculation is 'draft', but the model '{}' has no draft; set models.draft", request.id);
   }
 
-  const std::vector<std::string> words =
-      request.backends.empty() ? std::vector{request.requested_backend} : request.backends;
-  auto candidates = factory.Candidates(words);
+  const auto chain = ParseChain(request.requested_backend);
+  if (!chain) return Forward(chain);
+  if (chain->size() == 1) {
+    if (Status usable = CheckSettings(request.config, chain->front()); !usable) return Forward(usable);
+  }
+  auto candidates = factory.Candidates(request.requested_backend);
   if (!candidates) return Forward(candidates);
 
   auto served = std::make_shared<ServedModel>();
   served->id = request.id;
+  if (request.metrics != nullptr) served->metric_series = request.metrics->Hold("model", request.id);
   served->tokenizer = text->tokenizer;
   served->grammars = std::make_shared<text::GrammarCompiler>(text->tokenizer);
   served->chat_template = text->chat_template;
   if (served->chat_template) served->tool_calls = text::ToolCallDialectOf(*served->chat_template, *served->tokenizer);
   BackendExposure& exposure = served->exposure;
   exposure.requested_backend = request.requested_backend;
+  exposure.normalised_request = ChainName(*chain);
+  exposure.chain = TargetNames(*candidates);
 
+  std::vector<BackendAttempt> missed;   // preferred to what runs in the end
+  std::vector<BackendAttempt> refused;  // reasons that a user can act on
   for (const Candidate& candidate : *candidates) {
     BackendAttempt attempt{.backend = std::string(Traits(candidate.target).name),
                            .provider = std::string(ProviderName(candidate.provider)),
@@ -197,12 +227,13 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
                             text->tokenizer);
       attempt.outcome = loop ? "loaded" : "failed";
       if (loop) {
-        exposure.fallback = !exposure.attempts.empty();  // somebody who was preferred did not serve
-        exposure.fallback_reason = JoinReasons(exposure.attempts);
+        exposure.fallback = !missed.empty();
+        exposure.fallback_reason = JoinReasons(missed);
         exposure.exposed_backend = attempt.backend;
         exposure.provider = attempt.provider;
         exposure.attempts.push_back(std::move(attempt));
         DescribeEngine((*loop)->engine_info(), **source, request, *served);
+        NoteUnusedSettings(*candidate.engine, request, *served);
         LogReady(*served, (*loop)->engine_info(), std::chrono::steady_clock::now() - began);
         served->scheduler = std::move(*loop);
         return std::shared_ptr<const ServedModel>(std::move(served));
@@ -210,10 +241,15 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
       if (loop.error().code == ErrorCode::kCancelled) return Forward(loop);
       attempt.reason = loop.error().message;
     }
-    log::Warning("{}: not on {} ({}): {}", request.id, attempt.backend, attempt.provider, attempt.reason);
+    const bool unnamed = candidate.skip == Skip::kUnnamed;
+    log::Write(unnamed ? log::Level::kDebug : log::Level::kWarning,
+               fmt::format("{}: not on {} ({}): {}", request.id, attempt.backend, attempt.provider, attempt.reason));
+    if (!unnamed) refused.push_back(attempt);
+    if (!unnamed && candidate.skip != Skip::kForbidden) missed.push_back(attempt);
     exposure.attempts.push_back(std::move(attempt));
   }
-  return Fail(ErrorCode::kUnsupported, "no backend could load {}: {}", request.path, JoinReasons(exposure.attempts));
+  return Fail(ErrorCode::kUnsupported, "no backend could load {}: {}", request.path,
+              JoinReasons(refused.empty() ? exposure.attempts : refused));
 }
 
 }  // namespace inferflux::serving

@@ -21,15 +21,15 @@ namespace inferflux::serving {
 struct LoadRequest {
   std::string id;
   std::string path;
-  std::string requested_backend = "auto";  // the user's own word, for the exposure
-  std::vector<std::string> backends;       // the words to try, in order; empty: requested_backend alone
+  std::string requested_backend = "auto";  // the chain to try (target.h), in the user's own words
   int32_t context = 0;                     // tokens a sequence may have; 0: the model's own
   std::string format;                      // gguf or huggingface: what must lie there; empty: whatever does
   BackendConfig config;                    // the model's own words; then the rules', then those for all
   std::vector<BackendRule> rules;
   BackendConfig shared;
-  int32_t max_batch_tokens = 0;            // of one step; 0: what the engine does best
-  int32_t max_queued = 0;                  // requests that may wait; 0: the scheduler's default
+  BackendConfig shared_changes;  // of `shared`, what someone set: a backend that cannot use it is warned about
+  int32_t max_batch_tokens = 0;  // of one step; 0: what the engine does best
+  int32_t max_queued = 0;        // requests that may wait; 0: the scheduler's default
   std::shared_ptr<LoadProgress> progress;  // written to where it is given
   scheduler::StepGoal goal = scheduler::StepGoal::kThroughput;
   std::string draft;                 // file of a model with the same tokens, for speculative decoding; empty: none
@@ -40,8 +40,8 @@ struct LoadRequest {
   metrics::Registry* metrics = nullptr;     // lent; must outlive the model. Null: nothing is counted
 };
 
-// "cuda (native): why; cpu (native): why", of those attempts that have a reason.
-std::string JoinReasons(const std::vector<BackendAttempt>& attempts);
+// "cuda (native): why; cpu (native): why".
+std::string JoinReasons(std::span<const BackendAttempt> attempts);
 
 // Returns when the model is ready: weights loaded, one warm-up step run. Takes as long as that takes; call it off the
 // threads that serve. The error says for every candidate why it was not it.

@@ -14,52 +14,99 @@ double SecondsSince(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-}  // namespace
-
-Status ModelManager::Reserve(const LoadRequest& request, std::list<Running>::iterator& place) {
-  if (Status free = registry_.CheckId(request.id); !free) return free;
-  const std::lock_guard lock(mutex_);
-  for (const Running& other : loading_) {
-    if (other.model.id == request.id) {
-      return Fail(ErrorCode::kInvalidArgument, "a model '{}' is being loaded already", request.id);
-    }
-  }
-  loading_.push_back({{.id = request.id, .path = request.path, .requested_backend = request.requested_backend},
-                      std::make_shared<LoadProgress>(),
-                      std::chrono::steady_clock::now()});
-  place = std::prev(loading_.end());
-  return {};
+// Whether both would give the same model.
+bool SameLoad(const LoadRequest& a, const LoadRequest& b) {
+  return a.id == b.id && a.path == b.path && a.requested_backend == b.requested_backend && a.context == b.context &&
+         a.format == b.format && a.draft == b.draft && a.config == b.config;
 }
 
-Result<std::shared_ptr<const ServedModel>> ModelManager::Load(LoadRequest request, bool is_default) {
-  std::list<Running>::iterator place;
-  if (Status reserved = Reserve(request, place); !reserved) return Forward(reserved);
-  request.progress = place->progress;
-  request.metrics = &metrics_;
-  auto loaded = LoadModel(factory_, request);
-  const double seconds = SecondsSince(place->began);
+std::shared_future<ModelManager::Loaded> AlreadyDone(ModelManager::Loaded loaded) {
+  std::promise<ModelManager::Loaded> promise;
+  promise.set_value(std::move(loaded));
+  return promise.get_future().share();
+}
+
+}  // namespace
+
+std::shared_future<ModelManager::Loaded> ModelManager::StartLoad(LoadRequest request, bool is_default,
+                                                                 const Runner& run) {
+  Place place;
+  std::shared_future<Loaded> done;
   {
     const std::lock_guard lock(mutex_);
+    for (Running& other : loading_) {
+      if (other.request.id != request.id) continue;
+      if (!SameLoad(other.request, request)) {
+        return AlreadyDone(
+            Fail(ErrorCode::kInvalidArgument,
+                 "a model '{}' is being loaded already, with another path or other settings; wait for it, "
+                 "or choose another id",
+                 request.id));
+      }
+      other.is_default |= is_default;
+      return other.done;
+    }
+    if (Status free = registry_.CheckId(request.id); !free) return AlreadyDone(Forward(free));
+    request.metrics = &metrics_;
+    place = loading_.insert(loading_.end(), Running{.request = std::move(request), .is_default = is_default});
+    place->request.progress = place->progress;
+    done = place->done;
+  }
+  run([this, place] { Run(place); });
+  return done;
+}
+
+void ModelManager::Run(Place place) {
+  {
+    const std::lock_guard lock(mutex_);
+    place->began = std::chrono::steady_clock::now();
+  }
+  Loaded loaded = LoadModel(factory_, place->request);
+  std::promise<Loaded> promise;
+  {
+    // Added and taken off the list of loads in one go: a load of the same id finds one or the other.
+    const std::lock_guard lock(mutex_);
+    if (loaded) {
+      if (Status added = registry_.Add(*loaded, place->is_default); !added) loaded = Forward(added);
+    }
+    if (loaded) {
+      CountLoaded(**loaded, SecondsSince(place->began));
+      std::erase_if(failed_, [&](const FailedModel& model) { return model.id == (*loaded)->id; });
+    } else {
+      CountEvent("failed");
+    }
+    promise = std::move(place->promise);
     loading_.erase(place);
   }
-  if (!loaded) {
-    CountEvent(request.id, "failed");
-    return loaded;
-  }
-  if (Status added = registry_.Add(*loaded, is_default); !added) return Forward(added);
-  CountLoaded(**loaded, seconds);
-  return loaded;
+  promise.set_value(std::move(loaded));
+}
+
+ModelManager::Loaded ModelManager::Load(LoadRequest request, bool is_default) {
+  return StartLoad(std::move(request), is_default, [](const std::function<void()>& work) { work(); }).get();
+}
+
+void ModelManager::RecordFailure(const LoadRequest& request, const Error& error) {
+  const std::lock_guard lock(mutex_);
+  failed_.push_back({request.id, request.path, request.requested_backend, error.message});
+}
+
+std::vector<FailedModel> ModelManager::Failed() const {
+  const std::lock_guard lock(mutex_);
+  return failed_;
 }
 
 Status ModelManager::Unload(const std::string& id, std::chrono::milliseconds grace) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::erase_if(failed_, [&](const FailedModel& model) { return model.id == id; }) > 0) return {};
+  }
   auto model = registry_.Remove(id);
   if (!model) return Forward(model);
   const auto until = std::chrono::steady_clock::now() + grace;
-  // Nobody can find it any more, so the count only falls: each request in flight holds the model until its last byte.
+  // The registry no longer gives it out, so the count only falls: a request holds its model until its last byte.
   while (model->use_count() > 1 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(kDrainPoll);
   (*model)->scheduler->Stop();
-  metrics_.GetGauge("inferflux_model_ready", "1 where the model serves.", {{"model", id}}).Set(0);
-  CountEvent(id, "unloaded");
+  CountEvent("unloaded");
   log::Info("{} is unloaded", id);
   return {};
 }
@@ -68,9 +115,11 @@ std::vector<LoadingModel> ModelManager::Loading() const {
   const std::lock_guard lock(mutex_);
   std::vector<LoadingModel> out;
   for (const Running& running : loading_) {
-    out.push_back(running.model);
-    out.back().progress = running.progress->Read();
-    out.back().seconds = SecondsSince(running.began);
+    out.push_back({.id = running.request.id,
+                   .path = running.request.path,
+                   .requested_backend = running.request.requested_backend,
+                   .progress = running.progress->Read(),
+                   .seconds = SecondsSince(running.began)});
   }
   return out;
 }
@@ -117,7 +166,7 @@ void ModelManager::CountLoaded(const ServedModel& model, double seconds) {
   const BackendExposure& exposure = model.exposure;
   metrics_
       .GetCounter("inferflux_backend_exposures_total", "Models loaded, by what was asked for and what was given.",
-                  {{"requested_backend", exposure.requested_backend},
+                  {{"requested_backend", exposure.normalised_request},
                    {"exposed_backend", exposure.exposed_backend},
                    {"provider", exposure.provider},
                    {"fallback", exposure.fallback ? "true" : "false"}})
@@ -127,13 +176,13 @@ void ModelManager::CountLoaded(const ServedModel& model, double seconds) {
                 {{"model", model.id}, {"backend", exposure.exposed_backend}})
       .Set(seconds);
   metrics_.GetGauge("inferflux_model_ready", "1 where the model serves.", {{"model", model.id}}).Set(1);
-  CountEvent(model.id, "loaded");
+  CountEvent("loaded");
 }
 
-void ModelManager::CountEvent(const std::string& model, const std::string& event) {
+void ModelManager::CountEvent(const std::string& event) {
   metrics_
-      .GetCounter("inferflux_model_load_events_total", "Loads, failures to load and unloads, by model.",
-                  {{"model", model}, {"event", event}})
+      .GetCounter("inferflux_model_load_events_total", "Loads, failures to load and unloads of models.",
+                  {{"event", event}})
       .Add();
 }
 

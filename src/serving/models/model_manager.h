@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <future>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -29,20 +31,41 @@ struct LoadingModel {
   double seconds = 0;  // since it began
 };
 
+// A model that could not be loaded when the server started.
+struct FailedModel {
+  std::string id;
+  std::string path;
+  std::string requested_backend;
+  std::string error;
+};
+
 class ModelManager {
  public:
-  // Everything lent must outlive the manager. `defaults` are what a load is to have where nobody says otherwise.
+  using Loaded = Result<std::shared_ptr<const ServedModel>>;
+  // Runs a piece of work, now or later, on any thread.
+  using Runner = std::function<void(std::function<void()>)>;
+
+  // Everything lent must outlive the manager. `defaults` hold where a load sets nothing else.
   ModelManager(const BackendFactory& factory, ModelRegistry& registry, metrics::Registry& metrics, LoadRequest defaults)
       : factory_(factory), registry_(registry), metrics_(metrics), defaults_(std::move(defaults)) {}
 
   const LoadRequest& defaults() const { return defaults_; }
 
-  // Returns when the model serves; takes as long as that takes. kInvalidArgument at once where its id is taken or is
-  // being loaded; otherwise as LoadModel.
-  Result<std::shared_ptr<const ServedModel>> Load(LoadRequest request, bool is_default = false);
+  // Returns when the model serves; takes as long as that takes. kInvalidArgument at once where its id is taken, or is
+  // being loaded with other settings; otherwise as LoadModel. A load that equals one under way is that one: both
+  // callers get the same model.
+  Loaded Load(LoadRequest request, bool is_default = false);
+
+  // The same, but returns at once; `run` gets the work, unless an equal load is under way. Loading() lists it from now
+  // on.
+  std::shared_future<Loaded> StartLoad(LoadRequest request, bool is_default, const Runner& run);
+
+  // Keeps the failure for Failed(), until a model of this id is loaded or unloaded.
+  void RecordFailure(const LoadRequest& request, const Error& error);
+  std::vector<FailedModel> Failed() const;
 
   // Takes the model off the list at once, waits up to `grace` for the requests it has, ends those that are left, and
-  // frees its memory. kNotFound where there is no such model.
+  // frees its memory. Forgets a recorded failure. kNotFound where there is no such model.
   Status Unload(const std::string& id, std::chrono::milliseconds grace);
 
   std::vector<LoadingModel> Loading() const;
@@ -57,14 +80,18 @@ class ModelManager {
 
  private:
   struct Running {
-    LoadingModel model;
-    std::shared_ptr<LoadProgress> progress;
-    std::chrono::steady_clock::time_point began;
+    LoadRequest request;
+    bool is_default = false;
+    std::shared_ptr<LoadProgress> progress = std::make_shared<LoadProgress>();
+    std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+    std::promise<Loaded> promise = {};
+    std::shared_future<Loaded> done = promise.get_future().share();
   };
+  using Place = std::list<Running>::iterator;
 
-  Status Reserve(const LoadRequest& request, std::list<Running>::iterator& place);
+  void Run(Place place);
   void CountLoaded(const ServedModel& model, double seconds);
-  void CountEvent(const std::string& model, const std::string& event);
+  void CountEvent(const std::string& event);
 
   const BackendFactory& factory_;
   ModelRegistry& registry_;
@@ -72,6 +99,7 @@ class ModelManager {
   LoadRequest defaults_;
   mutable std::mutex mutex_;
   std::list<Running> loading_;
+  std::vector<FailedModel> failed_;
   RoutingPolicy policy_;
 };
 

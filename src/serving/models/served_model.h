@@ -1,4 +1,5 @@
-// One loaded model as the rest of the house sees it. Held by shared_ptr: an unload never races a request in flight.
+// One loaded model as the rest of the program sees it. Held by shared_ptr, so an unload never races a request in
+// flight.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ class GrammarCompiler;
 
 namespace inferflux::serving {
 
-// What was asked for, what was given, who provides it, and why (DESIGN's "exposure").
+// The exposure: what was requested, what runs, which provider runs it, and why.
 struct BackendAttempt {
   std::string backend;
   std::string provider;
@@ -27,12 +28,14 @@ struct BackendAttempt {
   std::string reason;
 };
 struct BackendExposure {
-  std::string requested_backend;  // the user's own word
-  std::string exposed_backend;    // what runs now: "cpu", "cuda", ...
-  std::string provider;           // "native" or "llama_cpp"
+  std::string requested_backend;   // the user's own words
+  std::string normalised_request;  // the same in canonical spelling, for labels of metrics
+  std::vector<std::string> chain;  // the targets that these words stand for, in order, `auto` expanded
+  std::string exposed_backend;     // what runs now: "cpu", "cuda", ...
+  std::string provider;            // "native" or "llama_cpp"
   bool fallback = false;
   std::string fallback_reason;
-  std::vector<BackendAttempt> attempts;
+  std::vector<BackendAttempt> attempts;  // of the chain up to what runs, skipped ones too
 };
 
 // The vectors that a model makes of texts.
@@ -60,6 +63,9 @@ struct ModelInfo {
 };
 
 struct ServedModel {
+  // Keeps the series of its metrics, and goes last: its scheduler counts until it is gone. Null where nothing is
+  // counted.
+  std::shared_ptr<const void> metric_series;
   std::string id;
   ModelInfo info;
   Capabilities capabilities;

@@ -59,13 +59,13 @@ TEST_F(ResolveTest, BackendsAreWordsOrAList) {
       "runtime: {backend_priority: [cuda, cpu]}\nmodels:\n- {path: a.gguf, backend: [mlx, cpu], kv_dtype: fp32}\n");
   auto settings = Resolve(flags_, environment_);
   ASSERT_TRUE(settings.has_value()) << settings.error().message;
-  EXPECT_EQ(settings->Words("runtime.backend_priority"), (std::vector<std::string>{"cuda", "cpu"}));
+  EXPECT_EQ(settings->Words("runtime.backend_priority"), "cuda,cpu");
   EXPECT_EQ(settings->models()[0].backend, "mlx,cpu");
   EXPECT_EQ(settings->models()[0].config.kv_dtype, "fp32");
   environment_ = {{"INFERFLUX_BACKEND_PRIORITY", "vulkan, cpu"}};
   settings = Resolve(flags_, environment_);
   ASSERT_TRUE(settings.has_value()) << settings.error().message;
-  EXPECT_EQ(settings->Words("runtime.backend_priority"), (std::vector<std::string>{"vulkan", "cpu"}));
+  EXPECT_EQ(settings->Words("runtime.backend_priority"), "vulkan, cpu");
 }
 
 TEST_F(ResolveTest, TheShortVariablesSetTheirKeys) {

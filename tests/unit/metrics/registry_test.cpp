@@ -13,6 +13,7 @@ namespace inferflux::metrics {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Expose(const Registry& registry) {
   return prometheus::TextSerializer().Serialize(registry.Collectable().Collect());
@@ -32,6 +33,23 @@ TEST(RegistryTest, LabelValuesFromOutsideAreEscaped) {
   Registry registry;
   registry.GetGauge("inferflux_g", "G.", {{"model", "a\"b\\c\nd"}}).Set(1);
   EXPECT_THAT(Expose(registry), HasSubstr("inferflux_g{model=\"a\\\"b\\\\c\\nd\"} 1"));
+}
+
+TEST(RegistryTest, HeldSeriesGoWithTheirLastHolder) {
+  Registry registry;
+  auto first = registry.Hold("model", "a"), second = registry.Hold("model", "a");
+  registry.GetCounter("inferflux_c_total", "C.", {{"model", "a"}, {"kind", "x"}}).Add(2);
+  registry.GetHistogram("inferflux_h", "H.", {1, 2}, {{"model", "a"}}).Observe(1);
+  registry.GetGauge("inferflux_g", "G.", {{"model", "b"}}).Set(3);
+  first.reset();
+  EXPECT_THAT(Expose(registry), HasSubstr("inferflux_c_total{kind=\"x\",model=\"a\"} 2"));
+  second.reset();
+  EXPECT_THAT(Expose(registry), Not(HasSubstr("model=\"a\"")));
+  EXPECT_THAT(Expose(registry), HasSubstr("inferflux_g{model=\"b\"} 3")) << "another model's, and held by nobody";
+
+  const auto again = registry.Hold("model", "a");
+  registry.GetCounter("inferflux_c_total", "C.", {{"model", "a"}, {"kind", "x"}}).Add();
+  EXPECT_THAT(Expose(registry), HasSubstr("inferflux_c_total{kind=\"x\",model=\"a\"} 1")) << "from zero";
 }
 
 TEST(RegistryTest, CountsFromManyThreadsAreAllKept) {

@@ -85,10 +85,11 @@ Result<QuickstartModel> ReadQuickstartModel(const std::string& path) {
 
 Result<QuickstartPlan> MakePlan(const std::string& word, std::span<const serving::EngineEntry> engines,
                                 const QuickstartModel& model) {
-  auto backend = serving::NormalizeHint(word);
-  if (!backend) return Forward(backend);
+  const auto hint = serving::ParseTarget(word);
+  if (!hint) return Forward(hint);
+  const std::string backend = serving::HintName(*hint);
   const serving::BackendFactory factory({engines.begin(), engines.end()}, {});
-  const auto candidates = factory.Candidates(std::vector{*backend});
+  const auto candidates = factory.Candidates(backend);
   if (!candidates) return Forward(candidates);
 
   std::vector<serving::BackendAttempt> refused;
@@ -100,7 +101,7 @@ Result<QuickstartPlan> MakePlan(const std::string& word, std::span<const serving
                          .reason = reason});
       continue;
     }
-    QuickstartPlan plan{.backend = *backend, .target = candidate.target, .provider = candidate.provider};
+    QuickstartPlan plan{.backend = backend, .target = candidate.target, .provider = candidate.provider};
     const auto devices = candidate.engine->devices();
     if (!devices.empty()) plan.device = devices.front();
     const int64_t free = plan.device.free_bytes;

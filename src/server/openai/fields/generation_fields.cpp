@@ -66,6 +66,14 @@ ApiStatus TakeSpeculative(const json::value& value, std::string_view param, Gene
 }
 
 // It is part of a path in /v1/sessions.
+// As in vLLM the lower one is served first; the scheduler's is the other way round.
+ApiStatus TakePriority(const json::value& value, std::string_view param, GenerationFields& out) {
+  const auto priority = ReadInteger(value, param, -kMaxPriority, kMaxPriority);
+  if (!priority) return Forward(priority);
+  out.priority = -static_cast<int32_t>(*priority);
+  return {};
+}
+
 ApiStatus TakeSessionId(const json::value& value, std::string_view param, GenerationFields& out) {
   ApiResult<std::string> id = ReadText(value, param, 128);
   if (!id) return Forward(id);
@@ -91,6 +99,8 @@ constexpr Field<GenerationFields> kGenerationFields[] = {
     {"speculative", CustomField<GenerationFields>{TakeSpeculative}},
     {"session_id", CustomField<GenerationFields>{TakeSessionId}},
     {"session_ttl", IntegerField<GenerationFields>{&GenerationFields::session_ttl, 1, kMaxSessionSeconds}},
+    {"priority", CustomField<GenerationFields>{TakePriority}},
+    {"timeout", NumberField<GenerationFields>{&GenerationFields::timeout, kMinTimeout, kMaxTimeout}},
     {"response_format", CustomField<GenerationFields>{TakeResponseFormat}},
     {"grammar", CustomField<GenerationFields>{TakeGrammar}},
     {"structured_outputs", CustomField<GenerationFields>{TakeStructuredOutputs}},

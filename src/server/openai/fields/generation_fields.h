@@ -18,6 +18,8 @@ inline constexpr int32_t kMaxChoices = 128;  // n, times the prompts of one requ
 inline constexpr size_t kMaxStops = 4;
 inline constexpr size_t kMaxStopBytes = 1024;
 inline constexpr int64_t kMaxSessionSeconds = 7 * 24 * 3600;
+inline constexpr int64_t kMaxPriority = 1'000'000;
+inline constexpr double kMinTimeout = 0.001, kMaxTimeout = 24 * 3600;  // seconds
 inline constexpr int32_t kMaxTokensAsked = 1 << 24;
 
 struct GenerationFields : serving::GenerationSpec {

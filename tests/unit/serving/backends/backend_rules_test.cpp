@@ -41,10 +41,31 @@ TEST(BackendRules, EntriesThatMeanNothingAreRefusedByName) {
   };
   EXPECT_THAT(error({{.backend = "abacus", .origin = "s.yaml:3"}}), AllOf(HasSubstr("s.yaml:3"), HasSubstr("abacus")));
   EXPECT_THAT(error({{.backend = "auto", .origin = "s.yaml:3"}}),
-              AllOf(HasSubstr("s.yaml:3"), HasSubstr("one backend")));
+              AllOf(HasSubstr("s.yaml:3"), HasSubstr("for one backend")));
   EXPECT_THAT(error({{.backend = "mps"}, {.backend = "Metal", .origin = "s.yaml:5"}}),
               AllOf(HasSubstr("s.yaml:5"), HasSubstr("twice")))
       << "two words for the same backend";
+}
+
+TEST(BackendRules, ASettingThatTheBackendCannotUseIsRefusedByName) {
+  const auto error = [](config::BackendSetting setting) {
+    setting.origin = "s.yaml:7";
+    const auto rules = MakeBackendRules(std::vector{setting});
+    return rules ? "(no error)" : rules.error().message;
+  };
+  EXPECT_THAT(error({.backend = "cpu", .config = {.gpu_layers = 3}}),
+              AllOf(HasSubstr("s.yaml:7"), HasSubstr("'cpu'"), HasSubstr("'gpu_layers'")));
+  EXPECT_THAT(error({.backend = "cuda", .config = {.mlx_requantise = true}}), HasSubstr("'mlx_requantise'"));
+  EXPECT_THAT(error({.backend = "native_cpu", .config = {.flash_attention = "on"}}), HasSubstr("'flash_attention'"));
+  EXPECT_EQ(error({.backend = "cpu", .config = {.repack = false, .flash_attention = "on"}}), "(no error)")
+      << "llama.cpp on a cpu has flash attention";
+  EXPECT_EQ(error({.backend = "llama_cpp_cuda", .config = {.device = 0, .kv_dtype = "fp16", .gpu_layers = 3}}),
+            "(no error)");
+  EXPECT_EQ(error({.backend = "mlx", .config = {.kv_budget = 1 << 20, .mlx_requantise = true}}), "(no error)");
+}
+
+TEST(BackendRules, NoSettingIsUnusedByAuto) {
+  EXPECT_TRUE(UnusedSettings({.mlx_requantise = true, .gpu_layers = 3}, {Target::kAuto, std::nullopt}).empty());
 }
 
 TEST(BackendRules, ADeviceThatIsNotThereIsAnErrorThatListsThoseThatAre) {

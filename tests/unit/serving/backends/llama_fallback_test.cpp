@@ -97,9 +97,9 @@ TEST_F(LlamaFallback, ServesWhatOurOwnEnginesRefuseAndSaysSo) {
   EXPECT_TRUE(exposure.fallback);
   EXPECT_NE(exposure.fallback_reason.find("architecture 'xverse' is not supported"), std::string::npos)
       << exposure.fallback_reason;
-  ASSERT_EQ(exposure.attempts.size(), 2u);
-  EXPECT_EQ(exposure.attempts[0].outcome, "failed");
-  EXPECT_EQ(exposure.attempts[1].outcome, "loaded");
+  ASSERT_GE(exposure.attempts.size(), 2u);
+  EXPECT_EQ(exposure.attempts.end()[-2].outcome, "failed");
+  EXPECT_EQ(exposure.attempts.back().outcome, "loaded");
   EXPECT_NE(Answer(**model).find("Paris"), std::string::npos);
 }
 

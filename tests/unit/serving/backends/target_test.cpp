@@ -30,11 +30,19 @@ TEST(Target, AnUnknownWordListsTheKnownOnes) {
   }
 }
 
-TEST(Target, HintListsLoseCaseAndDuplicatesAndKeepTheirOrder) {
-  const std::vector<std::string> words = {"CUDA", "metal", "", "cuda", "mps", "cpu", "native-cpu"};
-  const auto list = NormalizeHintList(words);
-  ASSERT_TRUE(list);
-  EXPECT_EQ(*list, (std::vector<std::string>{"cuda", "mps", "cpu", "native_cpu"}));
+TEST(Target, ChainsLoseCaseAliasesEmptyWordsAndRepetitions) {
+  const auto chain = ParseChain("CUDA, metal,,cuda ,mps, cpu,native-cpu,AUTO,any,");
+  ASSERT_TRUE(chain) << chain.error().message;
+  EXPECT_EQ(ChainName(*chain), "cuda,mps,cpu,native_cpu,auto");
+}
+
+TEST(Target, AChainWithoutAWordOrWithAnUnknownOneIsRefused) {
+  for (const char* chain : {"", ",", " , "}) {
+    const auto parsed = ParseChain(chain);
+    ASSERT_FALSE(parsed) << chain;
+    EXPECT_NE(parsed.error().message.find("names no backend; known are cpu"), std::string::npos);
+  }
+  EXPECT_NE(ParseChain("cpu,tpu").error().message.find("'tpu'"), std::string::npos);
 }
 
 }  // namespace

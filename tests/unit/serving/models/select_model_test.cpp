@@ -59,6 +59,17 @@ TEST(SelectModel, StructuredOutputIsSomethingThatARequestNeeds) {
   EXPECT_THAT(refused.error().message, HasSubstr("cannot do structured_output"));
 }
 
+TEST(SelectModel, PromptLogprobsAreSomethingThatARequestNeeds) {
+  constexpr Feature kNeeds[] = {Feature::kCompletions, Feature::kPromptLogprobs};
+  auto cannot = std::make_shared<ServedModel>(*Model("a", "cuda", "x", false));
+  cannot->capabilities.prompt_logprobs = false;
+  const auto table = Table({cannot, Model("b", "cpu", "x", false)});
+  EXPECT_EQ(SelectModelForRequest(table, "", kNeeds, {})->model->id, "b");
+  const auto refused = SelectModelForRequest(table, "a", kNeeds, {});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, HasSubstr("cannot do prompt_logprobs"));
+}
+
 TEST(SelectModel, AnExplicitIdNeverSwitches) {
   const auto table = Table({Model("a", "cpu", "x", false), Model("b", "cpu", "x", true)});
   const auto refused = SelectModelForRequest(table, "a", kEmbed, {});

@@ -128,6 +128,16 @@ TEST(GenerationFieldsTest, LogitBiasIsAnObjectFromTokenIds) {
   EXPECT_THAT(VerdictOnField("logit_bias", R"({"x":1})"), StartsWith("logit_bias.x: "));
 }
 
+TEST(GenerationFieldsTest, ALowerPriorityIsServedEarlierAndATimeoutIsInSeconds) {
+  const GenerationFields fields = Parse(R"("priority":-3,"timeout":2.5)");
+  EXPECT_EQ(fields.priority, 3) << "the scheduler serves the higher one first";
+  EXPECT_EQ(fields.timeout, 2.5f);
+  EXPECT_EQ(GenerationFields().priority, 0);
+  EXPECT_EQ(GenerationFields().timeout, 0);
+  EXPECT_THAT(VerdictOnField("timeout", "0"), StartsWith("timeout: "));
+  EXPECT_THAT(VerdictOnField("priority", "1.5"), StartsWith("priority: "));
+}
+
 TEST(GenerationFieldsTest, WhatMirostatReplacesIsRefusedBesideIt) {
   EXPECT_EQ(VerdictOnField("mirostat", "1"), "mirostat: 'mirostat' must be 0 (off) or 2; version 1 is not supported");
   for (const char* filter :

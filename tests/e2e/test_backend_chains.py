@@ -1,0 +1,83 @@
+"""One meaning of a chain of backends, wherever it is written: flag, file, environment or admin API."""
+
+import pytest
+import requests
+from server_process import MODEL, ServerProcess
+
+PRIORITY = ("--runtime-backend-priority", "reference,cpu")  # an order that `auto` has only by configuration
+
+
+def admin(server, method, path, body=None):
+    return requests.request(method, server.url + "/v1/admin/" + path, json=body, timeout=60)
+
+
+def exposure(server, model=None):
+    models = {m["id"]: m for m in admin(server, "GET", "models").json()["data"]}
+    return models[model or next(iter(models))]["backend_exposure"]
+
+
+def outcomes(shown):
+    return [(a["backend"], a["provider"], a["outcome"]) for a in shown["attempts"]]
+
+
+@pytest.mark.parametrize("chain", ["auto", "AUTO", " Any ", "cuda,auto", "cuda, AUTO", ",auto,"])
+@pytest.mark.parametrize("source", ["flag", "environment", "file", "model"])
+def test_auto_walks_the_configured_priority(tmp_path, chain, source):
+    flags, environment = [*PRIORITY], {}
+    if source == "flag":
+        flags += ["--backend", chain]
+    elif source == "environment":
+        environment = {"INFERFLUX_RUNTIME_BACKEND": chain}
+    else:
+        file = tmp_path / "server.yaml"
+        file.write_text(f'runtime: {{backend: "{chain}"}}\n' if source == "file" else
+                        f'models: [{{path: {MODEL}, backend: "{chain}"}}]\n')
+        flags += ["--config", str(file)]
+    with ServerProcess(*flags, model=None if source == "model" else MODEL, environment=environment) as server:
+        shown = exposure(server)
+        assert shown["exposed_backend"] == "reference"
+        first = [("cuda", "native", "skipped"), ("cuda", "llama_cpp", "skipped")] if "cuda" in chain else []
+        assert outcomes(shown) == [*first, ("reference", "native", "loaded")]
+        assert shown["chain"] == (["cuda"] if "cuda" in chain else []) + ["reference", "cpu"]
+
+
+def test_empty_words_of_a_chain_are_passed_over():
+    with ServerProcess("--backend", "reference,,cpu") as server:
+        shown = exposure(server)
+        assert shown["exposed_backend"] == "reference" and shown["chain"] == ["reference", "cpu"]
+
+
+@pytest.mark.parametrize("backend", ["auto", "AUTO", "cuda,auto", ["cuda", "auto"], ["auto"]])
+def test_the_admin_api_takes_the_same_chains(backend):
+    with ServerProcess(*PRIORITY, "--backend", "cpu") as server:
+        loaded = admin(server, "POST", "models", {"path": str(MODEL), "id": "b", "backend": backend})
+        assert loaded.status_code == 200, loaded.text
+        shown = loaded.json()["backend_exposure"]
+        word = ",".join(backend) if isinstance(backend, list) else backend
+        assert shown["requested_backend"] == word and shown["exposed_backend"] == "reference"
+        # A label of a metric is one of few: the normalised chain.
+        assert server.metric("inferflux_backend_exposures_total", requested_backend=word.lower(), exposed_backend="reference") == 1
+
+
+@pytest.mark.parametrize("backend", [[], ",", ["cpu", 3], "cpu,abacus"])
+def test_a_chain_that_means_nothing_is_refused(backend):
+    with ServerProcess() as server:
+        refused = admin(server, "POST", "models", {"path": str(MODEL), "id": "b", "backend": backend})
+        assert refused.status_code == 400 and refused.json()["error"]["param"].startswith("backend"), refused.text
+
+
+def test_auto_shows_every_target_that_it_passed_over():
+    with ServerProcess() as server:
+        shown = exposure(server)
+        assert shown["exposed_backend"] == "cpu" and shown["fallback"] is False
+        assert shown["chain"][:2] == ["cuda", "rocm"] and shown["chain"][-2:] == ["cpu", "reference"]
+        passed = [a for a in shown["attempts"] if a["outcome"] == "skipped"]
+        assert {"cuda", "rocm", "vulkan"} <= {a["backend"] for a in passed} and all(a["reason"] for a in passed)
+
+
+def test_a_provider_that_a_switch_forbids_is_no_fallback():
+    with ServerProcess("--backend", "cpu", "--runtime-backend-exposure-prefer-native", "false",
+                       "--runtime-backend-exposure-allow-llama-fallback", "false") as server:
+        shown = exposure(server)
+        assert outcomes(shown) == [("cpu", "llama_cpp", "skipped"), ("cpu", "native", "loaded")]
+        assert shown["fallback"] is False and shown["fallback_reason"] == ""
