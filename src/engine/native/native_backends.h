@@ -21,7 +21,7 @@ namespace inferflux::engine {
 struct NativeBackend {
   std::string_view name;           // its folder under src/compute/
   formats::WeightLayouts layouts;  // of a checkpoint, that it holds as they are
-  std::string (*note)();  // what people should know of this build of it; empty: nothing
+  std::string (*note)();           // what people should know of this build of it; empty: nothing
   // Asks the devices: may take a while.
   std::vector<compute::Device> (*devices)(const compute::ContextOptions& options);
   // To be called on the thread that will step the engine: some devices' streams belong to a thread.

@@ -32,8 +32,7 @@ class NativeEngine final : public Engine {
   static Result<std::unique_ptr<Engine>> Create(std::unique_ptr<typename B::Context> context, model::ModelConfig config,
                                                 std::shared_ptr<const model::ModelSource> source,
                                                 const EngineOptions& options) {
-    const auto budget =
-        PlanKv(config, compute::KvTokenBytes<Kv>(KvLayers(config)), options, B::Memory(*context).free);
+    const auto budget = PlanKv(config, compute::KvTokenBytes<Kv>(KvLayers(config)), options, B::Memory(*context).free);
     if (!budget) return Forward(budget);
     auto runner = model::ModelRunner<B, Kv>::Load(*context, std::move(config), std::move(source), budget->blocks,
                                                   options.block_size, options.stop);
