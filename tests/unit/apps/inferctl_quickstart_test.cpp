@@ -76,7 +76,7 @@ TEST_F(QuickstartTest, EveryPlanIsAFileThatTheServerTakes) {
     for (const std::string serves : {"", "/models/it's \"mine\": #1.gguf"}) {
       const auto settings = Resolved(*plan, serves);
       ASSERT_TRUE(settings) << settings.error().message;
-      EXPECT_EQ(settings->Words("runtime.backend"), std::vector{plan->backend});
+      EXPECT_EQ(settings->Words("runtime.backend"), plan->backend);
       EXPECT_EQ(settings->Text("runtime.kv_dtype"), plan->kv_dtype);
       EXPECT_EQ(settings->Bytes("runtime.kv_budget"), plan->kv_budget);
       EXPECT_EQ(settings->Integer("runtime.llama_cpp.gpu_layers"), plan->gpu_layers);
@@ -143,7 +143,7 @@ TEST_F(QuickstartTest, WhatCannotBeIsOneSentenceWithItsReasonAndAWayOut) {
   const auto message = [](const auto& plan) { return plan ? std::string("(no error)") : plan.error().message; };
   EXPECT_THAT(message(MakePlan("gpu9", Machine(), Small())), AllOf(HasSubstr("'gpu9'"), HasSubstr("vulkan")));
   EXPECT_THAT(message(MakePlan("mlx", Machine(), Small())),
-              AllOf(HasSubstr("--backend mlx"), HasSubstr("this build has no MLX"),
+              AllOf(HasSubstr("--backend mlx"), HasSubstr("this build has no mlx backend"),
                     HasSubstr("here: cpu, llama_cpp_cpu, llama_cpp_vulkan")));
   EXPECT_THAT(message(MakePlan("cpu", Machine(kGiB / 2), Small())),
               AllOf(HasSubstr("small one.gguf needs about 1."), HasSubstr("0.5 GiB are free"), HasSubstr("smaller")));

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 
+#include "model/families/tokenizers/tokenizer_traits.h"
 #include "serving/generation/build_generation.h"
 #include "text/tokenizer/algorithms/byte_alphabet.h"
 #include "unicode/utf8.h"
@@ -17,7 +18,7 @@ namespace {
 std::shared_ptr<const text::Tokenizer> Bytes() {
   text::VocabSpec vocab;
   vocab.model = "gpt2";
-  vocab.pre = "gpt-2";
+  vocab.pre_tokenizer = &model::FindPreTokenizer("gpt-2")->rules;
   for (int byte = 0; byte < 256; ++byte) {
     std::string letter;
     unicode::AppendUtf8(text::ByteToAlphabet(static_cast<uint8_t>(byte)), letter);
