@@ -143,7 +143,7 @@ TEST_F(QuickstartTest, WhatCannotBeIsOneSentenceWithItsReasonAndAWayOut) {
   const auto message = [](const auto& plan) { return plan ? std::string("(no error)") : plan.error().message; };
   EXPECT_THAT(message(MakePlan("gpu9", Machine(), Small())), AllOf(HasSubstr("'gpu9'"), HasSubstr("vulkan")));
   EXPECT_THAT(message(MakePlan("mlx", Machine(), Small())),
-              AllOf(HasSubstr("--backend mlx"), HasSubstr("this build has no mlx backend"),
+              AllOf(HasSubstr("--backend mlx"), HasSubstr("this build has no MLX"),
                     HasSubstr("here: cpu, llama_cpp_cpu, llama_cpp_vulkan")));
   EXPECT_THAT(message(MakePlan("cpu", Machine(kGiB / 2), Small())),
               AllOf(HasSubstr("small one.gguf needs about 1."), HasSubstr("0.5 GiB are free"), HasSubstr("smaller")));
