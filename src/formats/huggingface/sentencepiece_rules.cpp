@@ -7,6 +7,7 @@
 #include "formats/huggingface/hf_steps.h"
 #include "formats/huggingface/hf_tokenizer.h"
 #include "formats/printable.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::formats {
 namespace {

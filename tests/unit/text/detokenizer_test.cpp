@@ -5,6 +5,7 @@
 #include <random>
 
 #include "text/tokenizer/vocabularies.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text {
 namespace {

@@ -1,5 +1,7 @@
 #include "text/tokenizer/algorithms/word_cutter.h"
 
+#include "unicode/utf8.h"
+
 namespace inferflux::text {
 
 WordCutter::WordCutter(const Vocabulary& vocabulary) {

@@ -7,6 +7,7 @@
 
 #include "text/tokenizer/algorithms/bpe_merger.h"
 #include "text/tokenizer/vocabularies.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text {
 namespace {

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "text/tokenizer/vocabularies.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text {
 namespace {

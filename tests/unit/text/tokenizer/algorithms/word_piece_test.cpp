@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "text/tokenizer/vocabularies.h"
+#include "unicode/utf8.h"
 
 namespace inferflux::text {
 namespace {
