@@ -10,17 +10,17 @@
 
 namespace inferflux::engine {
 
-// A batch's outputs by what they are made from: their numbers in the order of items and outputs, ascending.
+// A batch's outputs by kind: their indices, ascending, in the order of items and outputs.
 struct OutputRows {
   std::vector<int32_t> logits;
   std::vector<int32_t> hidden;
 };
 OutputRows SplitOutputs(const UnifiedBatch& batch);
 
-// kUnsupported where something else than hidden states is asked of an encoder.
+// kUnsupported if an output other than hidden states is requested from an encoder.
 Status CheckHiddenOnly(const UnifiedBatch& batch);
 
-// `hidden`: [kHidden outputs, width], in their order. The result has a place for every output.
+// `hidden`: [kHidden outputs, width], in order. The result has an entry for every output.
 void FillHidden(const UnifiedBatch& batch, std::span<const float> hidden, int32_t width, StepResult* result);
 
 }  // namespace inferflux::engine

@@ -1,4 +1,4 @@
-// What every engine checks of a step before it runs: ids, positions, room, outputs.
+// Checks that every engine makes before it runs a step: ids, positions, room, outputs.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace inferflux::engine {
 
-// The sequence's length, where `count` more tokens can be written at its end; else why not.
+// Returns the sequence's length if `count` more tokens can be written at its end; otherwise an error.
 using WritableLength = FunctionRef<Result<int32_t>(SequenceId sequence, int32_t count)>;
 
-// kInvalidArgument names the item and what is wrong with it. No sequence may be in a step twice.
+// kInvalidArgument names the item and what is wrong with it. A sequence may occur in a step only once.
 Status CheckStep(const UnifiedBatch& batch, WritableLength length, int32_t vocab_size, int32_t context);
 
 }  // namespace inferflux::engine

@@ -9,11 +9,11 @@ StepResult MakeOutputs(SequenceTokens tokens_of, const UnifiedBatch& batch, std:
                        Sampler& sampler, std::span<std::optional<compute::SampledToken>> sampled) {
   StepResult result;
   result.items.resize(batch.items.size());
-  size_t row = 0, number = 0;  // of the logits; of the outputs that need any
+  size_t row = 0, number = 0;  // index of the row of logits; index among outputs that need logits
   for (size_t i = 0; i < batch.items.size(); ++i) {
     const BatchItem& item = batch.items[i];
     const std::span<const TokenId> tokens = tokens_of(item.sequence);
-    std::optional<float> mirostat_mu;  // of the draw before: an accepted draft token goes on from there
+    std::optional<float> mirostat_mu;  // after the previous draw: an accepted draft token continues from there
     for (const auto& output : item.outputs) {
       if (output.kind == OutputSpec::Kind::kHidden) {
         result.items[i].emplace_back();

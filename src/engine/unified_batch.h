@@ -1,4 +1,4 @@
-// One step as plain, serialisable data: what every sequence feeds in, and what is wanted of it. Any mix of prefill
+// One step as plain, serialisable data: the inputs of every sequence, and the requested outputs. Any mix of prefill
 // chunks and decodes. The same data drives a local engine, a worker process, and the other ranks of a parallel model.
 #pragma once
 
@@ -19,19 +19,20 @@ namespace inferflux::engine {
 struct OutputSpec {
   enum class Kind { kSample, kLogits, kLogprobs, kHidden };
 
-  int32_t token_index = 0;  // of the item's tokens: the output follows this token
+  int32_t token_index = 0;  // index into the item's tokens: the output follows this token
   Kind kind = Kind::kSample;
   SamplingParams sampling;    // kSample
-  int32_t prompt_tokens = 0;  // kSample: where the sequence's prompt ends and its output begins, for the penalties
-  uint64_t draw = 0;          // kSample: number of this draw in its sequence; with the seed it fixes the random number
-  // kSample: mirostat's state after the draw before. Without it the item's previous output gives it; the first draw of
-  // a sequence has none.
+  int32_t prompt_tokens = 0;  // kSample: length of the sequence's prompt; the output after it gets the penalties
+  uint64_t draw =
+      0;  // kSample: index of this draw in its sequence; together with the seed it determines the random number
+  // kSample: mirostat's state after the previous draw. If absent, the item's previous output provides it; the first
+  // draw of a sequence has none.
   std::optional<float> mirostat_mu;
   std::vector<TokenId> banned;            // kSample: never chosen (end tokens under ignore_eos)
-  std::shared_ptr<const TokenMask> mask;  // kSample: only these are chosen (what a grammar allows); null: any
-  TokenId target = 0;                     // kLogprobs: the token whose log probability is wanted
-  std::optional<int32_t> top_logprobs;  // kLogprobs: of this many more; kSample: also report log probabilities, of the
-                                        // chosen token and of this many
+  std::shared_ptr<const TokenMask> mask;  // kSample: only these may be chosen (a grammar's tokens); null: any
+  TokenId target = 0;                     // kLogprobs: the token whose log probability is requested
+  std::optional<int32_t> top_logprobs;    // kLogprobs: this many more; kSample: also report log probabilities, of the
+                                          // chosen token and of this many more
 };
 
 struct BatchItem {
@@ -58,8 +59,8 @@ struct OutputResult {
 };
 
 struct StepResult {
-  std::vector<std::vector<OutputResult>> items;  // [item][output], as asked
-  // How long the forward pass took on its device: where the engine was told to time steps, and its device has a clock.
+  std::vector<std::vector<OutputResult>> items;  // [item][output], as requested
+  // Duration of the forward pass on its device, if the engine was told to time steps and the device has a clock.
   std::optional<double> device_seconds = {};
 };
 

@@ -30,7 +30,7 @@ Result<SequenceId> BlockManager::Fork(SequenceId id) {
   const Sequence& source = **sequences_.Find(id);
   Sequence& sequence = **sequences_.Find(*copy);
   sequence = source;
-  sequence.blocks.resize(static_cast<size_t>(BlocksFor(source.length())));  // reserved room stays the source's own
+  sequence.blocks.resize(static_cast<size_t>(BlocksFor(source.length())));  // reserved room stays with the source
   for (const int32_t block : sequence.blocks) pool_.Share(block);
   return copy;
 }
@@ -43,7 +43,8 @@ Result<std::optional<BlockCopy>> BlockManager::Reserve(SequenceId id, int32_t to
   const int32_t tail = sequence.length() / block_size_;  // the block of the next position
   const int32_t more = std::max(0, BlocksFor(tokens) - held);
   const bool frozen = tokens > sequence.length() && tail < held && !Mutable(sequence.blocks[tail]);
-  // Where there is no block for a copy, a tail that is ours alone stops being one that others can match.
+  // If no block is left for a copy, a tail with one holder is removed from the index instead: it can no longer be
+  // matched.
   const bool thaw = frozen && more == pool_.available() && pool_.references(sequence.blocks[tail]) == 1;
   const int32_t needed = more + (frozen && !thaw ? 1 : 0);
   if (needed > pool_.available()) {
@@ -51,7 +52,7 @@ Result<std::optional<BlockCopy>> BlockManager::Reserve(SequenceId id, int32_t to
                 needed - pool_.available(), pool_.total(), block_size_);
   }
   for (int32_t i = 0; i < more; ++i) sequence.blocks.push_back(TakeBlock());
-  if (thaw) index_.Remove(sequence.blocks[tail]);  // after what was cached behind it has been evicted above
+  if (thaw) index_.Remove(sequence.blocks[tail]);  // only now: the eviction above has removed its cached children
   if (!frozen || thaw) return std::optional<BlockCopy>();
   const BlockCopy copy{.from = sequence.blocks[tail], .to = TakeBlock()};
   pool_.Release(copy.from, index_.contains(copy.from));
@@ -131,7 +132,7 @@ void BlockManager::Shrink(Sequence& sequence, int32_t blocks) {
   }
 }
 
-// Two sequences that compute the same tokens at the same time both fill a block: the second takes the first's.
+// If two sequences compute the same tokens at the same time, both fill a block: the second switches to the first's.
 void BlockManager::IndexFullBlocks(Sequence& sequence) {
   for (int32_t i = sequence.indexed_blocks; i < sequence.length() / block_size_; ++i) {
     const auto place = PlaceOf(sequence, i);

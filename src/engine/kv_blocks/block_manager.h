@@ -1,11 +1,11 @@
-// The KV of an engine's sequences as blocks: who holds which, what is shared, what can be found again. Logic only; the
-// one thing that it asks of a device is to copy a block.
+// Manages the KV of an engine's sequences as blocks: which sequence holds which block, what is shared, and what can be
+// matched again. Logic only: the caller copies blocks on the device.
 //
 // The invariants (tests/unit/engine/kv_blocks/block_manager_random_test.cpp):
-//  - a block is written only by a sequence that alone holds it, and only while it is not in the prefix index;
-//  - a sequence that holds an indexed block holds all blocks before it, so the least recently used cached block never
-//  has
-//    children: a sequence lets go of its blocks from the last to the first.
+//  - a block is written only by its single holder, and only while it is not in the prefix index;
+//  - a sequence that holds an indexed block holds all blocks before it, and a sequence releases its blocks from the
+//  last
+//    to the first: so the least recently used cached block never has children.
 #pragma once
 
 #include <cstdint>

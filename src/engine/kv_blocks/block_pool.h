@@ -1,6 +1,6 @@
-// Which KV blocks are held, and by how many sequences. A block is held (references > 0), cached (held by nobody, but
-// its content may be matched again; the least recently used goes first when room is needed), or free. Numbers only: the
-// KV itself lies with the compute backend.
+// Which KV blocks are held, and by how many sequences. A block is held (references > 0), cached (no references, but its
+// content may be matched again; the least recently used is evicted first), or free. The pool has numbers only: the
+// compute backend stores the KV.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ class BlockPool {
  public:
   struct Taken {
     int32_t block = 0;
-    bool evicted = false;  // it was cached: whoever indexed its content must forget it
+    bool evicted = false;  // it was cached: the caller must remove it from the index
   };
 
   explicit BlockPool(int32_t blocks);
 
-  // A block with one reference: a free one, else the least recently used cached one; nothing where all are held.
+  // Returns a block with one reference: a free one, else the least recently used cached one; nothing if all are held.
   std::optional<Taken> Take();
 
-  // One more reference on a held or cached block.
+  // Adds a reference to a held or cached block.
   void Share(int32_t block);
 
-  // One reference fewer. A block that nobody holds any more becomes the most recently used cached one, or free.
+  // Removes a reference. A block without references becomes the most recently used cached one, or free.
   void Release(int32_t block, bool keep_cached);
 
   int32_t references(int32_t block) const { return entries_[static_cast<size_t>(block)].references; }
@@ -45,7 +45,7 @@ class BlockPool {
 
   void Unlink(int32_t block);
 
-  // One entry a block and, at the end, the sentinel of the circular list: its `newer` is the least recently used.
+  // One entry per block, then the sentinel of the circular list: its `newer` is the least recently used block.
   std::vector<Entry> entries_;
   std::vector<int32_t> free_;
   int32_t cached_ = 0;

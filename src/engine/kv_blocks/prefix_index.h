@@ -1,9 +1,8 @@
-// Finds the KV blocks that hold the beginning of a prompt. Each indexed block knows the block before it, so the index
-// is a forest of token runs: a block is found by its parent's identity and a hash of its own tokens, and its tokens are
-// compared on every hit, so that a collision can cost time but never hand out somebody else's KV. Roots are apart by
-// salt.
+// Finds the KV blocks that hold the start of a prompt. Each indexed block knows the block before it, so the index is a
+// forest of token runs. A block is found by its parent's identity and a hash of its own tokens. Every hit compares the
+// tokens, so a hash collision costs time but never returns another prompt's KV. Each salt has its own root.
 //
-// An indexed block is immutable. All but the last of a run are full; the last may be partly filled, and then it can be
+// An indexed block is immutable. All but the last of a run are full. The last may be partly filled; then it can be
 // matched but has no children.
 #pragma once
 
@@ -21,35 +20,35 @@ class PrefixIndex {
  public:
   static constexpr int32_t kRoot = -1;
 
-  // What stands before a block: an indexed full block, or the beginning of everything under a salt.
+  // What precedes a block: an indexed full block, or the root of a salt.
   struct Place {
     int32_t parent = kRoot;
     uint64_t salt = 0;
   };
   struct Match {
-    std::vector<int32_t> blocks;  // in order; all but the last are used whole
-    int32_t tokens = 0;           // matched in all
+    std::vector<int32_t> blocks;  // in order; all but the last are used completely
+    int32_t tokens = 0;           // matched in total
   };
 
   PrefixIndex(int32_t blocks, int32_t block_size);
 
-  // The longest run of indexed blocks that `tokens` begins with; of its last block it may use only the first few
-  // tokens.
+  // Returns the longest run of indexed blocks that `tokens` starts with. It may use only the first tokens of its last
+  // block.
   Match Find(std::span<const TokenId> tokens, uint64_t salt) const;
 
-  // The block that holds exactly these tokens at this place.
+  // Returns the block that holds exactly these tokens at this place.
   std::optional<int32_t> FindBlock(Place place, std::span<const TokenId> tokens) const;
 
-  // A block at this place that begins with these tokens, in whole or in part: the longest match and its length.
+  // Returns the block at this place with the longest common prefix with these tokens, and its length.
   struct Part {
     int32_t block = kRoot;
     int32_t tokens = 0;
   };
   Part FindPart(Place place, std::span<const TokenId> tokens) const;
 
-  // `block` must not be indexed, `tokens` at most a block's worth and not empty.
+  // `block` must not be indexed; `tokens` must have 1 to block_size tokens.
   void Insert(Place place, int32_t block, std::span<const TokenId> tokens);
-  // `block` must have no children left.
+  // `block` must not have children.
   void Remove(int32_t block);
 
   bool contains(int32_t block) const { return !nodes_[static_cast<size_t>(block)].tokens.empty(); }
@@ -57,7 +56,7 @@ class PrefixIndex {
   size_t size() const { return exact_.size(); }
 
  private:
-  // Prompts that part ways in the middle of a block share its first token: that many of the newest are looked at.
+  // Prompts that diverge inside a block share its first token: the search looks at this many of the newest blocks.
   static constexpr size_t kMaxBranches = 64;
 
   struct Node {

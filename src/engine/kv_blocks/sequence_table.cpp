@@ -13,7 +13,7 @@ Result<SequenceId> SequenceTable::Open() {
   const uint32_t index = free_.back();
   free_.pop_back();
   Slot& slot = slots_[index];
-  if (++slot.generation == 0) slot.generation = 1;  // 0 names nothing, also after four thousand million uses
+  if (++slot.generation == 0) slot.generation = 1;  // 0 is never a valid handle, not even after 2^32 uses
   slot.live = true;
   slot.sequence = {};
   return SequenceId{.slot = index, .generation = slot.generation};

@@ -1,5 +1,4 @@
-// The live sequences, by handle. A slot's generation grows each time that it is used anew, so a stale handle is an
-// error.
+// The live sequences, by handle. A slot's generation grows with each reuse, so a stale handle is an error.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +11,9 @@
 namespace inferflux::engine {
 
 struct Sequence {
-  std::vector<TokenId> tokens;  // whose KV is there: its length is the next position
+  std::vector<TokenId> tokens;  // tokens whose KV is stored: the count is the next position
   std::vector<int32_t> blocks;  // block i holds positions [i * block_size, (i + 1) * block_size)
-  int32_t indexed_blocks = 0;   // the first so many are full and in the prefix index
+  int32_t indexed_blocks = 0;   // this many blocks, from the first on, are full and in the prefix index
   uint64_t salt = 0;
 
   int32_t length() const { return static_cast<int32_t>(tokens.size()); }
@@ -24,11 +23,11 @@ class SequenceTable {
  public:
   explicit SequenceTable(int32_t max_sequences);
 
-  // kResourceExhausted where all slots are taken.
+  // kResourceExhausted if all slots are taken.
   Result<SequenceId> Open();
   Status Close(SequenceId id);
 
-  // kInvalidArgument for a handle that names nothing (any more).
+  // kInvalidArgument if the handle is not (or no longer) valid.
   Result<Sequence*> Find(SequenceId id);
   Result<const Sequence*> Find(SequenceId id) const;
 

@@ -47,7 +47,7 @@ Status CellLedger::Reserve(SequenceId id, int32_t tokens) {
   Entry& entry = **found;
   const int64_t more = tokens - static_cast<int64_t>(entry.cells.size());
   if (more <= 0) return {};
-  const int64_t available = limits_.cells - live_cells_;  // free, or held by closed sequences alone
+  const int64_t available = limits_.cells - live_cells_;  // free, or held only by closed sequences
   if (more > available) {
     return Fail(ErrorCode::kResourceExhausted, "the KV store lacks {} of {} tokens", more - available, limits_.cells);
   }
@@ -146,7 +146,7 @@ std::optional<CellLedger::Prefix> CellLedger::LongestPrefix(std::span<const Toke
     if (entry.state == State::kFree || entry.salt != salt) continue;
     const auto length = static_cast<int32_t>(std::ranges::mismatch(entry.tokens, tokens).in1 - entry.tokens.begin());
     if (!limits_.partial_copies && length < entry.length()) continue;
-    // Of equals a closed sequence that has nothing more: it can be taken over.
+    // Among equals, prefer a closed sequence without further tokens: the new one can take it over.
     const bool whole = entry.state == State::kCached && length == entry.length();
     if (length > best.length || (length == best.length && length > 0 && whole)) {
       best = {.id = static_cast<int32_t>(id), .length = length};
@@ -155,8 +155,8 @@ std::optional<CellLedger::Prefix> CellLedger::LongestPrefix(std::span<const Toke
   return best.length > 0 ? std::optional(best) : std::nullopt;
 }
 
-// Whether the sequence with the prefix can become the new one: it is closed, and nothing of it would be lost, or there
-// is no id for a copy.
+// Whether the new sequence can take over the one with the prefix: that one is closed, and either nothing of it is lost
+// or no id is left for a copy.
 bool CellLedger::MayTakeOver(const Prefix& prefix) const {
   const Entry& entry = entries_[prefix.id];
   if (entry.state != State::kCached) return false;
@@ -182,7 +182,7 @@ std::optional<int32_t> CellLedger::LeastRecentlyUsed(std::optional<int32_t> exce
   return oldest;
 }
 
-// There is one: fewer than max_sequences are live, and no more than one is to be kept.
+// An id exists: fewer than max_sequences are live, and at most one must be kept.
 int32_t CellLedger::TakeId(std::optional<int32_t> keep) {
   const auto free = std::ranges::find(entries_, State::kFree, &Entry::state);
   if (free != entries_.end()) return static_cast<int32_t>(free - entries_.begin());
@@ -195,7 +195,7 @@ SequenceId CellLedger::MakeLive(int32_t id, uint64_t salt) {
   Entry& entry = entries_[id];
   entry.state = State::kLive;
   entry.salt = salt;
-  if (++entry.generation == 0) entry.generation = 1;  // 0 names nothing
+  if (++entry.generation == 0) entry.generation = 1;  // 0 is never a valid handle
   ++live_;
   return {.slot = static_cast<uint32_t>(id), .generation = entry.generation};
 }

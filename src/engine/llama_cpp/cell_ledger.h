@@ -1,8 +1,8 @@
-// The book of llama.cpp's unified cache: which of its sequence ids is whose, and which cells they hold. A cell holds
-// one token's keys and values for any number of sequences. Logic only; the library's own cache is behind
+// Tracks llama.cpp's unified cache: which sequence id belongs to which sequence, and which cells they hold. A cell
+// holds one token's keys and values for any number of sequences. Logic only: it reaches the library's cache through
 // SequenceMemory.
 //
-// A closed sequence keeps its id and its cells, so that a later one can begin with them, until either is needed.
+// A closed sequence keeps its id and its cells, so that a later one can reuse them, until either is needed.
 #pragma once
 
 #include <cstdint>
@@ -16,44 +16,45 @@
 
 namespace inferflux::engine {
 
-// What the ledger asks of the library.
+// What the ledger needs from the library.
 class SequenceMemory {
  public:
   virtual ~SequenceMemory() = default;
-  // Forgets the tokens of `id` from position `from` on. False where the model's memory cannot be cut there (a recurrent
+  // Removes the tokens of `id` from position `from` on. False if the model's memory cannot be cut there (a recurrent
   // state); cutting at 0 always works.
   virtual bool Cut(int32_t id, int32_t from) = 0;
-  // The empty `to` gets the first `length` tokens of `from`, without a cell of its own for them.
+  // The empty `to` shares the cells of the first `length` tokens of `from`.
   virtual void Copy(int32_t from, int32_t to, int32_t length) = 0;
 };
 
 struct LedgerLimits {
   int64_t cells = 0;
-  int32_t ids = 0;             // sequences that the library can tell apart
-  int32_t max_sequences = 0;   // live at once; the ids above that only keep prefixes
-  bool partial_copies = true;  // false: a prefix is only copied whole, since the state of a shorter one is not there
+  int32_t ids = 0;            // sequences that the library can distinguish
+  int32_t max_sequences = 0;  // maximum number of live ones; the other ids only keep prefixes
+  bool partial_copies =
+      true;  // false: only whole prefixes can be copied, because the state of a shorter one does not exist
 };
 
 class CellLedger {
  public:
   CellLedger(const LedgerLimits& limits, SequenceMemory& memory);
 
-  // Engine states what these do.
+  // Engine documents these.
   Result<PrefixMatch> Open(std::span<const TokenId> tokens, uint64_t salt);
   Result<SequenceId> Fork(SequenceId id);
   Status Reserve(SequenceId id, int32_t tokens);
-  Status Truncate(SequenceId id, int32_t length);  // kUnsupported where the memory refuses; nothing has changed then
+  Status Truncate(SequenceId id, int32_t length);  // kUnsupported if the memory refuses; nothing has changed then
   Status Close(SequenceId id);
   KvUsage usage() const;
 
   Result<std::span<const TokenId>> Tokens(SequenceId id) const;
-  // The sequence's length, where `count` more tokens have room; else an error.
+  // Returns the sequence's length if `count` more tokens fit; otherwise an error.
   Result<int32_t> WritableLength(SequenceId id, int32_t count) const;
 
-  // The library has computed these tokens at the sequence's end.
+  // Records that the library has computed these tokens at the sequence's end.
   void Commit(SequenceId id, std::span<const TokenId> tokens);
-  // The library may have computed some tokens behind the sequence's end: they are taken back. Where that cannot be done
-  // the sequence is emptied.
+  // Removes tokens that the library may have computed after the sequence's end. If that is not possible, it empties the
+  // sequence.
   void Retract(SequenceId id);
 
  private:
@@ -64,7 +65,7 @@ class CellLedger {
     uint64_t salt = 0;
     uint64_t last_used = 0;
     std::vector<TokenId> tokens;
-    std::vector<int32_t> cells;  // one a token, and those that are reserved behind them
+    std::vector<int32_t> cells;  // one per token, followed by the reserved ones
     int32_t length() const { return static_cast<int32_t>(tokens.size()); }
   };
   struct Cell {

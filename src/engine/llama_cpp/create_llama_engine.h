@@ -1,4 +1,4 @@
-// The engine on libllama: any model that it knows, on any device that it was built for.
+// The engine on libllama: any model that the library supports, on any device that it was built for.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,11 @@ namespace inferflux::engine {
 
 // The kinds of devices that the library can compute on, as LlamaOptions::target names them, from its own list.
 std::vector<std::string> LlamaTargets();
-// The devices of one of them.
+// The devices of one kind.
 std::vector<compute::Device> LlamaDeviceList(std::string_view target);
 
-// The library reads the source's file by itself. kUnsupported where that is no GGUF file, or a model of a kind that is
-// not served; kInvalidArgument names the option that cannot be; else the library's own last complaint.
+// The library reads the source's file itself. kUnsupported if that is not a GGUF file, or has a kind of model that is
+// not supported; kInvalidArgument names an option that is not valid; otherwise the error is the library's last message.
 Result<std::unique_ptr<Engine>> CreateLlamaEngine(const model::ModelSource& source, const LlamaOptions& options);
 
 }  // namespace inferflux::engine

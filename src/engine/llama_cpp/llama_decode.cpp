@@ -8,7 +8,7 @@
 namespace inferflux::engine {
 namespace {
 
-// The library is C++ behind a C interface: what it does not catch must not pass through ours.
+// The library is C++ with a C interface: exceptions that it does not catch must not pass through our code.
 Status CallDecode(llama_context& context, const llama_batch& batch) {
   const LlamaComplaints complaints;
   try {
@@ -57,8 +57,8 @@ std::vector<LlamaDecoder::Row> LlamaDecoder::RowsOf(const UnifiedBatch& batch) {
   return rows;
 }
 
-// The library attends over one call where attention is not causal: whole texts only. Where it is asked for hidden
-// states it makes logits of every token of the call too, so that is kept small.
+// If attention is not causal, the library attends within one call, so a call must hold whole texts. For hidden states
+// it also computes logits of every token in the call, so calls are kept small.
 int32_t LlamaDecoder::RowsOfCall(const UnifiedBatch& batch, const std::vector<Row>& rows, size_t first) const {
   const size_t left = rows.size() - first;
   if (causal_) {

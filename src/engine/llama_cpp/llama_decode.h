@@ -1,4 +1,4 @@
-// A step's tokens through the library: one llama_decode for as many sequences and tokens as a batch takes.
+// Runs a step's tokens through the library: one llama_decode call for as many sequences and tokens as fit into a batch.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ class LlamaDecoder {
   LlamaDecoder(llama_context& context, bool causal);
 
   struct Outputs {
-    std::vector<float> logits;  // [outputs but the hidden ones, vocab], in the order of items and outputs
+    std::vector<float> logits;  // [outputs except hidden ones, vocab], in the order of items and outputs
     std::vector<float> hidden;  // [hidden outputs, hidden]
   };
-  // On an error some of the tokens may have been computed.
+  // On an error, some of the tokens may have been computed.
   Result<Outputs> Run(const UnifiedBatch& batch);
 
  private:
@@ -27,7 +27,7 @@ class LlamaDecoder {
     TokenId token = 0;
     llama_pos position = 0;
     llama_seq_id sequence = 0;
-    std::vector<size_t> logits;  // outputs that follow it, by their number in the step
+    std::vector<size_t> logits;  // outputs after this token, by their index in the step
     std::vector<size_t> hidden;
     bool wanted() const { return !logits.empty() || !hidden.empty(); }
   };
@@ -44,7 +44,7 @@ class LlamaDecoder {
 
   llama_context& context_;
   bool causal_;
-  int32_t capacity_;        // tokens a call
+  int32_t capacity_;        // tokens per call
   int32_t micro_capacity_;  // tokens that are computed at once
   size_t vocab_size_;
   size_t hidden_size_;

@@ -9,7 +9,7 @@
 namespace inferflux::engine {
 namespace {
 
-// Our targets by the names under which the library registers its backends.
+// Our targets, and the names under which the library registers its backends.
 struct Registered {
   std::string_view registry;
   std::string_view target;
@@ -56,7 +56,7 @@ std::vector<compute::Device> LlamaDeviceList(std::string_view target) {
 std::vector<ggml_backend_dev_t> LlamaDevices(std::string_view target, int32_t index) {
   StartLlama();
   std::vector<ggml_backend_dev_t> out;
-  int32_t place = 0;  // among those of the target, as LlamaDeviceList counts them
+  int32_t place = 0;  // index within the target's devices, as LlamaDeviceList counts them
   for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
     ggml_backend_dev_t device = ggml_backend_dev_get(i);
     if (ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_CPU || TargetOf(device) != target) continue;

@@ -9,8 +9,8 @@
 
 namespace inferflux::engine {
 
-// The devices of a target, or the one of that index, ended by a null as the library wants them; for "cpu" there is
-// nothing to list.
+// The devices of a target, or the one with that index, with the null terminator that the library expects. Empty for
+// "cpu".
 std::vector<ggml_backend_dev_t> LlamaDevices(std::string_view target, int32_t index = -1);
 
 }  // namespace inferflux::engine

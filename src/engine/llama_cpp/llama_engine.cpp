@@ -19,12 +19,12 @@ LedgerLimits LimitsOf(const LoadedLlama& loaded) {
           .partial_copies = loaded.partial_copies};
 }
 
-// "vulkan", or "vulkan 1" where one was asked for.
+// "vulkan", or "vulkan 1" if a device was requested.
 std::string DeviceName(const LlamaOptions& options) {
   return options.device < 0 ? options.target : fmt::format("{} {}", options.target, options.device);
 }
 
-// The library's unified cache is a paged one of blocks of one token. A recurrent model's memory is cut at few lengths.
+// The library's unified cache is paged, with one token per block. A recurrent model's memory can be cut at few lengths.
 compute::EngineTraits TraitsOf(const LoadedLlama& loaded) {
   return {.paged_kv = true, .truncatable_kv = loaded.partial_copies, .addressable_kv = true, .host_logits = true};
 }
@@ -58,7 +58,7 @@ LlamaCppEngine::LlamaCppEngine(LoadedLlama loaded, const LlamaOptions& options)
            .causal = loaded_.causal,
            .hidden = llama_model_n_embd(loaded_.model.get()),
            .pooling = loaded_.pooling,
-           // Where only some layers are offloaded the library keeps to itself how much is where.
+           // If only some layers are offloaded, the library does not report how much memory is where.
            .memory = {{DeviceName(options) + (options.gpu_layers < 0 || options.target == "cpu" ? "" : " and cpu"),
                        static_cast<int64_t>(llama_model_size(loaded_.model.get()))}},
            .plan = {fmt::format("llama.cpp on {}: {} threads, batches of {} tokens, {} sequence ids", options.target,
@@ -87,7 +87,7 @@ Result<SequenceId> LlamaCppEngine::Restore(std::span<const TokenId> tokens, uint
   return Forward(loaded);
 }
 
-// The whole state goes in, and what follows the tokens is cut off.
+// Restores the whole state, then removes what follows the tokens.
 Status LlamaCppEngine::LoadState(SequenceId sequence, std::span<const TokenId> tokens,
                                  std::span<const std::byte> saved) {
   const auto held = StateTokens(saved);
@@ -114,7 +114,7 @@ Result<StepResult> LlamaCppEngine::ExecuteUnifiedBatch(const UnifiedBatch& batch
     if (auto valid = CheckHiddenOnly(batch); !valid) return Forward(valid);
   }
   auto outputs = decoder_.Run(batch);
-  if (!outputs || !info_.causal) {  // an encoder keeps no KV of its texts
+  if (!outputs || !info_.causal) {  // an encoder keeps no KV
     for (const BatchItem& item : batch.items) ledger_.Retract(item.sequence);
     if (!outputs) return Forward(outputs);
   } else {

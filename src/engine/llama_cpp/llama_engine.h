@@ -1,5 +1,5 @@
-// One model on libllama, behind the same interface as our own engines: continuous batching through llama_batch,
-// prefixes shared through its unified cache, our own sampler on its logits.
+// One model on libllama, with the same interface as our own engines: continuous batching through llama_batch, shared
+// prefixes through its unified cache, our own sampler on its logits.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ class LlamaCppEngine final : public Engine {
     llama_context& context_;
   };
 
-  LoadedLlama loaded_;  // outlives what stands below
+  LoadedLlama loaded_;  // outlives the members below
   Memory memory_;
   CellLedger ledger_;
   LlamaDecoder decoder_;

@@ -10,7 +10,7 @@ namespace {
 
 thread_local LlamaComplaints* listener = nullptr;
 
-// Lines come in pieces.
+// The library logs lines in pieces.
 struct Line {
   std::string text;
   ggml_log_level level = GGML_LOG_LEVEL_NONE;
@@ -18,7 +18,7 @@ struct Line {
 thread_local Line line;
 
 log::Level OurLevel(ggml_log_level level) {
-  // What it calls information fills pages, and it warns of a KV that holds more than one full context, which is meant.
+  // Its "info" level is verbose, and it warns about a KV larger than one full context, which is intended here.
   return level == GGML_LOG_LEVEL_ERROR ? log::Level::kError : log::Level::kDebug;
 }
 
@@ -29,7 +29,7 @@ void HearLlama(ggml_log_level level, const char* text, void*) {
   line.text += text;
   if (!line.text.ends_with('\n')) return;
   line.text.pop_back();
-  // Only dots of a progress bar: we report progress ourselves.
+  // Dots of a progress bar: we report progress ourselves.
   const bool dots = line.text.find_first_not_of('.') == std::string::npos;
   if (!dots) {
     if (listener != nullptr && line.level == GGML_LOG_LEVEL_ERROR) listener->text_ = line.text;

@@ -1,4 +1,4 @@
-// libllama as this house sees it: started once a process, its log handed to ours, its objects owned.
+// Wraps libllama: starts it once per process, redirects its log to ours, and owns its objects.
 #pragma once
 
 #include <llama.h>
@@ -8,7 +8,7 @@
 
 namespace inferflux::engine {
 
-// Starts the library, once a process. Everything else of it comes after this.
+// Starts the library, once per process. Call it before any other function of the library.
 void StartLlama();
 
 struct LlamaModelDeleter {
@@ -20,7 +20,7 @@ struct LlamaContextDeleter {
 using LlamaModelPtr = std::unique_ptr<llama_model, LlamaModelDeleter>;
 using LlamaContextPtr = std::unique_ptr<llama_context, LlamaContextDeleter>;
 
-// Collects what the library complains of on this thread while it lives: its calls return no reason.
+// Collects the errors that the library logs on this thread during its lifetime: the library's calls return no reason.
 class LlamaComplaints {
  public:
   LlamaComplaints();
@@ -28,7 +28,7 @@ class LlamaComplaints {
   LlamaComplaints(const LlamaComplaints&) = delete;
   LlamaComplaints& operator=(const LlamaComplaints&) = delete;
 
-  // The last error that was logged, or a word that there was none.
+  // The last error that was logged, or a note that none was.
   const std::string& text() const { return text_; }
 
  private:

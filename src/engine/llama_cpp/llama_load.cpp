@@ -18,8 +18,8 @@
 namespace inferflux::engine {
 namespace {
 
-constexpr int32_t kUsefulSequences = 16;  // of full length: what KV is made for where nobody says how much
-constexpr int32_t kStates = 32;           // sequences of a recurrent model, which takes memory for each at once
+constexpr int32_t kUsefulSequences = 16;  // sequences of full length that the default KV size has room for
+constexpr int32_t kStates = 32;           // sequences of a recurrent model, which reserves memory for each of them
 constexpr int32_t kMaxBatch = 1 << 16;
 
 struct KvType {
@@ -38,7 +38,7 @@ std::optional<int64_t> MetadataNumber(const llama_model& model, const std::strin
   return number;
 }
 
-// Bytes of KV a token, near enough for a budget: layers that keep less than the first are counted like it.
+// Estimates the bytes of KV per token, for a budget: layers that keep less than the first count like it.
 int64_t TokenBytes(const llama_model& model, int32_t element_bytes) {
   std::array<char, 64> architecture{};
   llama_model_meta_val_str(&model, "general.architecture", architecture.data(), architecture.size());
@@ -70,7 +70,8 @@ Status CheckDevice(const LlamaOptions& options) {
       .map([](int32_t) {});
 }
 
-// Free bytes where the KV goes: on the devices that hold layers, or on the host where none does or none tells.
+// Free bytes where the KV is allocated: on the devices that hold layers, or on the host if none does or none reports
+// it.
 int64_t FreeMemory(const LlamaOptions& options) {
   const int64_t host = ReadHostMemory().free;
   if (options.target == "cpu" || options.gpu_layers == 0) return host;
@@ -109,7 +110,7 @@ Result<LlamaModelPtr> LoadModelFile(const std::string& path, const LlamaOptions&
   return model;
 }
 
-// Whether tokens see only what came before them.
+// Whether tokens see only earlier tokens.
 Result<bool> IsCausal(const model::ModelSource& source, const std::string& architecture) {
   return source.metadata().GetOr<bool>(architecture + ".attention.causal", true);
 }
@@ -118,19 +119,19 @@ llama_context_params ContextParams(const LoadedLlama& loaded, const LlamaOptions
                                    int64_t cells) {
   llama_context_params params = llama_context_default_params();
   params.n_ctx = static_cast<uint32_t>(cells);
-  // Each sequence may want an output of one call: the library aborts where a call is smaller than that.
+  // Each sequence may need an output in one call: the library aborts if the batch is smaller than that.
   params.n_batch = static_cast<uint32_t>(std::max(options.batch, loaded.ids));
   params.n_ubatch = static_cast<uint32_t>(std::min(options.batch, options.micro_batch));
-  if (!loaded.causal) {  // texts go in whole
+  if (!loaded.causal) {  // a batch must hold whole texts
     params.n_batch = params.n_ubatch = static_cast<uint32_t>(std::max(loaded.sequence_context, loaded.ids));
   }
   params.n_seq_max = static_cast<uint32_t>(loaded.ids);
   params.n_threads = params.n_threads_batch = options.threads;
   params.type_k = params.type_v = kv;
   SetFlashAttention(params, options.flash_attention);
-  params.pooling_type = LLAMA_POOLING_TYPE_NONE;  // hidden states token by token: the scheduler pools them
-  params.kv_unified = true;                       // a prefix is shared between sequences: they must live in one stream
-  params.swa_full = true;                         // a cut or a copy may need keys that a sliding window has left behind
+  params.pooling_type = LLAMA_POOLING_TYPE_NONE;  // one hidden state per token: the scheduler pools them
+  params.kv_unified = true;                       // sequences share prefixes: they must be in one stream
+  params.swa_full = true;                         // a cut or a copy may need keys from before the sliding window
   params.no_perf = true;
   return params;
 }
@@ -172,7 +173,7 @@ Result<LoadedLlama> LoadLlama(const model::ModelSource& source, const LlamaOptio
   out.sequence_context = static_cast<int32_t>(std::min<int64_t>(out.sequence_context, cells));
 
   const LlamaComplaints complaints;
-  // A model without a memory is an encoder, whatever its file says: only a context tells.
+  // A model without a memory is an encoder, whatever its file says: only a context reports this.
   for (const bool again : {true, false}) {
     if (!out.causal)
       out.sequence_context = std::min(out.sequence_context, std::max(options.batch, options.micro_batch));

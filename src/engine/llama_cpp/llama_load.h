@@ -1,4 +1,4 @@
-// From options to libllama's model and context.
+// Loads libllama's model and creates its context, from our options.
 #pragma once
 
 #include "base/result.h"
@@ -12,10 +12,10 @@ namespace inferflux::engine {
 struct LoadedLlama {
   LlamaModelPtr model;
   LlamaContextPtr context;       // destroyed first
-  int32_t sequence_context = 0;  // tokens a sequence may have
+  int32_t sequence_context = 0;  // maximum tokens of a sequence
   int32_t ids = 0;               // sequence ids of the context
   bool partial_copies = true;    // false: the model keeps a state that cannot be cut
-  bool causal = true;            // false: an encoder, whose texts are computed whole and leave nothing behind
+  bool causal = true;            // false: an encoder, which computes whole texts and keeps no KV
   model::PoolingConfig pooling;
 };
 

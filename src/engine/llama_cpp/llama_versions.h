@@ -1,5 +1,5 @@
-// Where versions of the library differ: those of llama-cpp-python 0.3.36, and of 0.3.16, which builds for Vulkan on
-// Debian 12. The engine is tested with both (./test, ./test --vulkan). Each is asked what it has.
+// Differences between versions of the library: those of llama-cpp-python 0.3.36, and of 0.3.16, which builds for Vulkan
+// on Debian 12. The engine is tested with both (./test, ./test --vulkan). The code below detects what each has.
 #pragma once
 
 #include <llama.h>
@@ -9,8 +9,8 @@
 
 namespace inferflux::engine {
 
-// Newer ones have three values, -1 for "where it can be" and 0 for "off"; older ones a switch, which is heeded where it
-// can be.
+// Newer versions have three values: -1 enables it where possible, 0 disables it. Older ones have a switch, which
+// applies where possible.
 template <class Params>
 void SetFlashAttention(Params& params, bool wanted) {
   if constexpr (requires { params.flash_attn_type; }) {
@@ -20,7 +20,8 @@ void SetFlashAttention(Params& params, bool wanted) {
   }
 }
 
-// Whether some layers keep a recurrent state and others keys and values. Older ones do not say: their metadata does.
+// Whether some layers keep a recurrent state and others keys and values. Older versions do not report it: the metadata
+// does.
 template <class Model>
 bool IsHybrid(const Model& model, const std::string& architecture) {
   if constexpr (requires { llama_model_is_hybrid(&model); }) {

@@ -1,4 +1,4 @@
-// What a native engine is made with.
+// The options of a native engine.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 namespace inferflux::engine {
 
 struct EngineOptions {
-  int32_t context = 0;                  // tokens a sequence may have; 0: as many as the model was trained for
-  int32_t max_sequences = 128;          // live at once
-  int32_t block_size = 32;              // tokens a KV block holds
-  int64_t kv_bytes = 0;                 // memory for KV; 0: a quarter of what is free, or less where less can be used
+  int32_t context = 0;                  // maximum tokens of a sequence; 0: the model's trained context
+  int32_t max_sequences = 128;          // maximum number of live sequences
+  int32_t block_size = 32;              // tokens in a KV block
+  int64_t kv_bytes = 0;                 // memory for KV; 0: a quarter of the free memory, or less if less is enough
   std::string kv_dtype = "fp16";        // fp32, fp16, bf16, int8 or fp8
-  compute::ContextOptions device = {};  // on which device, with which threads, and how it holds the weights
-  bool time_steps = false;              // StepResult::device_seconds; waits for the device, and so may cost time
-  std::stop_token stop = {};            // calls the load off: kCancelled
+  compute::ContextOptions device = {};  // device, threads, and how weights are held
+  bool time_steps = false;              // fills StepResult::device_seconds; waits for the device, which may cost time
+  std::stop_token stop = {};            // cancels the load: kCancelled
 };
 
 }  // namespace inferflux::engine

@@ -36,7 +36,7 @@ Result<KvBudget> PlanKv(const model::ModelConfig& config, int64_t token_bytes, c
   const int32_t context = options.context > 0 ? options.context : config.context;
   const int64_t block_bytes = token_bytes * options.block_size;
   const int64_t blocks_of_one = (int64_t{context} + options.block_size - 1) / options.block_size;
-  // More than this no set of sequences can fill; one block more for a copy.
+  // The most that all sequences together can fill, and one block for a copy.
   const int64_t useful = blocks_of_one * options.max_sequences + 1;
   const int64_t budget = options.kv_bytes > 0 ? options.kv_bytes : available_bytes / 4;
   const int64_t blocks = std::min({budget / block_bytes, useful, int64_t{std::numeric_limits<int32_t>::max() / 2}});

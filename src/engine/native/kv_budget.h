@@ -1,4 +1,4 @@
-// How many KV blocks an engine gets, from its options and the memory that is free on its device.
+// How many KV blocks an engine gets, from its options and its device's free memory.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace inferflux::engine {
 
 struct KvBudget {
   int32_t blocks = 0;
-  int32_t context = 0;  // tokens a sequence may have: what was asked for, but never more than all blocks hold
+  int32_t context = 0;  // maximum tokens of a sequence: as requested, but never more than all blocks hold
 };
 
-// Free bytes of the host's memory, for engines that keep their KV there.
+// Free bytes of host memory, for engines that keep their KV there.
 int64_t AvailableMemory();
 
-// `token_bytes`: of one token's keys and values in all layers (KvTokenBytes). `available_bytes`: free on the device.
-// kInvalidArgument names the option that cannot be; kResourceExhausted where the memory does not hold a single block.
+// `token_bytes`: one token's keys and values in all layers (KvTokenBytes). `available_bytes`: free on the device.
+// kInvalidArgument names an option that is not valid; kResourceExhausted if the memory cannot hold a single block.
 Result<KvBudget> PlanKv(const model::ModelConfig& config, int64_t token_bytes, const EngineOptions& options,
                         int64_t available_bytes);
 

@@ -1,4 +1,4 @@
-// KV blocks as bytes: one equal part a block, its pieces in the backend's own order.
+// KV blocks as bytes: one part of equal size per block, in the backend's own order.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ requires compute::AddressableKv<B, Kv> std::vector<std::byte> SaveBlocks(typenam
   return out;
 }
 
-// Fills these blocks from the first parts of `saved`, which may have more. kDataLoss where it is of another size.
+// Fills these blocks from the first parts of `saved`, which may have more. kDataLoss if its size is wrong.
 template <class B, class Kv>
 requires compute::AddressableKv<B, Kv> Status LoadBlocks(typename B::template KvCache<Kv>& cache,
                                                          std::span<const int32_t> blocks,

@@ -1,5 +1,5 @@
-// A compute backend as a row of NativeBackends(). Instantiates the whole forward pass, so each backend's row is a
-// source file of its own, which CMake makes from native_backend.cpp.in.
+// A compute backend as a row of NativeBackends(). It instantiates the whole forward pass, so each backend's row has its
+// own source file, which CMake generates from native_backend.cpp.in.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,4 @@
-// The compute backends of this build, and an engine on each of them. The list is made of the rows in
-// cmake/InferfluxBackends.cmake.
+// The compute backends of this build, and engines on them. The rows in cmake/InferfluxBackends.cmake generate the list.
 #pragma once
 
 #include <memory>
@@ -20,20 +19,20 @@ namespace inferflux::engine {
 
 struct NativeBackend {
   std::string_view name;           // its folder under src/compute/
-  formats::WeightLayouts layouts;  // of a checkpoint, that it holds as they are
-  std::string (*note)();           // what people should know of this build of it; empty: nothing
-  // Asks the devices: may take a while.
+  formats::WeightLayouts layouts;  // checkpoint layouts that it holds without conversion
+  std::string (*note)();           // a note on this build of it, for users; empty: none
+  // Queries the devices; may be slow.
   std::vector<compute::Device> (*devices)(const compute::ContextOptions& options);
-  // To be called on the thread that will step the engine: some devices' streams belong to a thread.
+  // Call it on the thread that will step the engine: some devices' streams belong to a thread.
   Result<std::unique_ptr<Engine>> (*create)(model::ModelConfig config, std::shared_ptr<const model::ModelSource> source,
                                             const EngineOptions& options);
 };
 
 std::span<const NativeBackend> NativeBackends();
 
-const NativeBackend* FindNativeBackend(std::string_view name);  // null where this build has none of that name
+const NativeBackend* FindNativeBackend(std::string_view name);  // null if this build has no backend of that name
 
-// kUnsupported, with those that there are, where this build has none of that name.
+// kUnsupported, with the list of known names, if this build has no backend of that name.
 Result<std::unique_ptr<Engine>> CreateEngine(std::string_view backend, model::ModelConfig config,
                                              std::shared_ptr<const model::ModelSource> source,
                                              const EngineOptions& options);

@@ -1,6 +1,6 @@
 // Our own engine: a ModelRunner, a BlockManager that assigns KV blocks to sequences, and a sampler. A template over the
-// compute backend and the KV type; everything that does not depend on them is in step_plan, sample_rows, step_outputs
-// and kv_blocks/.
+// compute backend and the KV type; code that depends on neither is in step_plan, sample_rows, step_outputs and
+// kv_blocks/.
 #pragma once
 
 #include <memory>
@@ -117,7 +117,7 @@ class NativeEngine final : public Engine {
     auto states = rows.hidden.empty() ? std::vector<float>() : runner_.Read(runner_.GatherRows(hidden, rows.hidden));
     const std::optional<double> device_seconds = timer.Seconds();
     for (const auto& item : batch.items) {
-      if (!info_.causal) break;  // the room was for this step; no KV is kept
+      if (!info_.causal) break;  // the room was for this step only; no KV is kept
       if (auto committed = store_.Commit(item.sequence, item.tokens); !committed) return Forward(committed);
     }
     const auto tokens_of = [&](SequenceId id) { return std::span<const TokenId>((*store_.Find(id))->tokens); };
@@ -127,7 +127,7 @@ class NativeEngine final : public Engine {
     return result;
   }
 
-  // What comes back from the device: tokens that were sampled there, and the logits of all other outputs.
+  // What the host gets from the device: tokens that were sampled there, and the logits of all other outputs.
   Result<LogitOutputs> DeviceOutputs(const UnifiedBatch& batch, compute::View<B> hidden, const OutputRows& rows) {
     if (rows.logits.empty()) return LogitOutputs{};
     auto logits = runner_.Logits(rows.hidden.empty() ? hidden : runner_.GatherRows(hidden, rows.logits));
@@ -149,7 +149,7 @@ class NativeEngine final : public Engine {
     }
   }
 
-  // Those that hold a token: room that was only reserved is left out.
+  // The blocks that hold a token; room that is only reserved is left out.
   std::span<const int32_t> WholeBlocks(const Sequence& sequence) const {
     const auto size = static_cast<size_t>(store_.block_size());
     return std::span(sequence.blocks).first((sequence.tokens.size() + size - 1) / size);
@@ -193,8 +193,8 @@ class NativeEngine final : public Engine {
   EngineInfo info_;
 };
 
-// The engine of a compute backend with the KV type that the options name. What an encoder keeps of a sequence while a
-// layer is computed is float32: it is no memory to speak of.
+// Creates the engine of a compute backend with the KV type from the options. An encoder's temporary KV is float32: it
+// exists only while a layer is computed, and is small.
 template <compute::Backend B>
 Result<std::unique_ptr<Engine>> CreateNativeEngine(std::unique_ptr<typename B::Context> context,
                                                    model::ModelConfig config,

@@ -3,7 +3,7 @@
 namespace inferflux::engine {
 namespace {
 
-// An item's tokens after what its sequence holds.
+// The item's tokens, after those that its sequence holds.
 std::unique_ptr<const std::vector<TokenId>> History(std::span<const TokenId> held, const BatchItem& item) {
   auto out = std::make_unique<std::vector<TokenId>>(held.begin(), held.end());
   out->insert(out->end(), item.tokens.begin(), item.tokens.end());

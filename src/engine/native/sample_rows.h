@@ -13,7 +13,7 @@
 
 namespace inferflux::engine {
 
-// What a step brings to the host of its outputs that need logits, which are numbered in the order of items and outputs.
+// What the host gets for a step's outputs that need logits, indexed in the order of items and outputs.
 struct LogitOutputs {
   std::vector<float> logits;                                  // [outputs that were not sampled, vocab]
   std::vector<std::optional<compute::SampledToken>> sampled;  // by output; empty: none was sampled on the device
@@ -21,13 +21,13 @@ struct LogitOutputs {
 
 struct DeviceRows {
   std::vector<int32_t> sampled;          // outputs that the device samples
-  std::vector<compute::SampleRow> rows;  // what it samples them with; views into the batch and `histories`
+  std::vector<compute::SampleRow> rows;  // the sampler's inputs; views into the batch and `histories`
   std::vector<int32_t> read;             // outputs whose logits the host needs
-  std::vector<std::unique_ptr<const std::vector<TokenId>>> histories;  // of items, the step's tokens included
+  std::vector<std::unique_ptr<const std::vector<TokenId>>> histories;  // per item, including the step's tokens
 };
 
-// `tokens_of`: what the sequences hold before the step. Mirostat's rows stay on the host: each needs the state that the
-// row before it left.
+// `tokens_of`: the sequences' tokens before the step. Mirostat rows stay on the host: each needs the state after the
+// previous one.
 DeviceRows SplitSampling(SequenceTokens tokens_of, const UnifiedBatch& batch,
                          FunctionRef<bool(const compute::SampleRow&)> can_sample);
 

@@ -1,4 +1,4 @@
-// A batch, checked and laid out as the rows of one forward pass.
+// A checked batch, laid out as the rows of one forward pass.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct StepPlan {
   std::vector<int32_t> output_rows;  // in the order of items and outputs
 };
 
-// Checks everything that the compute backend takes on trust: ids, positions, room, outputs. Errors name the item.
+// Checks everything that the compute backend does not: ids, positions, room, outputs. Errors name the item.
 Result<StepPlan> PlanStep(const BlockManager& store, const UnifiedBatch& batch, int32_t vocab_size, int32_t context);
 
 }  // namespace inferflux::engine

@@ -7,7 +7,7 @@
 
 namespace inferflux::engine {
 
-// Of a backend without a clock there is nothing to tell.
+// For backends without a clock: reports nothing.
 template <compute::Backend B>
 class StepTimer {
  public:
@@ -15,7 +15,7 @@ class StepTimer {
   std::optional<double> Seconds() const { return std::nullopt; }
 };
 
-// Starts where it is made. To take the time waits for the device, so it is done only where it is asked for.
+// Starts on construction. Reading the time waits for the device, so it is done only if requested.
 template <compute::DeviceTimer B>
 class StepTimer<B> {
  public:

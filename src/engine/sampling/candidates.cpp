@@ -8,7 +8,8 @@
 namespace inferflux::engine {
 
 void SelectTop(std::span<const float> logits, size_t k, std::vector<Candidate>& top) {
-  // Twice k are collected, then the worse half is dropped and what is left sets the bar: few tokens pass it.
+  // Collects up to 2k tokens, then drops the worse half and takes the lowest kept logit as the threshold: few tokens
+  // pass it.
   top.clear();
   float bar = -std::numeric_limits<float>::infinity();
   const auto halve = [&] {
@@ -17,7 +18,7 @@ void SelectTop(std::span<const float> logits, size_t k, std::vector<Candidate>& 
     bar = std::max_element(top.begin(), top.end())->logit;  // the last in the order: the lowest logit
   };
   for (size_t id = 0; id < logits.size(); ++id) {
-    if (!(logits[id] > bar)) continue;  // an equal one has a higher id: it comes later in the order
+    if (!(logits[id] > bar)) continue;  // an equal one has a higher id, so it comes later in the order
     top.push_back({.logit = logits[id], .id = static_cast<TokenId>(id)});
     if (top.size() == 2 * k) halve();
   }
@@ -89,7 +90,7 @@ void Candidates::KeepTypical(double p) {
   std::vector<std::pair<double, Candidate>> by_oddity;
   by_oddity.reserve(candidates_.size());
   for (const auto& candidate : candidates_) by_oddity.emplace_back(oddity(candidate), candidate);
-  // Only as far as the set reaches is sorted, in steps that grow.
+  // Sorts only as far as the set reaches, in growing steps.
   double reached = 0.0;
   candidates_.clear();
   size_t sorted = 0;
@@ -135,7 +136,7 @@ const Candidate& Candidates::Draw(double uniform) const {
     left -= candidate.weight;
     if (left < 0.0) return candidate;
   }
-  return candidates_.back();  // rounding at the very end of the range
+  return candidates_.back();  // rounding at the end of the range
 }
 
 double Candidates::Surprise(const Candidate& candidate) const {

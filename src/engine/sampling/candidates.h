@@ -1,4 +1,4 @@
-// The tokens that may still be drawn, likeliest first. Most filters keep a head of that order, so only the head is ever
+// The tokens that may still be drawn, likeliest first. Most filters keep a prefix of that order, so only the prefix is
 // sorted.
 #pragma once
 
@@ -16,7 +16,7 @@ struct Candidate {
   float weight = 0.0f;  // proportional to the probability
   TokenId id = 0;
 
-  // Likelier first; of equals the lower id.
+  // Likelier first; the lower id first on ties.
   friend bool operator<(const Candidate& a, const Candidate& b) {
     return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
   }
@@ -24,24 +24,24 @@ struct Candidate {
 
 class Candidates {
  public:
-  // All tokens with a weight of at least `least`; those of weight 0 never. `total`: the sum of all weights.
+  // All tokens with a weight of at least `least`, except those of weight 0. `total`: the sum of all weights.
   void GatherAll(std::span<const float> logits, std::span<const float> weights, float least, double total);
-  // The k likeliest, with a weight above 0. k > 0.
+  // The k likeliest tokens with a weight above 0. k > 0.
   void GatherTop(std::span<const float> logits, std::span<const float> weights, size_t k);
 
-  // Keeps the smallest head whose weight reaches p of the total.
+  // Keeps the smallest prefix whose weight reaches p of the total.
   void KeepTopP(double p);
-  // Keeps the smallest set that reaches p of the total, of those whose surprise is closest to the entropy.
+  // Keeps the smallest set that reaches p of the total, taking first those whose surprise is closest to the entropy.
   void KeepTypical(double p);
-  // Keeps what weighs at least `ratio` times as much as the first.
+  // Keeps tokens that weigh at least `ratio` times as much as the first.
   void KeepMinP(float ratio);
 
-  // Where two or more have at least this probability, drops all of them but the least likely.
+  // If two or more have at least this probability, drops all of them except the least likely.
   void DropTopChoices(double probability);
-  // Keeps those whose surprise is at most so many bits, and the likeliest in any case.
+  // Keeps tokens whose surprise is at most this many bits, and always the likeliest.
   void KeepSurpriseBelow(double bits);
 
-  // The one that `uniform` in [0, 1) falls on. There must be one.
+  // The token that `uniform` in [0, 1) selects. There must be at least one.
   const Candidate& Draw(double uniform) const;
   // -log2 of its probability among these.
   double Surprise(const Candidate& candidate) const;
@@ -54,11 +54,11 @@ class Candidates {
   void Weigh();
 
   std::vector<Candidate> candidates_;
-  size_t sorted_ = 0;   // the first so many are in order, and before all others
-  double total_ = 0.0;  // what a share is taken of: the weight of all, or of what a filter left
+  size_t sorted_ = 0;   // this many are sorted, and precede all others
+  double total_ = 0.0;  // the total that shares refer to: the weight of all tokens, or of those that a filter kept
 };
 
-// The k highest logits (all where there are fewer), in order. Weights are left 0.
+// The k highest logits (all if there are fewer), in order. Weights stay 0.
 void SelectTop(std::span<const float> logits, size_t k, std::vector<Candidate>& top);
 
 }  // namespace inferflux::engine

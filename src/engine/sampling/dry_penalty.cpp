@@ -7,7 +7,7 @@
 namespace inferflux::engine {
 namespace {
 
-constexpr size_t kLongest = 50;  // a longer repetition is penalised no more: the penalty is huge already
+constexpr size_t kLongest = 50;  // longer repetitions get the same penalty: it is huge already
 
 bool Breaks(const SamplingParams& params, TokenId id) { return std::ranges::count(params.dry_breakers, id) > 0; }
 
@@ -18,14 +18,14 @@ void DryPenalty::Apply(std::span<float> logits, const SamplingParams& params, st
     history = history.last(std::min(history.size(), static_cast<size_t>(params.dry_penalty_last_n)));
   }
   if (history.empty()) return;
-  // The passage that may be repeated: the text's end, back to a breaker.
+  // The passage that may be repeated: the end of the text, back to a breaker.
   size_t longest = 0;
   while (longest < std::min(kLongest, history.size()) && !Breaks(params, history[history.size() - 1 - longest])) {
     ++longest;
   }
   if (longest == 0) return;
   repeats_.resize(std::max(repeats_.size(), logits.size()));
-  for (size_t next = 1; next < history.size(); ++next) {  // what followed an earlier passage
+  for (size_t next = 1; next < history.size(); ++next) {  // the token after an earlier passage
     size_t length = 0;
     while (length < std::min(longest, next) && history[next - 1 - length] == history[history.size() - 1 - length]) {
       ++length;

@@ -1,5 +1,6 @@
-// Penalises what would go on repeating a passage: DRY, "don't repeat yourself" (P. E. Weidmann, text-generation-webui
-// pull request 5677, 2024). The longest earlier passage that equals the text's end and was followed by a token counts.
+// Penalises tokens that would continue a repetition: DRY, "don't repeat yourself" (P. E. Weidmann,
+// text-generation-webui pull request 5677, 2024). What counts is the longest earlier passage that equals the end of the
+// text and was followed by the token.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +14,13 @@ namespace inferflux::engine {
 
 class DryPenalty {
  public:
-  // Ids must be inside the row. `history`: the sequence's tokens, prompt and output.
+  // Ids must be in range. `history`: the sequence's tokens, prompt and output.
   void Apply(std::span<float> logits, const SamplingParams& params, std::span<const TokenId> history);
 
  private:
-  std::vector<int32_t> repeats_;    // [vocab], all 0 between calls: tokens that the token would repeat
-  std::vector<TokenId> continued_;  // where it is not 0
+  std::vector<int32_t>
+      repeats_;  // [vocab], all 0 between calls: length of the repetition that the token would continue
+  std::vector<TokenId> continued_;  // tokens with a value other than 0
 };
 
 }  // namespace inferflux::engine

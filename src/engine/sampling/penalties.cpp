@@ -39,7 +39,7 @@ void Penalties::Apply(std::span<float> logits, const SamplingParams& params, std
     const auto output = history.subspan(std::min(history.size(), static_cast<size_t>(prompt_tokens)));
     for (const TokenId id : output) ++counts_[id];
     for (const TokenId id : output) {
-      if (counts_[id] == 0) continue;  // done already
+      if (counts_[id] == 0) continue;  // already done
       logits[static_cast<size_t>(id)] -= params.presence_penalty + params.frequency_penalty * counts_[id];
       counts_[id] = 0;
     }

@@ -1,4 +1,4 @@
-// What changes logits before any probability is computed: bias, penalties on what was said before, and bans.
+// Changes to logits before any probability is computed: bias, penalties on earlier tokens, and bans.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace inferflux::engine {
 
 class Penalties {
  public:
-  // Ids must be inside the row, and so must the mask's. What lies beyond the mask, which may be null, is not allowed.
-  // `history`: the sequence's tokens, of which the first `prompt_tokens` are its prompt.
+  // Ids must be in range, also the mask's. The mask may be null; tokens past its end are not allowed. `history`: the
+  // sequence's tokens, of which the first `prompt_tokens` are its prompt.
   void Apply(std::span<float> logits, const SamplingParams& params, std::span<const TokenId> history,
              int32_t prompt_tokens, std::span<const TokenId> banned, const TokenMask* mask);
 

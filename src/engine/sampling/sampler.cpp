@@ -11,7 +11,7 @@
 namespace inferflux::engine {
 namespace {
 
-// Below it the second best token would need to be within a millionth of the best to be drawn at all.
+// Below it, the second best token is drawn only if it is within a millionth of the best.
 constexpr float kGreedyBelow = 1e-6f;
 
 TokenId DrawFromAll(std::span<const float> weights, double total, double uniform) {
@@ -26,7 +26,7 @@ TokenId DrawFromAll(std::span<const float> weights, double total, double uniform
   return last;
 }
 
-// Logits further than so many standard deviations below the highest are no candidates.
+// Logits more than this many standard deviations below the highest are not candidates.
 void KeepTopSigma(std::span<float> logits, float highest, float sigmas) {
   double sum = 0.0, squares = 0.0;
   size_t count = 0;
@@ -84,7 +84,7 @@ void Sampler::Choose(std::span<float> logits, const SamplingParams& params, cons
                                                              : DrawFromAll(weights_, total, uniform);
 }
 
-// False where nothing is to be filtered: then no candidates are gathered.
+// False if no filter is active: then no candidates are gathered.
 bool Sampler::Filter(std::span<const float> logits, double total, const SamplingParams& params, uint64_t draw) {
   const bool top_k = params.top_k > 0 && static_cast<size_t>(params.top_k) < logits.size();
   const bool typical = params.typical_p < 1.0f;
@@ -99,8 +99,8 @@ bool Sampler::Filter(std::span<const float> logits, double total, const Sampling
   } else if (typical || !(top_p || min_p)) {
     candidates_.GatherAll(logits, weights_, 0.0f, total);
   } else {
-    // All tokens together that are less likely than (1 - p) / vocabulary are less likely than 1 - p: the nucleus never
-    // needs one of them. The likeliest token's weight is 1.
+    // All tokens that are less likely than (1 - p) / vocabulary are together less likely than 1 - p: the nucleus never
+    // needs them. The likeliest token's weight is 1.
     const double outside = top_p ? total * (1.0 - double{params.top_p}) / static_cast<double>(logits.size()) : 0.0;
     const double least = std::min(1.0, top_p ? outside : double{params.min_p});
     candidates_.GatherAll(logits, weights_, static_cast<float>(least), total);

@@ -1,5 +1,5 @@
-// Chooses the next token from a row of logits, on the host. The order of what is applied is SamplingParams' own. One
-// sampler serves any number of sequences, one after the other: all that it keeps is scratch memory.
+// Chooses the next token from a row of logits, on the host. SamplingParams documents the order of the steps. One
+// sampler serves any number of sequences, one after another: it keeps only scratch memory.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ using compute::SampleContext;
 
 class Sampler {
  public:
-  // `logits` is used up. Fills token, mirostat_mu, chosen and top; the token is kNoToken where every logit is NaN,
+  // Overwrites `logits`. Fills token, mirostat_mu, chosen and top; the token is kNoToken if every logit is NaN,
   // -infinity, banned or masked.
   OutputResult Sample(std::span<float> logits, const SamplingParams& params, const SampleContext& context);
 

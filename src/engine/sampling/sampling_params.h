@@ -1,4 +1,4 @@
-// The sampling parameters under the engine's name. They are a compute type, since a device may sample.
+// The sampling parameters under the engine's name. They are a compute type, because a device may sample.
 #pragma once
 
 #include "compute/sampling_params.h"

@@ -10,11 +10,11 @@
 namespace inferflux::engine {
 namespace {
 
-// exp(x) for x <= 0, without a branch or a call, so that the compiler makes vector code of the loop around it:
-// x = n ln 2 + r, a Taylor polynomial for exp(r), |r| <= ln 2 / 2, and n added to the exponent.
+// exp(x) for x <= 0 without branches or calls, so that the compiler vectorises the loop around it: x = n ln 2 + r, a
+// Taylor polynomial for exp(r), |r| <= ln 2 / 2, and n added to the exponent.
 inline float Exp(float x) {
-  constexpr float kSmallest = -87.0f;    // below it the result is no normal number: taken as 0
-  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, which lands in the low bits
+  constexpr float kSmallest = -87.0f;    // below it the result is subnormal: treated as 0
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, in the low bits
   const float bounded = std::max(x, kSmallest);
   const float shifted = bounded * 1.44269504f + kRound;
   const float n = shifted - kRound;

@@ -1,5 +1,5 @@
-// A long random life of a BlockManager beside a naive model: what every sequence reads back through its block table is
-// what it wrote, whatever was shared, copied, evicted or refused in between.
+// Many random operations on a BlockManager, compared with a naive model: what every sequence reads back through its
+// block table is what it wrote, whatever was shared, copied, evicted or refused in between.
 #include <gtest/gtest.h>
 
 #include <map>

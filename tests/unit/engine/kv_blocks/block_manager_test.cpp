@@ -14,7 +14,7 @@ std::vector<TokenId> Tokens(int32_t count, TokenId first = 100) {
   return tokens;
 }
 
-// Opens, reserves and commits in one go, as an engine does over a prefill.
+// Opens, reserves and commits at once, as an engine does for a prefill.
 PrefixMatch Fill(BlockManager& store, const std::vector<TokenId>& tokens, uint64_t salt = 0) {
   const PrefixMatch match = *store.Open(tokens, salt);
   EXPECT_TRUE(store.Reserve(match.sequence, static_cast<int32_t>(tokens.size())));

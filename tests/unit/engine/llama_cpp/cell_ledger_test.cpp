@@ -1,4 +1,4 @@
-// The ledger against a model of the library's cache that keeps every sequence's tokens, with random operations.
+// Compares the ledger with a model of the library's cache that keeps every sequence's tokens, over random operations.
 #include "engine/llama_cpp/cell_ledger.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using Tokens = std::vector<TokenId>;
 
-// What a unified cache does: a cell is one token's, shared by the sequences that were copied.
+// Models a unified cache: a cell holds one token and is shared by the sequences that were copied.
 class FakeMemory final : public SequenceMemory {
  public:
   bool Cut(int32_t id, int32_t from) override {

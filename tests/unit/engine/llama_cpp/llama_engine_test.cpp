@@ -1,4 +1,4 @@
-// llama.cpp's hidden states against our own reference engine's, on the same small random files.
+// Compares llama.cpp's hidden states with our reference engine's, on the same small random files.
 #include <gtest/gtest.h>
 #include <llama.h>
 
@@ -19,7 +19,7 @@ namespace {
 using EnginePtr = std::unique_ptr<Engine>;
 using Kind = OutputSpec::Kind;
 
-// The model's file with what the library wants of a vocabulary: its sizes.
+// The model's file, with the vocabulary sizes that the library requires.
 std::shared_ptr<const model::ModelSource> Source(const std::string& name, int32_t vocab) {
   const auto path = model::testing::EditedModel(name, [&](formats::GgufWriter& writer) {
     const std::map<std::string, std::string> architectures = {
@@ -66,7 +66,7 @@ BatchItem Item(Engine& engine, const std::vector<TokenId>& tokens, Kind kind) {
   return item;
 }
 
-// All texts in one step, closed afterwards.
+// All texts in one step; closes their sequences afterwards.
 StepResult Compute(Engine& engine, const std::vector<std::pair<std::vector<TokenId>, Kind>>& texts) {
   UnifiedBatch batch;
   for (const auto& [tokens, kind] : texts) batch.items.push_back(Item(engine, tokens, kind));
@@ -76,7 +76,7 @@ StepResult Compute(Engine& engine, const std::vector<std::pair<std::vector<Token
   return result ? std::move(*result) : StepResult();
 }
 
-// Each name on each kind of device that the library has here.
+// Each name, on each kind of device that the library has here.
 void ForEach(const std::vector<std::string>& names,
              const std::function<void(const std::string&, const std::string&)>& test) {
   for (const std::string& target : LlamaTargets()) {
@@ -119,7 +119,7 @@ void ExpectSameStates(const StepResult& ours, const StepResult& theirs, int32_t 
 
 TEST(LlamaEngine, EncodersGiveTheStatesThatOurOwnGive) {
   constexpr int32_t kVocab = 64;
-  // The older of the tested versions does not read this nomic-bert: it misses a tensor.
+  // The older of the tested versions does not read this nomic-bert: it requires a tensor that the file lacks.
   std::vector<std::string> names = {"bert", "roberta"};
   if (IsNewer<llama_context_params>()) names.push_back("nomic_bert");
   ForEach(names, [&](const std::string& name, const std::string& target) {
@@ -136,12 +136,12 @@ TEST(LlamaEngine, EncodersGiveTheStatesThatOurOwnGive) {
     EXPECT_EQ(info.hidden, engines.reference->info().hidden);
     EXPECT_EQ(info.pooling.type, engines.reference->info().pooling.type);
     std::vector<std::pair<std::vector<TokenId>, Kind>> texts;
-    for (const size_t length : {1, 7, 40, 46, 3}) {  // more than one call takes
+    for (const size_t length : {1, 7, 40, 46, 3}) {  // more than fit into one call
       texts.emplace_back(RandomTokens(length, kVocab, static_cast<uint32_t>(length)), Kind::kHidden);
     }
     ExpectSameStates(Compute(*engines.reference, texts), Compute(*engines.llama, texts), info.hidden);
     EXPECT_EQ(engines.llama->usage().blocks_used, 0);
-    // Nothing of a text stays: the next one of the same sequence begins at 0.
+    // No state of a text remains: the next one of the same sequence begins at 0.
     const BatchItem again = Item(*engines.llama, texts[1].first, Kind::kHidden);
     ASSERT_TRUE(engines.llama->ExecuteUnifiedBatch({{again}}));
     EXPECT_EQ(engines.llama->Length(again.sequence), 0);
@@ -163,7 +163,7 @@ TEST(LlamaEngine, DecodersGiveTheStatesThatOurOwnGiveBesideOthersLogits) {
     for (size_t o = 0; o < 9; ++o) {
       EXPECT_LT(model::testing::RelativeError(theirs.items[1][o].logits, ours.items[1][o].logits), 1e-2) << o;
     }
-    // A step without hidden states afterwards is as it was.
+    // A later step without hidden states works as before.
     const StepResult alone = Compute(*engines.llama, {texts[1]});
     for (size_t o = 0; o < 9; ++o) {
       EXPECT_LT(model::testing::RelativeError(alone.items[0][o].logits, ours.items[1][o].logits), 1e-2) << o;

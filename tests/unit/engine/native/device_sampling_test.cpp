@@ -1,5 +1,5 @@
-// Backends of this test's own: one that samples, by the host's own sampler, so that its choices can be compared bit for
-// bit; and one whose memory is small.
+// This test's own backends: one that samples with the host's sampler, so that its choices can be compared bit for bit,
+// and one with little memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 namespace inferflux::engine {
 namespace {
 
-// How many rows of logits reached the host, and how many were sampled. A backend's operations are static.
+// Rows of logits that reached the host, and rows that were sampled. Global, because a backend's operations are static.
 struct Traffic {
   int64_t read = 0;
   int64_t sampled = 0;
@@ -26,7 +26,7 @@ struct Traffic {
 thread_local Traffic traffic;  // NOLINT: of this test's engines
 
 struct SamplingReference : compute::Reference {
-  // Leaves masks to the host, as a device may that cannot.
+  // Leaves masks to the host, as a device without mask support may.
   static bool CanSample(const compute::SampleRow& row) { return row.context.mask == nullptr; }
   static Result<std::vector<compute::SampledToken>> Sample(Context&, View logits,
                                                            std::span<const compute::SampleRow> rows) {
@@ -47,7 +47,7 @@ struct SamplingReference : compute::Reference {
 };
 static_assert(compute::DeviceSampling<SamplingReference> && !compute::DeviceSampling<compute::Reference>);
 
-// Its device has 4 MB, of which half is free.
+// Its device has 4 MB, half of it free.
 struct SmallDevice : compute::Reference {
   static compute::MemoryInfo Memory(const Context& context) {
     return {.total = 4 << 20, .free = 2 << 20, .weight_bytes = context.weight_bytes};
@@ -75,7 +75,7 @@ TEST(DeviceSampling, KeepsTheSamplersChecklist) {
   testing::CheckSampler(*engine);
 }
 
-// Two sequences with outputs of all kinds, some of which only the host can make.
+// Two sequences with outputs of all kinds, some of which only the host can compute.
 UnifiedBatch MixedStep(Engine& engine) {
   const int32_t vocab = engine.info().vocab_size;
   std::mt19937 random(11);

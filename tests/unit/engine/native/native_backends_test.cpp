@@ -1,5 +1,5 @@
-// What holds of every compute backend of this build: the sampler's checklist, devices, memory, the time of a step, and
-// what is derived from its concepts.
+// Tests that hold for every compute backend of this build: the sampler's checklist, devices, memory, the time of a
+// step, and what is derived from its concepts.
 #include "engine/native/native_backends.h"
 
 #include <gmock/gmock.h>

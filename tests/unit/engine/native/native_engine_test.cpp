@@ -1,5 +1,5 @@
-// The native engine on small random models: what a step promises, and that a prompt's logits do not depend on company,
-// on cuts, or on what was cached.
+// The native engine on small random models: the guarantees of a step, and that a prompt's logits do not depend on other
+// sequences, on how it is cut into steps, or on what was cached.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -25,7 +25,7 @@ const EngineOptions kOptions{.max_sequences = 16, .block_size = 16, .kv_bytes = 
 
 constexpr const char* kLayersDiffer = "layers that differ in their KV heads";
 
-// On the CPU backend with a pool, else on the reference backend.
+// On the CPU backend if given a pool, else on the reference backend.
 EnginePtr MakeEngine(const EngineOptions& options = kOptions, ThreadPool* pool = nullptr,
                      const std::string& model = "mistral.gguf") {
   const std::filesystem::path path = model == kLayersDiffer
@@ -142,12 +142,12 @@ TEST(NativeEngine, ACachedPrefixGivesTheSameBitsAsComputingIt) {
   const auto engine = MakeEngine(kOptions, &pool);
   const auto prompt = RandomTokens(60, engine->info().vocab_size, 6);
   const Logits computed = RunPrompt(*engine, prompt, prompt.size(), 0, 3);
-  for (const int32_t cut : {60, 41}) {  // the whole prompt, and one that leaves it inside a block
+  for (const int32_t cut : {60, 41}) {  // the whole prompt, and a length inside a block
     std::vector<TokenId> second(prompt.begin(), prompt.begin() + cut);
     second.push_back(prompt[0]);
     const auto match = engine->Open(second, 3);
     ASSERT_EQ(match->cached_tokens, cut);
-    // The last cached token once more, now computed behind shared blocks.
+    // The last cached token once more, now computed after shared blocks.
     ASSERT_TRUE(engine->Truncate(match->sequence, cut - 1));
     ASSERT_TRUE(engine->Reserve(match->sequence, cut));
     const auto again = std::span(prompt).subspan(static_cast<size_t>(cut - 1), 1);
@@ -263,7 +263,7 @@ TEST_P(BitIdentity, SavedKvGoesOnInAnotherEngineAsIfItHadNeverLeft) {
   const auto bytes = first->Save(saved);
   ASSERT_TRUE(bytes) << bytes.error().message;
 
-  for (const size_t length : {size_t{50}, size_t{33}}) {  // all of it, and a prefix that a longer conversation had
+  for (const size_t length : {size_t{50}, size_t{33}}) {  // all of it, and a prefix of a longer conversation
     const auto restored = second->Restore(std::span(prompt).first(length), 77 + length, *bytes);
     ASSERT_TRUE(restored) << restored.error().message;
     ASSERT_TRUE(second->Reserve(*restored, 53));
@@ -282,7 +282,7 @@ TEST_P(BitIdentity, SavedKvGoesOnInAnotherEngineAsIfItHadNeverLeft) {
 }
 
 TEST(KvBudget, CountsWhatIsThereAndNamesWhatCannotBe) {
-  // Layers may differ, and one may keep nothing.
+  // Layers may differ, and one may keep no KV.
   const model::ModelConfig config{.context = 1000, .layer_kinds = {{.kv = {2, 64}}, {.kv = {}}, {.kv = {1, 32, 128}}}};
   const int64_t token_bytes = compute::KvTokenBytes<compute::KvFp16>(KvLayers(config));
   EXPECT_EQ(token_bytes, 2 * (2 * 64 + 32) * 2);

@@ -25,7 +25,7 @@ TokenId Pick(std::vector<float> logits, const SamplingParams& params, SampleCont
 
 SamplingParams Greedy() { return {.temperature = 0.0f}; }
 
-// Standard deviations between the draws and the reference distribution.
+// Distance between the draws and the reference distribution, in standard deviations.
 double Deviation(const std::vector<float>& logits, const testing::SamplingSetting& setting, int draws) {
   std::vector<int> seen(logits.size(), 0);
   Sampler sampler;
@@ -115,7 +115,7 @@ TEST(Sampler, OnlyWhatTheMaskAllowsIsChosenWhateverTheParameters) {
   for (const TokenId id : {3, 64, 99}) mask.Allow(id);
   std::vector<float> logits(130);
   for (size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i % 17);
-  logits[64] = -40.0f;  // unlikely, and still more likely than what is not allowed
+  logits[64] = -40.0f;  // unlikely, but more likely than tokens that are not allowed
   const SamplingParams hot{.temperature = 2.0f};
   const SamplingParams cut{.temperature = 1.0f, .top_k = 2, .top_p = 0.5f, .min_p = 0.3f};
   const SamplingParams biased{.temperature = 1.0f, .logit_bias = {{5, 100.0f}, {120, 100.0f}}};
@@ -148,7 +148,7 @@ TEST(Sampler, PresenceAndFrequencyCountTheOutputOnly) {
   params.presence_penalty = 1.0f;
   EXPECT_EQ(Pick({3, 2.5f, 1.9f}, params, context), 0);  // 2, 1.5, 1.9
   params.frequency_penalty = 0.5f;
-  EXPECT_EQ(Pick({3, 2.5f, 1.9f}, params, context), 2);  // 1, 1, 1.9: what only the prompt holds is not penalised
+  EXPECT_EQ(Pick({3, 2.5f, 1.9f}, params, context), 2);  // 1, 1, 1.9: tokens that only the prompt has are not penalised
 }
 
 TEST(Sampler, TheSameSeedAndDrawGiveTheSameToken) {

@@ -1,4 +1,4 @@
-// Each sampling parameter against numpy's distribution (tools/golden_sampling.py), and what is told from draw to draw.
+// Compares each sampling parameter with numpy's distribution (tools/golden_sampling.py), and tests state across draws.
 #include <gtest/gtest.h>
 
 #include <boost/json/parse.hpp>
