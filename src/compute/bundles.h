@@ -6,17 +6,17 @@
 
 namespace inferflux::compute {
 
-// What the dense families need: a backend with these runs decoders and encoders with weights in floats. Families with
-// sinks or with experts need more.
+// What the dense families need: a backend with these runs decoders and encoders with float weights. Families with sinks
+// or experts need more.
 template <class B, class Kv>
 concept LlmBackend = PagedKv<B, Kv> && OpensDevices<B> && LayerNorms<B> && Activations<B> && SoftCaps<B>;
 
-// The same with the quantised weights that most files have. A backend that lacks a type may load it as another one.
+// Also the quantised weights that most files have. A backend that lacks a type may load it as another one.
 template <class B, class Kv>
 concept QuantLlmBackend = LlmBackend<B, Kv> && TensorScales<B> && QuantWeights<B, formats::TensorType::kQ4_0> &&
     QuantWeights<B, formats::TensorType::kQ8_0> && QuantWeights<B, formats::TensorType::kQ4_K>;
 
-// The same for mixtures of experts, gpt-oss' sinks included.
+// Also mixture of experts (MoE), including gpt-oss' sinks.
 template <class B, class Kv>
 concept MoeLlmBackend = QuantLlmBackend<B, Kv> && MoeRouting<B> && AttentionSinks<B, Kv>;
 

@@ -1,4 +1,4 @@
-// What a running model can do, derived from its backend's concepts and the model's own facts by one function.
+// What a running model can do. One function derives it from its backend's concepts and the model's facts.
 #pragma once
 
 #include "compute/backend.h"
@@ -6,12 +6,12 @@
 
 namespace inferflux::compute {
 
-// What holds of an engine whatever the model is: a backend's concepts, or what a library does.
+// Properties of an engine that do not depend on the model: from a backend's concepts, or from a library.
 struct EngineTraits {
-  bool paged_kv = false;          // PagedKv: rows of many sequences in one step, blocks that are copied
-  bool truncatable_kv = false;    // tokens can be removed from a sequence's end, any number of them
+  bool paged_kv = false;          // PagedKv: rows of many sequences in one step, blocks can be copied
+  bool truncatable_kv = false;    // any number of tokens can be removed from a sequence's end
   bool addressable_kv = false;    // AddressableKv
-  bool host_logits = false;       // logits can be read on the host, where masks and log probabilities are
+  bool host_logits = false;       // logits can be read on the host, which has masks and log probabilities
   bool batch_invariant = false;   // BatchInvariant
   bool device_sampling = false;   // DeviceSampling
   bool graph_capture = false;     // GraphCapture
@@ -24,17 +24,17 @@ struct ModelTraits {
 };
 
 struct Capabilities {
-  bool generation = false;                // makes text
-  bool phased_execution = false;          // a step may hold prompts alone, or decodes alone
+  bool generation = false;                // generates text
+  bool phased_execution = false;          // a step may hold only prompts, or only decodes
   bool unified_execution = false;         // a step may mix them
-  bool prefix_copy = false;               // sequences share the KV of a common beginning
-  bool logprobs = false;                  // of prompts and of outputs
-  bool structured_output = false;         // a kSample output keeps to its mask
-  bool speculative_verification = false;  // drafted tokens are checked in one step, and rejected ones are removed
-  bool kv_save_restore = false;           // a sequence's KV can leave the engine and come back
-  bool embeddings = false;                // vectors of texts
+  bool prefix_copy = false;               // sequences share the KV of a common prefix
+  bool logprobs = false;                  // for prompts and for outputs
+  bool structured_output = false;         // a kSample output respects its mask
+  bool speculative_verification = false;  // draft tokens are checked in one step, and rejected ones are removed
+  bool kv_save_restore = false;           // a sequence's KV can be saved and restored
+  bool embeddings = false;                // embedding vectors of texts
   bool multimodal = false;                // inputs that are not tokens
-  bool graph_capture = false;             // a step is recorded and run again
+  bool graph_capture = false;             // a step is recorded and replayed
   bool device_sampling = false;           // logits need not reach the host
   bool batch_invariant = false;           // the same logits, bit for bit, whatever else is in the step
 };
@@ -43,7 +43,7 @@ template <class B, class Kv>
 requires PagedKv<B, Kv>
 consteval EngineTraits EngineTraitsOf() {
   return {.paged_kv = true,
-          .truncatable_kv = true,  // a block table is cut anywhere
+          .truncatable_kv = true,  // a block table can be cut anywhere
           .addressable_kv = AddressableKv<B, Kv>,
           .host_logits = true,  // Backend's Read
           .batch_invariant = BatchInvariant<B>,
@@ -52,7 +52,7 @@ consteval EngineTraits EngineTraitsOf() {
           .embedding_inputs = EmbeddingInputs<B>};
 }
 
-// The one place where capabilities come from.
+// The only function that sets capabilities.
 constexpr Capabilities DeriveCapabilities(const EngineTraits& engine, const ModelTraits& model) {
   const bool steps = model.causal && engine.paged_kv;
   return {.generation = model.causal,

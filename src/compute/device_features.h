@@ -1,5 +1,5 @@
-// What some devices can do beyond computing a model, each a refining concept. The native engine asks for each with
-// `if constexpr`, and compute/capabilities.h reports them.
+// What some devices can do beyond computing a model, each a refining concept. The native engine tests for each with `if
+// constexpr`, and compute/capabilities.h reports them.
 #pragma once
 
 #include <concepts>
@@ -15,15 +15,15 @@
 
 namespace inferflux::compute {
 
-// A backend whose KV the host can address: KV leaves an engine through it and comes back.
+// A backend whose KV the host can address, so that KV can be saved from an engine and restored.
 template <class B, class E>
 concept AddressableKv = PagedKv<B, E> &&
     requires(typename B::template KvCache<E>& cache, int32_t block, FunctionRef<void(std::span<std::byte>)> visit) {
-  // Visits all keys and values of the block, and their scales, always in the same order. They may be written.
+  // Visits all keys and values of the block, and their scales, always in the same order. The visitor may write to them.
   { B::template VisitKvBlock<E>(cache, block, visit) } -> std::same_as<void>;
 };
 
-// A backend that chooses tokens where the logits are: they need not reach the host. logits: [rows.size(), vocab].
+// A backend that samples tokens on the device, so that logits need not reach the host. logits: [rows.size(), vocab].
 // Results are those of engine/sampling, up to rounding. Rows that CanSample refuses are sampled on the host.
 template <class B>
 concept DeviceSampling = Backend<B> && requires(typename B::Context& context, typename B::View logits,
@@ -32,15 +32,15 @@ concept DeviceSampling = Backend<B> && requires(typename B::Context& context, ty
   { B::Sample(context, logits, rows) } -> std::same_as<Result<std::vector<SampledToken>>>;
 };
 
-// A backend that takes the time on its device. A mark's time is when the work submitted before it has ended.
-// SecondsBetween waits for the second mark.
+// A backend with a device clock. A mark's time is when the work submitted before it has finished. SecondsBetween waits
+// for the second mark.
 template <class B>
 concept DeviceTimer = Backend<B> && requires(typename B::Context& context, const typename B::TimeMark& mark) {
   { B::MarkTime(context) } -> std::same_as<typename B::TimeMark>;
   { B::SecondsBetween(mark, mark) } -> std::same_as<double>;
 };
 
-// A backend that records a step's operations once and runs them again on other inputs (CUDA graphs).
+// A backend that records a step's operations once and replays them on other inputs (CUDA graphs).
 template <class B>
 concept GraphCapture = Backend<B> &&
     requires(typename B::Context& context, FunctionRef<void()> step, typename B::Graph& graph) {
@@ -48,14 +48,14 @@ concept GraphCapture = Backend<B> &&
   { B::Replay(context, graph) } -> std::same_as<void>;
 };
 
-// A backend that replaces embeddings of tokens by rows from elsewhere, such as an image encoder's.
+// A backend that replaces token embeddings by rows from another source, such as an image encoder.
 template <class B>
 concept EmbeddingInputs = Backend<B> &&
     requires(typename B::Context& context, typename B::View x, std::span<const int32_t> rows, typename B::View values) {
   { B::ReplaceRows(context, x, rows, values) } -> std::same_as<typename B::Buffer>;
 };
 
-// A backend that stores some weights in another type than the file does: what that costs, a line for each type.
+// A backend that stores some weights in another type than the file's: the memory that takes, one line per type.
 template <class B>
 concept LoadNotes = Backend<B> && requires(const typename B::Context& context) {
   { B::LoadNotes(context) } -> std::same_as<std::vector<std::string>>;

@@ -1,5 +1,5 @@
-// What a model keeps of each token, layer by layer. Layers may differ: in their number of heads, in the width of a
-// head, in how far back they look; and some keep nothing.
+// The KV that a model keeps per token, layer by layer. Layers may differ in their number of heads, head width and
+// attention window, and some keep no KV.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace inferflux::compute {
 struct KvGeometry {
   int32_t heads = 0;  // 0: the layer keeps no KV
   int32_t head_dim = 0;
-  int32_t window = 0;  // 0: a token sees all before it; n: itself and the n-1 tokens before it
+  int32_t window = 0;  // 0: a token sees all earlier ones; n: itself and the n-1 tokens before it
 };
 
 // The KV of one model on one device: `blocks` blocks of `block_size` tokens for each layer.
@@ -34,7 +34,7 @@ constexpr int64_t KvTokenBytes(std::span<const KvGeometry> layers) {
   return bytes;
 }
 
-// The same by the type's name; 0 where there is no such type.
+// The same by the type's name; 0 if the type is unknown.
 inline int64_t KvTokenBytes(std::string_view name, std::span<const KvGeometry> layers) {
   int64_t bytes = 0;
   ForEachKvType([&]<class E>(E) {
@@ -43,7 +43,7 @@ inline int64_t KvTokenBytes(std::string_view name, std::span<const KvGeometry> l
   return bytes;
 }
 
-// kInvalidArgument unless there are layers, blocks and positions, and each layer that has heads has a width.
+// kInvalidArgument unless there are layers, blocks and positions, and every layer with heads has a width.
 inline Status CheckKvShape(const KvShape& shape) {
   bool sound = !shape.layers.empty() && shape.blocks > 0 && shape.block_size > 0;
   for (const KvGeometry& layer : shape.layers)

@@ -1,6 +1,5 @@
-// Element types of a KV store, as types: a runner is ModelRunner<B, KvFp16>, and a pair that no kernel serves does not
-// compile. `kBytes` counts one element; where a type is kScaled a float for each token and head comes on top, for K and
-// for V.
+// Element types of a KV store, as C++ types: a runner is ModelRunner<B, KvFp16>, and a pair without kernels does not
+// compile. `kBytes` is the size of one element; a kScaled type adds one float per token and head, for K and for V.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +42,7 @@ struct KvFp8 {
   static constexpr bool kScaled = false;
 };
 
-// The same by what is stored: kernels know no more than that.
+// The same by stored type: kernels do not need more.
 template <class Storage>
 inline constexpr bool kStoredWithScales = std::is_same_v<Storage, KvInt8::Storage>;
 

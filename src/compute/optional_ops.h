@@ -1,5 +1,5 @@
-// What some models need beyond compute::Backend, each a refining concept. A model that needs one that the backend lacks
-// is refused when its weights are loaded, by the name of the concept.
+// Operations that some models need beyond compute::Backend, each a refining concept. If the backend lacks one that a
+// model needs, loading fails with the name of the concept.
 #pragma once
 
 #include <concepts>
@@ -16,7 +16,7 @@ concept LayerNorms = Backend<B> && requires(typename B::Context& context, typena
   { B::LayerNorm(context, view, view, view, epsilon) } -> std::same_as<typename B::Buffer>;  // (x, weight, bias)
 };
 
-// An activation by itself, without a gate.
+// An activation without a gate.
 template <class B>
 concept Activations = Backend<B> && requires(typename B::Context& context, typename B::View view, Activation kind) {
   { B::Activate(context, view, kind) } -> std::same_as<typename B::Buffer>;
@@ -28,7 +28,7 @@ concept SoftCaps = Backend<B> && requires(typename B::Context& context, typename
   { B::SoftCap(context, view, cap) } -> std::same_as<typename B::Buffer>;
 };
 
-// Attention whose softmax has one more logit a head, which takes weight and has no value (arXiv:2309.17453). sinks:
+// Attention whose softmax has one more logit per head, which takes weight but has no value (arXiv:2309.17453). sinks:
 // [1, heads].
 template <class B, class E>
 concept AttentionSinks = PagedKv<B, E> &&
@@ -39,14 +39,14 @@ concept AttentionSinks = PagedKv<B, E> &&
     } -> std::same_as<typename B::Buffer>;
 };
 
-// Weights with a per-tensor scale beside the scales of their blocks, as NVFP4's have: it multiplies the matmul's
+// Weights with a per-tensor scale in addition to the scales of their blocks, as in NVFP4: it multiplies the matmul's
 // result.
 template <class B>
 concept TensorScales = Backend<B> && requires(typename B::Context& context, typename B::View view) {
   { B::ScaleColumns(context, view, view) } -> std::same_as<typename B::Buffer>;  // [rows, n] * [1, n]
 };
 
-// A backend that takes weight layouts that GGUF does not have, in HostMatrix::form, as they are.
+// A backend that takes weight layouts that GGUF does not have (HostMatrix::form) without conversion.
 template <class B>
 concept OwnWeightLayouts = Backend<B> && requires {
   { B::kWeightLayouts } -> std::convertible_to<formats::WeightLayouts>;
@@ -58,14 +58,14 @@ inline constexpr formats::WeightLayouts kWeightLayoutsOf = [] {
   return formats::WeightLayouts{};
 }();
 
-// Activations in another order, for weights with an act-order permutation.
+// Reorders the columns of activations, for weights with an act-order permutation.
 template <class B>
 concept ActOrder = Backend<B> &&
     requires(typename B::Context& context, typename B::View view, std::span<const int32_t> columns) {
   { B::GatherColumns(context, view, columns) } -> std::same_as<typename B::Buffer>;  // [rows, columns.size()]
 };
 
-// The layouts that a matmul takes. Experts and tables take kWeightLayoutsOf.
+// The layouts that matmuls support. Experts and tables support kWeightLayoutsOf.
 template <Backend B>
 inline constexpr formats::WeightLayouts kMatmulLayoutsOf = [] {
   formats::WeightLayouts layouts = kWeightLayoutsOf<B>;
@@ -81,20 +81,21 @@ concept MoeRouting = Backend<B> &&
     requires(typename B::Context& context, typename B::View view, const typename B::Experts& experts,
              const typename B::Routing& routing, std::span<const std::vector<HostMatrix>> parts,
              const RoutingParams& params) {
-  // parts[e] are stacked along their outputs, as in LoadMatrix; all experts have one shape.
+  // parts[e] are stacked along their outputs, as in LoadMatrix; all experts have the same shape.
   { B::LoadExperts(context, parts) } -> std::same_as<Result<typename B::Experts>>;
   { B::DescribeExperts(experts) } -> std::same_as<std::string>;
-  // logits: [rows, experts]. The highest are chosen, of equal ones those of the lower index.
+  // logits: [rows, experts]. Chooses the highest; the lower index on ties.
   { B::Route(context, view, params) } -> std::same_as<typename B::Routing>;
-  // x: [rows, inputs] or [rows * used, inputs]. Yields [rows * used, outputs].
+  // x: [rows, inputs] or [rows * used, inputs]. Returns [rows * used, outputs].
   { B::ExpertMatMul(context, view, experts, routing) } -> std::same_as<typename B::Buffer>;
-  // x: [rows * used, n], biases: [1, experts * n]. Adds to each line the bias of its expert.
+  // x: [rows * used, n], biases: [1, experts * n]. Adds the bias of its expert to each line.
   { B::AddExpertBias(context, view, view, routing) } -> std::same_as<typename B::Buffer>;
   // The same with per-tensor scales, which multiply.
   { B::ScaleExpertColumns(context, view, view, routing) } -> std::same_as<typename B::Buffer>;
-  // x: [rows * used, n]. Yields [rows, n], the sums of the rows' lines by their routing weights, in their order.
+  // x: [rows * used, n]. Returns [rows, n]: for each row the sum of its lines, weighted by its routing weights, in
+  // order.
   { B::Combine(context, view, routing) } -> std::same_as<typename B::Buffer>;
-  // x: [rows, n], logits: [rows, 1]. Multiplies each row by sigmoid(logit): how much of a shared expert it takes.
+  // x: [rows, n], logits: [rows, 1]. Multiplies each row by sigmoid(logit): the gate of a shared expert.
   { B::GateRows(context, view, view) } -> std::same_as<typename B::Buffer>;
 };
 

@@ -1,4 +1,4 @@
-// The small parameter structs of the operations, and the geometry of a step. Plain data, shared by every backend.
+// The parameter structs of the operations, and the geometry of a step. Plain data, shared by every backend.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace inferflux::compute {
 
-// A weight matrix as it lies in a file: `rows` outputs of `cols` inputs each, row-major, in the file's own blocks.
-// A product with it is y[m, rows] = x[m, cols] * W^T. The data is borrowed from a file, which must stay mapped while a
+// A weight matrix as stored in a file: `rows` outputs of `cols` inputs each, row-major, in the file's own blocks. A
+// matmul with it is y[m, rows] = x[m, cols] * W^T. The data is borrowed from a file, which must stay mapped while a
 // backend uses it, or belongs to `owner`.
 struct HostMatrix {
   std::string name;
@@ -25,7 +25,7 @@ struct HostMatrix {
   int64_t cols = 0;
   std::span<const std::byte> data;
   std::shared_ptr<const void> owner;
-  // The same weights in a form that GGUF has not; then there are no data. Only for backends that ask for it
+  // The same weights in a layout that GGUF does not have; then `data` is empty. Only for backends with that layout
   // (OwnWeightLayouts).
   std::shared_ptr<const formats::WeightLayout> form = nullptr;
 };
@@ -39,8 +39,9 @@ enum class RopeStyle {
 // Chosen once, at load, from the configured context; never from the current length (shared keys must not depend on
 // history).
 struct RopeSpec {
-  std::vector<float> inverse_frequencies;  // one a pair; 2 * size() dimensions of each head are rotated, the rest pass
-  float magnitude = 1.0f;                  // multiplies cos and sin (YaRN and LongRoPE)
+  std::vector<float>
+      inverse_frequencies;  // one per pair; 2 * size() dimensions of each head are rotated, the rest are not
+  float magnitude = 1.0f;   // multiplies cos and sin (YaRN and LongRoPE)
 };
 
 struct RopeParams {
@@ -53,12 +54,12 @@ enum class Activation {
   kSilu,
   kGeluTanh,
   kGeluErf,
-  // Gate only: g * sigmoid(1.702 g) * (u + 1) with the gate held below 7 and u between -7 and 7 (arXiv:2508.10925).
+  // Gate only: g * sigmoid(1.702 g) * (u + 1), with g clamped to at most 7 and u to [-7, 7] (arXiv:2508.10925).
   kClampedSwiglu,
 };
 
 struct RoutingParams {
-  int32_t used = 0;        // experts that each row is sent to
+  int32_t used = 0;        // experts per row
   bool normalise = false;  // the chosen experts' probabilities are scaled to sum to 1
 };
 
@@ -67,12 +68,12 @@ struct AttentionParams {
   int32_t kv_heads = 0;  // divides heads; head h reads KV head h / (heads / kv_heads)
   int32_t head_dim = 0;
   float scale = 1.0f;    // multiplies q.k
-  int32_t window = 0;    // 0: a token sees everything before it; n: itself and the n-1 tokens before it
+  int32_t window = 0;    // 0: a token sees all earlier ones; n: itself and the n-1 tokens before it
   float softcap = 0.0f;  // 0: none; c: scores become c * tanh(score / c)
-  bool causal = true;    // false: a token sees its whole sequence, which is in the step as a whole
+  bool causal = true;    // false: a token sees its whole sequence, all of which is in the step
 };
 
-// One step's rows: the new tokens of several sequences, one sequence after the other. Any mix of prefill and decode.
+// One step's rows: the new tokens of several sequences, one sequence after another. Any mix of prefill and decode.
 struct StepGeometry {
   std::vector<TokenId> tokens;        // [rows]
   std::vector<int32_t> positions;     // [rows], ascending by one within a sequence

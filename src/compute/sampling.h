@@ -1,4 +1,4 @@
-// One row of logits to choose a token from, and the token. Plain data for host and device samplers alike.
+// A row of logits to choose a token from, and the chosen token. Plain data for host and device samplers.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 namespace inferflux::compute {
 
 struct SampleContext {
-  std::span<const TokenId> history;  // the sequence's tokens up to here
-  int32_t prompt_tokens = 0;         // of which its prompt are so many
-  uint64_t draw = 0;                 // with the seed it fixes the random number
+  std::span<const TokenId> history;  // the sequence's tokens so far
+  int32_t prompt_tokens = 0;         // how many of them are its prompt
+  uint64_t draw = 0;                 // together with the seed it determines the random number
   std::optional<float> mirostat_mu;  // mirostat's state; none before the first draw
   std::span<const TokenId> banned;
-  const TokenMask* mask = nullptr;  // all that may be chosen; null: any
+  const TokenMask* mask = nullptr;  // all tokens that may be chosen; null: any
   std::optional<int32_t> top_logprobs;
 };
 
@@ -32,11 +32,11 @@ struct LogprobEntry {
   float logprob = 0.0f;  // natural log, of the model's own distribution: before bias, penalties, temperature, filters
 };
 
-inline constexpr TokenId kNoToken = -1;  // the logits left nothing to choose: all NaN, -infinity, banned or masked
+inline constexpr TokenId kNoToken = -1;  // no token could be chosen: all NaN, -infinity, banned or masked
 
 struct SampledToken {
   TokenId token = kNoToken;
-  LogprobEntry chosen;            // with top_logprobs
+  LogprobEntry chosen;            // if top_logprobs is set
   std::vector<LogprobEntry> top;  // likeliest first
 };
 

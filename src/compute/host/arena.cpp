@@ -10,14 +10,14 @@ namespace {
 constexpr std::align_val_t kAlignment{64};
 constexpr size_t kSmallest = 4096;
 
-// Rows a multiple of a page apart would share a few sets of every cache, so that lines written side by side, one a row,
-// push each other out: such rows lie a line further apart.
+// Rows whose distance is a multiple of a page share a few sets of every cache, so that writing one line in each of them
+// evicts the others. Such rows get one more cache line between them.
 int64_t StrideOf(int64_t rows, int64_t cols) {
   constexpr int64_t kPageFloats = 1024;
   return rows > 1 && cols % kPageFloats == 0 ? cols + 16 : cols;
 }
 
-// Sizes of pieces: four in each doubling, numbered upwards.
+// Size classes: four per doubling, numbered upwards.
 struct SizeClass {
   size_t bytes;
   size_t number;

@@ -1,6 +1,5 @@
-// Memory for a step's activations. A step asks for the same sizes again and again, so freed pieces are kept by size
-// class and handed out anew; nothing is returned to the system before the arena ends. Belongs to one thread, the
-// engine's.
+// Memory for a step's activations. A step requests the same sizes again and again, so the arena keeps freed pieces by
+// size class and reuses them; it returns nothing to the system before its end. Belongs to one thread, the engine's.
 #pragma once
 
 #include <array>
@@ -19,10 +18,10 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Uninitialised floats. Every buffer must die before its arena.
+  // Uninitialised floats. Every buffer must be destroyed before its arena.
   Buffer Allocate(int64_t rows, int64_t cols);
 
-  // Bytes held, in use and kept for reuse.
+  // Bytes held, both in use and kept for reuse.
   size_t bytes() const { return bytes_; }
 
  private:

@@ -1,4 +1,4 @@
-// Where the KV of a sequence's position lies, for stores that number their slots block * block_size + offset.
+// The slot of a sequence's position, for stores that number their slots block * block_size + offset.
 #pragma once
 
 #include <cstdint>

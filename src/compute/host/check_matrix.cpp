@@ -15,7 +15,7 @@ Status CheckParts(std::span<const HostMatrix> parts) {
       return Fail(ErrorCode::kInvalidArgument, "{} is [{}, {}]: empty", part.name, part.rows, part.cols);
     }
     if (part.cols != parts.front().cols) {
-      return Fail(ErrorCode::kInvalidArgument, "{} has {} inputs where {} has {}: they cannot share a product",
+      return Fail(ErrorCode::kInvalidArgument, "{} has {} inputs where {} has {}: they cannot share a matmul",
                   part.name, part.cols, parts.front().name, parts.front().cols);
     }
     if (part.form != nullptr) {

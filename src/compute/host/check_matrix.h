@@ -1,4 +1,4 @@
-// What every backend asks of the parts of a weight matrix before it touches them.
+// The checks that every backend makes on the parts of a weight matrix before it uses them.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace inferflux::compute::host {
 
-// At least one part; each of a type that can be decoded, as many bytes as its shape takes, and the same number of
-// inputs.
+// At least one part; each has a type that can be decoded and as many bytes as its shape takes; all have the same number
+// of inputs.
 Status CheckParts(std::span<const HostMatrix> parts);
 
-// Bytes of one row of a part that CheckParts let pass, and that has data.
+// Bytes of one row of a part that passed CheckParts and has data.
 int64_t RowBytesOf(const HostMatrix& part);
 
-// One row's values, in whichever form the part has them, but for affine groups.
+// Decodes one row, from any layout except affine groups.
 void ReadRow(const HostMatrix& part, int64_t row, float* out);
 
-// Bytes of all its numbers.
+// Bytes of everything that is stored for the part.
 int64_t StoredBytesOf(const HostMatrix& part);
 
 // "Q4_K+Q4_K+Q6_K"

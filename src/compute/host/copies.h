@@ -1,4 +1,4 @@
-// Operations that only move floats about, the same for every backend in host memory.
+// Operations that only move floats, the same for every backend in host memory.
 #pragma once
 
 #include <span>

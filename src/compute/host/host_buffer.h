@@ -26,8 +26,8 @@ struct ArenaRelease {
   void operator()(float* data) const;
 };
 
-// An owned [rows, cols] matrix, each row 64-byte aligned where cols are a multiple of 16. Its memory returns to the
-// arena that it came from.
+// An owned [rows, cols] matrix, each row 64-byte aligned if cols is a multiple of 16. Its memory returns to the arena
+// that it came from.
 class Buffer {
  public:
   Buffer() = default;

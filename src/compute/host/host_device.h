@@ -17,7 +17,7 @@ inline Device HostDevice(std::string name) {
   return {.name = std::move(name), .free_bytes = ReadHostMemory().free, .id = "cpu"};
 }
 
-// Work on the host has ended when its call returns, so the host's clock is the device's.
+// Work on the host has finished when its call returns, so the host's clock is the device's.
 using TimeMark = std::chrono::steady_clock::time_point;
 
 inline double Seconds(TimeMark from, TimeMark to) { return std::chrono::duration<double>(to - from).count(); }

@@ -20,14 +20,14 @@ T KvElement(float value) {
   } else if constexpr (std::is_same_v<T, Fp8>) {
     return ToFp8(value);
   } else if constexpr (std::is_same_v<T, int8_t>) {
-    if (!(value > -127.0f)) return -127;  // what is no number too
+    if (!(value > -127.0f)) return -127;  // NaN too
     return static_cast<int8_t>(std::nearbyint(std::min(value, 127.0f)));
   } else {
     return value;
   }
 }
 
-// What the values of one token and head are divided by when they are stored: 1 for types that have no scales.
+// The scale that the values of one token and head are divided by when stored: 1 for types without scales.
 template <class T>
 float KvScale(const float* values, int32_t count) {
   if constexpr (!kStoredWithScales<T>) return 1.0f;

@@ -1,4 +1,4 @@
-// Mixtures of experts on backends whose products run on the host: an expert is a matrix of the backend's own.
+// Mixture of experts (MoE) on backends whose matmuls run on the host: each expert is a matrix of the backend.
 #pragma once
 
 #include <fmt/format.h>

@@ -6,8 +6,7 @@
 namespace inferflux::compute::host {
 namespace {
 
-// The index of the highest score that is not taken; of equal ones the lowest. In range whatever the scores are, NaN
-// too.
+// The index of the highest score that is not taken; the lowest index on ties. In range for any scores, NaN included.
 int32_t Best(std::span<const double> scores, const std::vector<bool>& taken) {
   int32_t best = -1;
   for (size_t e = 0; e < scores.size(); ++e) {

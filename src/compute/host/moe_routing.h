@@ -1,4 +1,4 @@
-// Which experts each row of a step is sent to, for the backends that compute in host memory.
+// Selects the experts for each row of a step, for the backends that compute in host memory.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct Routing {
   std::vector<float> weights;    // [rows * used]
 
   int64_t lines() const { return static_cast<int64_t>(experts.size()); }
-  // The row of x that line `line` reads, where x has one row for each row of the step or one for each line.
+  // The row of x that line `line` reads; x has one row for each row of the step, or one for each line.
   int64_t source(View x, int64_t line) const { return x.rows == lines() ? line : line / used; }
 };
 
-// Softmax over all experts, of which each row takes the `used` best. Probabilities are sums of doubles in index order.
+// Softmax over all experts; each row takes the `used` best. Probabilities are sums of doubles in index order.
 Routing Route(View logits, const RoutingParams& params);
 
 Buffer AddExpertBias(Arena& arena, View x, View biases, const Routing& routing);

@@ -12,7 +12,7 @@ Result<Pages> Pages::Allocate(size_t bytes, const char* what) {
     return Fail(ErrorCode::kResourceExhausted, "no memory for {}: {} MiB asked for", what, bytes >> 20);
   }
 #if defined(MADV_HUGEPAGE)
-  ::madvise(data, bytes, MADV_HUGEPAGE);  // fewer TLB misses where the system has huge pages to give; never an error
+  ::madvise(data, bytes, MADV_HUGEPAGE);  // fewer TLB misses if the system has huge pages; a failure is harmless
 #endif
   out.data_ = {static_cast<std::byte*>(data), Unmap{bytes}};
   return out;

@@ -1,4 +1,4 @@
-// Large memory straight from the system: zeroed, page-aligned, paid for only where it is touched.
+// Large memory directly from the system: zeroed, page-aligned, and committed only when touched.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ class Pages {
  public:
   Pages() = default;
 
-  // `what` names the thing in the error, kResourceExhausted.
+  // `what` names the allocation in the error, kResourceExhausted.
   static Result<Pages> Allocate(size_t bytes, const char* what);
 
   std::byte* data() const { return data_.get(); }

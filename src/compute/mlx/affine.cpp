@@ -17,7 +17,7 @@ struct Group {
   uint8_t q[kAffineGroup];
 };
 
-// The small formats keep element i in the low nibble of byte i, and element i + 16 in the high one.
+// The small formats store element i in the low nibble of byte i, and element i + 16 in the high one.
 void ReadNibbles(const uint8_t qs[16], Group& out) {
   for (int i = 0; i < 16; ++i) {
     out.q[i] = qs[i] & 15;
@@ -63,7 +63,7 @@ void Read(const BlockQ8_0& block, int, Group& out) {
   out.bias = -128.0f * out.scale;
 }
 
-// Sub-block `sub` of a super-block: 32 bytes hold two of them, the first in their low halves.
+// Sub-block `sub` of a super-block: 32 bytes hold two of them, the first in the low nibbles.
 template <class Block>
 void ReadSubBlock(const Block& block, int sub, Group& out) {
   const ScaleMin packed = UnpackScaleMin(block.scales, sub);
@@ -79,7 +79,7 @@ void Read(const BlockQ5_K& block, int sub, Group& out) {
   for (int i = 0; i < 32; ++i) out.q[i] |= static_cast<uint8_t>(((block.qh[i] >> sub) & 1) << 4);
 }
 
-// A group's values as MLX packs them: one string of bits, the first value's lowest bit first.
+// A group's values as MLX packs them: a bit string, with the first value's lowest bit first.
 void Pack(const Group& group, int bits, uint32_t* words) {
   uint64_t held = 0;
   int count = 0;

@@ -1,4 +1,4 @@
-// Making MLX arrays out of host memory.
+// Creates MLX arrays from host memory.
 #pragma once
 
 #include <mlx/allocator.h>
@@ -13,7 +13,7 @@ namespace mx = ::mlx::core;
 
 inline int Int(int64_t value) { return static_cast<int>(value); }
 
-// An array that `fill` writes, given its first element; uninitialised before.
+// An array that `fill` writes, starting at its first element; uninitialised before.
 template <class T, class Fill>
 mx::array MakeArray(mx::Shape shape, mx::Dtype dtype, Fill fill) {
   size_t bytes = sizeof(T);

@@ -10,9 +10,9 @@
 namespace inferflux::compute {
 namespace {
 
-// Which positions [first, first + keys) the rows at [row_position, ...) see: [rows, keys]. Nothing where all see all.
+// Which positions [first, first + keys) the rows from row_position on see: [rows, keys]. Empty if all see all.
 std::optional<mx::array> Mask(int32_t row_position, int32_t rows, int32_t first, int32_t keys, int32_t window) {
-  if (rows == 1) return std::nullopt;  // its keys are cut to the window
+  if (rows == 1) return std::nullopt;  // its keys are already cut to the window
   const mx::array of_row = mx::expand_dims(mx::arange(row_position, row_position + rows, 1, mx::int32), 1);
   const mx::array of_key = mx::expand_dims(mx::arange(first, first + keys, 1, mx::int32), 0);
   const mx::array before = mx::less_equal(of_key, of_row);
@@ -20,7 +20,7 @@ std::optional<mx::array> Mask(int32_t row_position, int32_t rows, int32_t first,
   return mx::logical_and(before, mx::greater(of_key, of_row - mx::array(window)));
 }
 
-// The positions [first, length) of a sequence: [1, kv_heads, length - first, head_dim]. A view where they lie in a row.
+// The positions [first, length) of a sequence: [1, kv_heads, length - first, head_dim]. A view if they are contiguous.
 mx::array Stored(const mx::array& store, const Mlx::Sequence& sequence, int32_t first) {
   const int32_t length = sequence.length();
   if (sequence.slots) return mx::expand_dims(mx::take(store, mx::slice(*sequence.slots, {first}, {length}), 1), 0);
@@ -28,7 +28,7 @@ mx::array Stored(const mx::array& store, const Mlx::Sequence& sequence, int32_t 
   return mx::expand_dims(mx::slice(store, {0, slot + first, 0}, {store.shape(0), slot + length, store.shape(2)}), 0);
 }
 
-// Scores with a soft cap, which fast:: has not. q: [1, heads, rows, head_dim].
+// Scores with a soft cap, which fast:: does not support. q: [1, heads, rows, head_dim].
 mx::array Capped(const mx::array& q, const mx::array& k, const mx::array& v, const AttentionParams& params,
                  const std::optional<mx::array>& mask, const std::optional<mx::array>& sinks) {
   const int group = params.heads / params.kv_heads, rows = q.shape(2);
@@ -51,7 +51,7 @@ mx::array Capped(const mx::array& q, const mx::array& k, const mx::array& v, con
 
 }  // namespace
 
-// Sequence by sequence: each has keys of its own number.
+// Sequence by sequence: each has its own number of keys.
 Mlx::Buffer Mlx::AttendTo(View q, const KvLayer& layer, const Batch& batch, const AttentionParams& params,
                           std::optional<mx::array> sinks) {
   if (sinks) sinks = mx::reshape(*sinks, {params.heads});
@@ -67,7 +67,7 @@ Mlx::Buffer Mlx::AttendTo(View q, const KvLayer& layer, const Batch& batch, cons
     const mx::array values = Stored(layer.values, sequence, first);
     const bool windowed = params.window > 0 && keys_seen > params.window;
     const int32_t window = windowed ? params.window : 0;
-    // An encoder's token sees all of its sequence.
+    // An encoder's token sees its whole sequence.
     const auto mask = [&] {
       return params.causal ? Mask(sequence.first_position, rows, first, keys_seen, window) : std::nullopt;
     };

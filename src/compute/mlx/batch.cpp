@@ -6,8 +6,8 @@
 
 namespace inferflux::compute {
 
-// A step that nobody read from has left its work undone. It is started now, or every later step would hang on to the
-// graphs of all before it.
+// If nothing was read from a step, its work is still pending. Start it now: otherwise every later step would keep the
+// graphs of all steps before it.
 Mlx::Batch Mlx::LoadBatch(Context& context, const StepGeometry& step) {
   mx::async_eval(context.KvArrays());
   std::vector<int32_t> new_slots;

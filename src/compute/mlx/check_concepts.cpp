@@ -1,4 +1,4 @@
-// The concepts are checked where the backend is built, not where it is first used.
+// Checks the concepts where the backend is built, not where it is first used.
 #include "compute/bundles.h"
 #include "compute/device_features.h"
 #include "compute/mlx/mlx_backend.h"
@@ -9,6 +9,6 @@ static_assert(MoeLlmBackend<Mlx, KvFp32> && MoeLlmBackend<Mlx, KvFp16> && MoeLlm
 static_assert(!PagedKv<Mlx, KvInt8> && !PagedKv<Mlx, KvFp8>);
 static_assert(AddressableKv<Mlx, KvFp32> && AddressableKv<Mlx, KvFp16>);
 static_assert(LoadNotes<Mlx> && ActOrder<Mlx> && OwnWeightLayouts<Mlx> && DeviceTimer<Mlx>);
-static_assert(!BatchInvariant<Mlx>);  // a matmul of many rows is another kernel than that of one
+static_assert(!BatchInvariant<Mlx>);  // a matmul of many rows uses another kernel than that of one row
 
 }  // namespace inferflux::compute

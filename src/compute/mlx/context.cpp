@@ -15,7 +15,7 @@
 namespace inferflux::compute {
 namespace {
 
-// A number that MLX tells of its device under one of these names; -1 where it tells none.
+// A number that MLX reports for its device under one of these names; -1 if it reports none.
 int64_t DeviceNumber(std::initializer_list<const char*> names) {
   const auto& facts = mx::device_info();
   for (const char* name : names) {
@@ -43,7 +43,7 @@ Result<std::unique_ptr<Mlx::Context>> Mlx::CreateContext(const ContextOptions& o
   return context;
 }
 
-// Metal shares the host's memory, of which it takes a part; a card of CUDA's has its own, and tells what is free.
+// Metal uses a part of the host's memory; a CUDA card has its own, and reports how much is free.
 MemoryInfo Mlx::Memory(const Context& context) {
   const HostMemory host = ReadHostMemory();
   MemoryInfo out{.total = host.total, .free = host.free, .weight_bytes = context.weight_bytes, .unified = true};
@@ -85,7 +85,7 @@ std::vector<mx::array> Mlx::Context::KvArrays() {
   return arrays;
 }
 
-// The KV arrays are evaluated with what is read: not all of a step's keys and values lead to its logits.
+// KV arrays are evaluated together with what is read: not all of a step's keys and values lead to its logits.
 std::vector<float> Mlx::Read(Context& context, View x) {
   const mx::array rows = mx::contiguous(x.values);
   std::vector<mx::array> wanted = context.KvArrays();

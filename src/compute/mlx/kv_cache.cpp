@@ -25,14 +25,14 @@ mx::array Scattered(const mx::array& store, const mx::array& rows, const mx::arr
   return mx::scatter(store, slots, updates, 1);
 }
 
-// A copy of `block_size` slots, taken out: a view would keep the store from being written in place.
+// A copy of `block_size` slots: a view would prevent the store from being written in place.
 mx::array WithBlockCopied(const mx::array& store, int32_t block_size, int32_t from, int32_t to) {
   std::vector<int32_t> slots(static_cast<size_t>(block_size));
   std::iota(slots.begin(), slots.end(), from * block_size);
   const int first = to * block_size;
   const mx::Shape begin{0, first, 0}, end{store.shape(0), first + block_size, store.shape(2)};
   mx::array block = mx::take(store, IndexArray(slots), 1);
-  block.eval();  // as long as it is only planned, it holds the store
+  block.eval();  // until it is evaluated, its graph keeps the store alive
   return mx::slice_update(store, block, begin, end);
 }
 
@@ -54,7 +54,7 @@ Result<Mlx::KvCache<E>> Mlx::CreateKvCache(Context& context, const KvShape& shap
   KvCache<E> cache{shape, std::make_shared<std::vector<KvLayer>>()};
   try {
     for (const KvGeometry& layer : shape.layers) {
-      // Memory that nobody touches costs nothing, and attention reads only what Append wrote.
+      // Untouched memory costs nothing, and attention reads only what Append wrote.
       const auto array = [&] {
         if (layer.heads == 0) return mx::zeros({0, 0, 0}, TypeOf<E>());
         return MakeArray<typename E::Storage>({layer.heads, Int(slots), layer.head_dim}, TypeOf<E>(), [](auto*) {});
@@ -79,8 +79,8 @@ void Mlx::CopyBlockOf(KvLayer& layer, int32_t block_size, int32_t from, int32_t 
   layer.values = WithBlockCopied(layer.values, block_size, from, to);
 }
 
-// Each array has one run of slots a head, in memory that a GPU of MLX's shares with the host. What was planned for the
-// arrays is done first: after that nothing else holds them, and they may be written in place.
+// Each array has one run of slots per head, in memory that MLX's GPU shares with the host. Pending work on the arrays
+// runs first: after that nothing else holds them, and they may be written in place.
 void Mlx::VisitBlockOf(KvLayer& layer, const KvShape& shape, int32_t block,
                        FunctionRef<void(std::span<std::byte>)> visit) {
   if (layer.keys.size() == 0) return;

@@ -1,13 +1,13 @@
 // MLX's arrays as a compute backend: Metal on a Mac, the CPU elsewhere (https://github.com/ml-explore/mlx, its C++
 // API).
 //
-// Arrays are lazy and immutable. An operation adds a node to a graph, and Read evaluates it; nothing else does. The KV
-// arrays are replaced by updated ones, which MLX writes in place since nothing else holds the old ones
+// Arrays are lazy and immutable. An operation adds a node to a graph; only Read evaluates it. The KV arrays are
+// replaced by updated ones, which MLX writes in place because nothing else holds the old ones
 // (docs/decisions/0008-mlx-keeps-paged-kv.md).
 //
-// Everything runs on the calling thread's default stream, so one engine's calls must come from one thread.
-// MLX reports errors by exceptions (out of memory, a device that failed): the loading functions that yield a Result
-// catch them, the operations do not. The native engine is the edge where they become errors.
+// Everything runs on the calling thread's default stream, so one engine's calls must come from one thread. MLX reports
+// errors by exceptions (out of memory, a device that failed). Loading functions that return a Result catch them;
+// operations do not: the native engine turns those into errors.
 #pragma once
 
 #include <mlx/array.h>
@@ -32,7 +32,7 @@
 
 namespace inferflux::compute {
 
-// KV types that MLX has arrays of.
+// KV types that MLX has arrays for.
 template <class E>
 concept MlxKvType = std::same_as<E, KvFp32> || std::same_as<E, KvFp16> || std::same_as<E, KvBf16>;
 
@@ -40,7 +40,7 @@ struct Mlx {
   static constexpr const char* kName = "mlx";
   static constexpr formats::WeightLayouts kWeightLayouts{.affine = true};
 
-  // [rows, cols] of float32. MLX's arrays are shared handles: a view holds what it looks into.
+  // [rows, cols] of float32. MLX's arrays are shared handles: a view keeps its array alive.
   struct View {
     mlx::core::array values;
     int64_t rows() const { return values.shape(0); }
@@ -51,7 +51,7 @@ struct Mlx {
     operator View() const { return {values}; }  // NOLINT: a buffer is a view of itself
   };
 
-  // [kv_heads, slots, head_dim] each; slot = block * block_size + offset. Empty where the layer keeps no KV.
+  // [kv_heads, slots, head_dim] each; slot = block * block_size + offset. Empty if the layer keeps no KV.
   struct KvLayer {
     mlx::core::array keys;
     mlx::core::array values;
@@ -62,7 +62,7 @@ struct Mlx {
     std::shared_ptr<std::vector<KvLayer>> layers;
   };
 
-  // Weights that are stored in another type than the file has, by the file's type.
+  // Weights that are stored in another type than the file's, by the file's type.
   struct Converted {
     std::string form;
     int64_t file_bytes = 0;
@@ -74,7 +74,7 @@ struct Mlx {
     int32_t first_row = 0;
     int32_t rows = 0;
     int32_t first_position = 0;
-    // The slots of its KV: from this one on without a gap, or those of these blocks.
+    // The slots of its KV: contiguous from this one on, or those of these blocks.
     int32_t first_slot = 0;
     std::optional<mlx::core::array> slots;  // [length]
     int32_t length() const { return first_position + rows; }
@@ -82,18 +82,18 @@ struct Mlx {
   struct Batch {
     StepGeometry geometry;
     mlx::core::array tokens;     // [rows]
-    mlx::core::array new_slots;  // [rows]: where the step's keys and values go
+    mlx::core::array new_slots;  // [rows]: slots for the step's keys and values
     std::vector<Sequence> sequences;
   };
 
   // Rows of one type: plain floats [outputs, inputs], or groups of inputs as scale * q + bias.
   struct Weights {
     mlx::core::array values;                 // quantised: packed words, [outputs, inputs * bits / 32]
-    std::optional<mlx::core::array> scales;  // where it is quantised
-    std::optional<mlx::core::array> biases;  // where it is affine
+    std::optional<mlx::core::array> scales;  // if quantised
+    std::optional<mlx::core::array> biases;  // if affine
     int bits = 0;
     int group = 0;                // inputs that share a scale and a bias
-    std::string mode = "affine";  // or "mxfp4": of quantised ones
+    std::string mode = "affine";  // or "mxfp4"; if quantised
   };
   struct Matrix {
     int64_t rows = 0;            // outputs
@@ -107,15 +107,16 @@ struct Mlx {
     Context();
 
     std::string device;  // "cpu" or "gpu"
-    // Whether matmuls with 16-bit weights run in the weights' own type, as is fast on a GPU, or in float32.
+    // Whether matmuls with 16-bit weights run in the weights' own type, which is fast on a GPU, or in float32.
     bool narrow_products = false;
-    // Whether weights of a type that MLX lacks are quantised again, to 8 bits in groups of 32, or become BF16.
+    // Whether weights of a type that MLX lacks are requantised to 8 bits in groups of 32, or become BF16.
     bool requantise = false;
     int64_t weight_bytes = 0;  // of what LoadMatrix, LoadTable and LoadExperts hold
     std::map<std::string, Converted> converted;
-    std::map<std::string, Matrix, std::less<>> tables;  // by name: an output that is the embedding shares its arrays
+    std::map<std::string, Matrix, std::less<>>
+        tables;  // by name: an output that equals the embedding shares its arrays
     std::vector<std::weak_ptr<std::vector<KvLayer>>> caches;
-    std::vector<mlx::core::array> KvArrays();  // of the caches that still live
+    std::vector<mlx::core::array> KvArrays();  // of the caches that are still alive
   };
 
   struct Experts {
@@ -129,7 +130,7 @@ struct Mlx {
     mlx::core::array weights;  // [rows, used]
   };
 
-  // As they are: without loss, that is. Any other type that formats/ can decode is loaded as BF16, or in 8 bits.
+  // Loaded without loss. Any other type that formats/ can decode is loaded as BF16, or in 8 bits.
   static consteval bool SupportsWeights(formats::TensorType type) {
     using enum formats::TensorType;
     return type == kF32 || type == kF16 || type == kBf16 || type == kQ4_0 || type == kQ4_1 || type == kQ5_0 ||
@@ -148,7 +149,7 @@ struct Mlx {
   static Result<Matrix> LoadMatrix(Context& context, std::span<const HostMatrix> parts);
   static Result<Table> LoadTable(Context& context, const HostMatrix& table);
   static std::string Describe(const Matrix& matrix) { return matrix.description; }
-  // What the loaded weights cost beyond the file, one line a type.
+  // The memory that loaded weights take beyond the file's size, one line per type.
   static std::vector<std::string> LoadNotes(const Context& context);
 
   static Batch LoadBatch(Context& context, const StepGeometry& geometry);

@@ -7,7 +7,7 @@
 namespace inferflux::compute {
 namespace {
 
-// The row of x that each line reads: its own, or that of the token whose choice it is.
+// The row of x that each line reads: its own, or that of the token that chose the expert.
 mx::array Sources(const Mlx::View& x, const Mlx::Routing& routing) {
   const int lines = routing.rows * routing.used;
   const mx::array own = mx::arange(0, lines, 1, mx::int32);
@@ -16,14 +16,14 @@ mx::array Sources(const Mlx::View& x, const Mlx::Routing& routing) {
 
 mx::array Lines(const mx::array& choices) { return mx::reshape(choices, {-1}); }
 
-// Of [1, experts * cols] what belongs to each line's expert: [lines, cols].
+// From [1, experts * cols], the part of each line's expert: [lines, cols].
 mx::array OfLines(const Mlx::View& of_experts, int64_t cols, const Mlx::Routing& routing) {
   return mx::take(mx::reshape(of_experts.values, {-1, Int(cols)}), Lines(routing.experts), 0);
 }
 
 }  // namespace
 
-// A stable sort of what is negated: of equal logits the lower index comes first.
+// A stable sort of the negated logits: the lower index comes first on ties.
 Mlx::Routing Mlx::Route(Context&, View logits, const RoutingParams& params) {
   const int rows = Int(logits.rows());
   const mx::array order = mx::argsort(mx::negative(logits.values), -1);

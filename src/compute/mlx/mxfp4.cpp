@@ -8,8 +8,8 @@
 
 namespace inferflux::compute {
 
-// Both have an exponent a block and the same four bits a value; MLX's lie in order, eight in a word, where GGUF's value
-// i shares a byte with value i + 16.
+// Both layouts have one exponent per block and the same four bits per value. MLX stores values in order, eight per
+// word; in GGUF value i shares a byte with value i + 16.
 Mlx::Weights Mxfp4Weights(const HostMatrix& matrix) {
   using formats::BlockMxfp4;
   constexpr int kWords = formats::kSmallBlock / 8;

@@ -7,7 +7,7 @@
 
 namespace inferflux::compute {
 
-// On the host: the angles are few, one step's layers share them, and far positions need a cosine that is right there.
+// On the host: there are few angles, all layers of a step share them, and far positions need an accurate cosine.
 Mlx::Buffer Mlx::RopeAngles(Context&, const Batch& batch, const RopeSpec& spec) {
   const auto pairs = static_cast<int64_t>(spec.inverse_frequencies.size());
   const auto& positions = batch.geometry.positions;
@@ -23,8 +23,8 @@ Mlx::Buffer Mlx::RopeAngles(Context&, const Batch& batch, const RopeSpec& spec) 
   })};
 }
 
-// Composed, not fast::rope: that one knows neither a magnitude nor rows of several sequences at their own positions,
-// and would compute the angles anew in every layer.
+// Composed operations, not fast::rope: that supports neither a magnitude nor rows of several sequences at their own
+// positions, and would recompute the angles in every layer.
 Mlx::Buffer Mlx::Rope(Context&, View x, View angles, const RopeParams& params) {
   const int rows = Int(x.rows()), heads = params.heads, dim = params.head_dim, pairs = Int(angles.cols() / 2);
   const mx::array cosines = mx::expand_dims(mx::slice(angles.values, {0, 0}, {rows, pairs}), 1);
@@ -43,7 +43,7 @@ Mlx::Buffer Mlx::Rope(Context&, View x, View angles, const RopeParams& params) {
   } else {
     pieces = {mx::reshape(mx::stack({turned_a, turned_b}, -1), {rows, heads, 2 * pairs})};
   }
-  if (2 * pairs < dim) pieces.push_back(mx::slice(apart, {0, 0, 2 * pairs}, {rows, heads, dim}));  // these pass
+  if (2 * pairs < dim) pieces.push_back(mx::slice(apart, {0, 0, 2 * pairs}, {rows, heads, dim}));  // not rotated
   return {mx::reshape(mx::concatenate(std::move(pieces), -1), {rows, heads * dim})};
 }
 

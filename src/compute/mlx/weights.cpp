@@ -35,7 +35,7 @@ mx::array AsBf16(const HostMatrix& matrix) {
   });
 }
 
-// MLX's own quantisation, of the very values.
+// MLX's own quantisation, of the decoded values.
 Mlx::Weights Requantised(const HostMatrix& matrix) {
   constexpr int kBits = 8;
   const mx::array values = MakeArray<float>({Int(matrix.rows), Int(matrix.cols)}, mx::float32, [&](float* out) {
@@ -45,11 +45,11 @@ Mlx::Weights Requantised(const HostMatrix& matrix) {
     }
   });
   std::vector<mx::array> parts = mx::quantize(values, kAffineGroup, kBits);
-  mx::eval(parts);  // lets go of the values
+  mx::eval(parts);  // frees the values
   return {parts.at(0), parts.at(1), parts.at(2), kBits, kAffineGroup, "affine"};
 }
 
-// What MLX has no form for.
+// For types without an MLX layout.
 Mlx::Weights Converted(const Mlx::Context& context, const HostMatrix& matrix) {
   if (context.requantise && matrix.cols % kAffineGroup == 0) return Requantised(matrix);
   return {AsBf16(matrix), std::nullopt, std::nullopt};
@@ -67,7 +67,7 @@ mx::array Scales(TensorType type, std::span<const std::byte> data, int64_t rows)
   return Copied<float>(data, rows, mx::float32);
 }
 
-// As a checkpoint of MLX's own has them.
+// The layout of MLX's own checkpoints, without conversion.
 Mlx::Weights AsTheyAre(const formats::AffineLayout& form, int64_t rows) {
   return {Copied<uint32_t>(form.words, rows, mx::uint32),
           Scales(form.scale_type, form.scales, rows),
@@ -97,7 +97,7 @@ bool SameForm(const Mlx::Weights& a, const Mlx::Weights& b) {
          same_scales;
 }
 
-// Joins along `axis`, and evaluates, so that the pieces are gone before the next ones come.
+// Joins along `axis` and evaluates, so that the pieces are freed before the next ones are made.
 Mlx::Weights Joined(const std::vector<Mlx::Weights>& pieces, bool new_axis) {
   if (pieces.size() == 1 && !new_axis) return pieces.front();
   const auto join = [&](auto member) {
@@ -136,7 +136,7 @@ Status Check(std::span<const HostMatrix> parts) {
   return {};
 }
 
-// Neighbouring parts of one form become one array, and one product.
+// Adjacent parts of the same layout become one array, and one matmul.
 Mlx::Matrix Stacked(Mlx::Context& context, std::span<const HostMatrix> parts) {
   Mlx::Matrix out{.cols = parts.front().cols, .parts = {}, .description = {}};
   std::vector<Mlx::Weights> run;

@@ -1,24 +1,24 @@
-// From a file's weights to MLX's: plain arrays, or one of MLX's quantised forms.
+// Converts a file's weights to MLX's: plain arrays, or one of MLX's quantised layouts.
 #pragma once
 
 #include "compute/mlx/mlx_backend.h"
 
 namespace inferflux::compute {
 
-inline constexpr int kAffineGroup = 32;  // inputs that share a scale and a bias, where the choice is ours
+inline constexpr int kAffineGroup = 32;  // inputs that share a scale and a bias, where we choose
 
-// One matrix of a file. Throws what MLX throws.
+// Converts one matrix of a file. Throws MLX's exceptions.
 Mlx::Weights WeightsOf(Mlx::Context& context, const HostMatrix& matrix);
 
-// What products with the weights are computed in: float32, or `narrow`ly the type that they are held in.
+// The type that matmuls with the weights compute in: float32, or with `narrow` the type that they are held in.
 mlx::core::Dtype MatmulType(const Mlx::Weights& weights, bool narrow);
 
-// Block formats whose blocks are w = scale * q + bias over 32 inputs: `bits` of q, or 0 for all other types.
+// For block formats with w = scale * q + bias over 32 inputs: the bits of q; 0 for all other types.
 int AffineBits(formats::TensorType type);
-// Without loss: scales and biases are float32, and products of a 16-bit float with a 6-bit number fit in there.
+// Lossless: scales and biases are float32, which holds the product of a 16-bit float and a 6-bit number exactly.
 Mlx::Weights AffineWeights(const HostMatrix& matrix);
 
-// MXFP4's, without loss.
+// Converts MXFP4, without loss.
 Mlx::Weights Mxfp4Weights(const HostMatrix& matrix);
 
 }  // namespace inferflux::compute

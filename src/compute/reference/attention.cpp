@@ -8,7 +8,7 @@
 
 namespace inferflux::compute {
 
-// softmax(q.k * scale) . v, as it is written (arXiv:1706.03762), with grouped KV heads, a window, a soft cap and sinks.
+// softmax(q.k * scale) . v, as published (arXiv:1706.03762), with grouped KV heads, a window, a soft cap and sinks.
 template <class E>
 host::Buffer Reference::AttendWithSinks(Context& context, View q, const KvCache<E>& cache, int32_t layer,
                                         const Batch& batch, const AttentionParams& params, View sinks) {

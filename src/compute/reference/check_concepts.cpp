@@ -1,4 +1,4 @@
-// The concepts are checked where the backend is built, not where it is first used.
+// Checks the concepts where the backend is built, not where it is first used.
 #include "compute/bundles.h"
 #include "compute/device_features.h"
 #include "compute/reference/reference_backend.h"
@@ -9,6 +9,6 @@ static_assert(MoeLlmBackend<Reference, KvFp32> && MoeLlmBackend<Reference, KvFp1
               MoeLlmBackend<Reference, KvBf16> && MoeLlmBackend<Reference, KvInt8> && MoeLlmBackend<Reference, KvFp8>);
 static_assert(AddressableKv<Reference, KvFp32> && AddressableKv<Reference, KvInt8>);
 static_assert(BatchInvariant<Reference> && DeviceTimer<Reference>);
-static_assert(!ActOrder<Reference>);  // it dequantises to floats, and so tests how others apply the permutation
+static_assert(!ActOrder<Reference>);  // it dequantises to floats, and so tests how other backends apply the permutation
 
 }  // namespace inferflux::compute

@@ -59,7 +59,7 @@ void Reference::CopyBlock(Context&, KvCache<E>& cache, int32_t from, int32_t to)
 
 template <class E>
 void Reference::VisitKvBlock(KvCache<E>& cache, int32_t block, FunctionRef<void(std::span<std::byte>)> visit) {
-  const auto part = [&](auto& of) {  // empty in layers without KV, scales also in types without
+  const auto part = [&](auto& of) {  // empty in layers without KV; scales also in types without them
     const auto count = of.size() / static_cast<size_t>(cache.shape.blocks);
     if (count > 0) visit(std::as_writable_bytes(std::span(of).subspan(static_cast<size_t>(block) * count, count)));
   };

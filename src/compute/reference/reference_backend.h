@@ -1,5 +1,6 @@
-// The oracle: plain scalar code, one file an operation, no threads, no tricks. Every other backend is tested against
-// it, by operation and by whole model. Weights are dequantised to float at load; sums are kept in double.
+// The oracle: plain scalar code, one file per operation, single-threaded, without optimisations. Every other backend is
+// tested against it, by operation and by whole model. Weights are dequantised to float at load; sums are kept in
+// double.
 #pragma once
 
 #include <memory>
@@ -35,7 +36,7 @@ struct Reference {
     int64_t rows = 0;  // outputs
     int64_t cols = 0;  // inputs
     std::vector<float> values;
-    std::string types;  // of the parts, as they were in the file
+    std::string types;  // of the parts, as in the file
   };
   using Table = Matrix;
   using Experts = std::vector<Matrix>;
@@ -53,7 +54,7 @@ struct Reference {
     std::vector<Layer> layers;
   };
 
-  static consteval bool SupportsWeights(formats::TensorType) { return true; }  // whatever formats/ can dequantise
+  static consteval bool SupportsWeights(formats::TensorType) { return true; }  // all that formats/ can dequantise
 
   static std::vector<Device> Devices(const ContextOptions& options);
   static Result<std::unique_ptr<Context>> CreateContext(const ContextOptions& options);
@@ -110,7 +111,7 @@ struct Reference {
                        const AttentionParams& params) {
     return AttendWithSinks<E>(context, q, cache, layer, batch, params, View{});
   }
-  // No sinks where the view is empty.
+  // The view is empty if there are no sinks.
   template <class E>
   static Buffer AttendWithSinks(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
                                 const AttentionParams& params, View sinks);

@@ -25,7 +25,7 @@ host::Buffer Reference::Rope(Context& context, View x, View angles, const RopePa
   for (int64_t r = 0; r < x.rows; ++r) {
     const float* cosines = angles.row(r);
     const float* sines = cosines + pairs;
-    std::copy_n(x.row(r), x.cols, out.row(r));  // dimensions beyond the rotated ones pass
+    std::copy_n(x.row(r), x.cols, out.row(r));  // dimensions past the rotated ones stay
     for (int64_t h = 0; h < params.heads; ++h) {
       const float* in = x.row(r) + h * params.head_dim;
       float* to = out.row(r) + h * params.head_dim;

@@ -30,22 +30,22 @@ class BlockManager {
  public:
   BlockManager(int32_t blocks, int32_t block_size, int32_t max_sequences);
 
-  // Engine states what these do.
+  // Engine documents these.
   Result<PrefixMatch> Open(std::span<const TokenId> tokens, uint64_t salt);
   Result<SequenceId> Fork(SequenceId id);
   Status Truncate(SequenceId id, int32_t length);
   Status Close(SequenceId id);
   KvUsage usage() const;
 
-  // Makes room for `tokens` tokens in all and makes the room that is left writable. A copy that is returned must be
-  // made before anything else is asked of the store.
+  // Reserves room for `tokens` tokens in total and makes the new room writable. The caller must make a returned copy
+  // before the next call.
   Result<std::optional<BlockCopy>> Reserve(SequenceId id, int32_t tokens);
 
-  // An error where `count` tokens cannot be written at the sequence's end: no room was reserved, or it was shared
+  // An error if `count` tokens cannot be written at the sequence's end: no room was reserved, or it has become shared
   // since.
   Status CheckWritable(SequenceId id, int32_t count) const;
 
-  // The KV of these tokens has been written at the sequence's end.
+  // Records that the KV of these tokens has been written at the sequence's end.
   Status Commit(SequenceId id, std::span<const TokenId> tokens);
 
   Result<const Sequence*> Find(SequenceId id) const { return sequences_.Find(id); }
