@@ -1,4 +1,4 @@
-// The concepts are checked where the backend is built, not where it is first used.
+// Checks the concepts where the backend is built, not where it is first used.
 #include "compute/bundles.h"
 #include "compute/cpu/cpu_backend.h"
 #include "compute/device_features.h"

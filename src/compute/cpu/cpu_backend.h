@@ -1,6 +1,6 @@
 // The CPU as a compute backend: packed weights, int8 activations for block-quantised weights, a paged KV store, vector
 // kernels chosen at run time, one shared thread pool. Within one instruction set a row's result depends, bit for bit,
-// on that row and its sequence only: not on other rows, on how steps were cut, or on the number of threads.
+// only on that row and its sequence: not on other rows, on how steps were cut, or on the number of threads.
 #pragma once
 
 #include <cstddef>
@@ -30,10 +30,10 @@ namespace inferflux::compute {
 struct Cpu {
   static constexpr const char* kName = "cpu";
   static constexpr bool kBatchInvariant = true;
-  // As fast as longer steps, and sequences that decode beside a prompt wait half as long (docs/benchmarks.md).
+  // As fast as longer steps, and sequences that decode during a prefill wait half as long (docs/benchmarks.md).
   static constexpr int32_t kStepTokens = 112;
 
-  // Belongs to one thread. The pool is lent, and may be shared with other contexts.
+  // Belongs to one thread. The pool is borrowed, and other contexts may share it.
   struct Context {
     Context(ThreadPool& lent_pool, CpuIsa isa) : Context(lent_pool, cpu::KernelsFor(isa)) {}
     Context(ThreadPool& lent_pool, const cpu::Kernels& chosen) : pool(lent_pool), kernels(chosen) {}
@@ -41,8 +41,8 @@ struct Cpu {
     host::Arena arena;
     ThreadPool& pool;
     const cpu::Kernels& kernels;
-    // Whether LoadMatrix packs. Otherwise matrices stay in their file, and matmuls pack panels as they need them: the
-    // same results, bit for bit, slower.
+    // Whether LoadMatrix packs. Otherwise matrices stay in their file, and matmuls pack panels when they need them:
+    // slower, with bit-identical results.
     bool repack = true;
     int64_t weight_bytes = 0;  // of what LoadMatrix, LoadTable and LoadExperts hold
   };
@@ -64,9 +64,9 @@ struct Cpu {
   static consteval bool SupportsWeights(formats::TensorType type) { return cpu::HasPanels(type); }
 
   static std::vector<Device> Devices(const ContextOptions& options);
-  // An INFERFLUX_CPU_ISA that this machine cannot run is an error too.
+  // Also an error: an INFERFLUX_CPU_ISA that this machine cannot run.
   static Result<std::unique_ptr<Context>> CreateContext(const ContextOptions& options);
-  static std::string BuildNote();  // which instruction sets the build lacks, for people; empty: none
+  static std::string BuildNote();  // the instruction sets that the build lacks, for users; empty: none
   static MemoryInfo Memory(const Context& context) { return host::MemoryOf(context.weight_bytes); }
   using TimeMark = host::TimeMark;
   static TimeMark MarkTime(Context&) { return TimeMark::clock::now(); }

@@ -1,4 +1,4 @@
-// How kernel_table.cpp reaches the kernels of each instruction set. Call them only on machines that have it.
+// The kernels of each instruction set, for kernel_table.cpp. Call them only on machines that support the set.
 #pragma once
 
 #include "compute/cpu/kernels/kernel_table.h"
@@ -17,10 +17,10 @@ Kernels AllKernels(CpuIsa isa);
 namespace avx512_vnni {
 Kernels AllKernels(CpuIsa isa);
 }
-namespace avx512_bf16 {  // what it has beyond avx512_vnni
+namespace avx512_bf16 {  // beyond avx512_vnni
 void AddBf16Matmuls(Kernels& kernels);
 }
-namespace amx {  // the same
+namespace amx {  // beyond avx512_vnni
 void AddAllTileMatmuls(Kernels& kernels);
 }
 namespace neon {

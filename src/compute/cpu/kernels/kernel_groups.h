@@ -1,5 +1,5 @@
-// The kernels of one instruction set, a function for each file of them: compiled once an instruction set, which
-// INFERFLUX_ISA names and whose lanes header INFERFLUX_LANES is.
+// The kernels of one instruction set, one function per source file. Compiled once per instruction set: INFERFLUX_ISA is
+// its name and INFERFLUX_LANES its lanes header.
 #pragma once
 
 #include <utility>
@@ -8,9 +8,8 @@
 
 namespace inferflux::compute::cpu::INFERFLUX_ISA {
 
-// What takes long to compile is spread over several objects of the same file, each with an INFERFLUX_PART of its own:
-// part p has every kParts-th weight format, or KV type, from the p-th on. src/compute/CMakeLists.txt has these numbers
-// too.
+// Slow compilations are split into several objects of the same file, each with its own INFERFLUX_PART: part p has every
+// kParts-th weight format, or KV type, from the p-th on. src/compute/CMakeLists.txt repeats these numbers.
 inline constexpr int kMatmulParts = 4;
 inline constexpr int kAttentionParts = 5;
 
@@ -21,7 +20,7 @@ void AddInt8Matmuls(Kernels& kernels);
 void AddDenseMatmuls(Kernels& kernels);
 void AddBf16Matmuls(Kernels& kernels);
 void AddRows(Kernels& kernels);
-// On AMX, in place of AddInt8Matmuls.
+// Replaces AddInt8Matmuls on AMX.
 template <int kPart>
 void AddTileMatmuls(Kernels& kernels);
 

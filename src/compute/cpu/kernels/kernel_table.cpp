@@ -4,7 +4,7 @@
 
 #include "compute/cpu/kernels/isa_tables.h"
 
-// INFERFLUX_HAS_...: the sets that this build has (src/compute/CMakeLists.txt).
+// INFERFLUX_HAS_...: the sets in this build (src/compute/CMakeLists.txt).
 namespace inferflux::compute::cpu {
 namespace {
 

@@ -1,4 +1,4 @@
-// The table of kernels of one instruction set: everything that touches vectors. Chosen once, at run time.
+// The table of one instruction set's kernels: all code that uses vectors. Chosen once, at run time.
 #pragma once
 
 #include <cstddef>
@@ -26,44 +26,44 @@ struct MatmulTask {
   const std::byte* panels = nullptr;  // of the whole matrix
   int64_t panel_bytes = 0;            // of each
   int64_t inputs = 0;
-  int64_t outputs = 0;  // valid ones; the last panel may hold fewer than 16
+  int64_t outputs = 0;  // valid ones; the last panel may have fewer than 16
   int64_t first_panel = 0;
   int64_t last_panel = 0;
   int64_t rows = 0;
   const ActivationChunk* activations = nullptr;  // chunk c of row r: activations[c * activation_rows + r]
   int64_t activation_rows = 0;
-  // Where the kernels multiply rows in lanes, and there are enough of them: chunk c of the task's rows is the
+  // If the kernels multiply with rows in lanes, and there are enough rows: chunk c of the task's rows is the
   // RowLaneChunk<LaneVectorsOf(rows)> at lanes + c * lanes_stride.
   const std::byte* lanes = nullptr;
   int64_t lanes_stride = 0;
   Rows<float> x;       // for F32, F16 and FP8, instead of activations
-  Rows<Bf16> x_bf16;   // for BF16: inputs rounded, and a zero after an odd number of them
+  Rows<Bf16> x_bf16;   // for BF16: rounded inputs, and a zero after an odd number of them
   float* y = nullptr;  // output 0 of row 0
   int64_t y_stride = 0;
-  std::byte* scratch = nullptr;  // kMatmulScratchBytes, 64-byte aligned, this worker's own
+  std::byte* scratch = nullptr;  // kMatmulScratchBytes, 64-byte aligned, one per worker
 };
 using MatmulKernel = void (*)(const MatmulTask&);
 
-// Rows that one task may have.
+// Maximum rows of a task.
 inline constexpr int64_t kTaskRows = 64;
 static_assert(kTaskRows == kLaneVectors * kLaneRows);
-// Panels that one task may have.
+// Maximum panels of a task.
 inline constexpr int64_t kTaskPanels = 4;
-// The sums of every row, followed by what tiles multiply: a chunk of unpacked weights, and their own sums.
+// The sums of every row, followed by the tiles' scratch: a chunk of unpacked weights, and the tiles' sums.
 inline constexpr int64_t kSumBytes = kTaskRows * kTaskPanels * kPanel * 4;
 inline constexpr int64_t kTileScratchBytes = int64_t{32} << 10;
 inline constexpr int64_t kMatmulScratchBytes = kSumBytes + kTileScratchBytes;
 
-// The positions [span * kSpan, (span + 1) * kSpan) of a sequence are attended to as one; spans are merged in order. So
-// the arithmetic of a row depends on its positions only.
+// Attention processes the positions [span * kSpan, (span + 1) * kSpan) of a sequence together, and merges spans in
+// order. So the arithmetic of a row depends only on its positions.
 inline constexpr int kSpan = 256;
 inline constexpr int kLanes = 16;
-// Queries that one task may have: rows times the query heads that share a KV head.
+// Maximum queries of a task: rows times the query heads that share a KV head.
 inline constexpr int kTaskQueries = 64;
 
 inline constexpr int64_t PaddedHead(int64_t head_dim) { return (head_dim + kLanes - 1) / kLanes * kLanes; }
 
-// Elements of the keys, or values, of one head and block before what follows them.
+// Elements of the keys, or values, of one head and block, before the scales.
 inline constexpr int64_t KeyElements(int64_t block_size, int64_t head_dim) {
   return (block_size + kLanes - 1) / kLanes * kLanes * head_dim;
 }
@@ -71,8 +71,8 @@ inline constexpr int64_t ValueElements(int64_t block_size, int64_t head_dim) {
   return block_size * PaddedHead(head_dim);
 }
 
-// What some queries saw: sum(exp(score - highest) * value), its total weight, and the highest score. total = 0:
-// nothing.
+// Partial attention of some queries: sum(exp(score - highest) * value), its total weight, and the highest score. total
+// = 0: empty.
 struct AttentionSums {
   float* highest = nullptr;  // [queries]
   float* total = nullptr;    // [queries]
@@ -86,8 +86,8 @@ struct AttentionTask {
   const float* q = nullptr;        // [queries, head_dim], already scaled
   const int32_t* first = nullptr;  // [queries]: each sees the positions [first, last]
   const int32_t* last = nullptr;
-  // By block of the sequence: keys as [block_size / 16 rounded up][head_dim][16 positions], values as
-  // [block_size][PaddedHead(head_dim)]. Where T is kStoredWithScales, a float for each position follows.
+  // Per block of the sequence: keys as [block_size / 16 rounded up][head_dim][16 positions], values as
+  // [block_size][PaddedHead(head_dim)]. If T is kStoredWithScales, a float for each position follows.
   const T* const* keys = nullptr;
   const T* const* values = nullptr;
   int block_size = 0;  // divides kSpan, or is a multiple of it
@@ -105,13 +105,14 @@ struct Kernels {
 
   // --- matmuls, by PanelFormat ---
   MatmulKernel matmul[kPanelFormats] = {};
-  // Whether those of K types take many rows as RowLaneChunks.
+  // Whether matmuls of K types read many rows as RowLaneChunks.
   bool rows_in_lanes = false;
-  // Q8_0 weights count as value + this.
+  // Matmuls multiply Q8_0 weights plus this.
   int32_t signed_offset = 0;
-  // Up to 256 floats; what is missing counts as zero.
+  // Up to 256 floats; missing ones are zero.
   void (*quantize_blocks)(const float* x, int64_t n, int32_t offset, ActivationChunk* out) = nullptr;
-  void (*quantize_halves)(const float* x, int64_t n, int32_t offset, ActivationChunk* out) = nullptr;  // offsets by 16
+  void (*quantize_halves)(const float* x, int64_t n, int32_t offset,
+                          ActivationChunk* out) = nullptr;  // an offset per 16 inputs
   void (*quantize_chunk)(const float* x, ActivationChunk* out) = nullptr;
   void (*round_fp16)(const float* x, int64_t n, Fp16* out) = nullptr;
   void (*round_bf16)(const float* x, int64_t n, Bf16* out) = nullptr;
@@ -125,12 +126,13 @@ struct Kernels {
   // into = into + from, for `queries` queries of `padded_head` values.
   void (*merge)(int queries, int64_t padded_head, const AttentionSums& from, const AttentionSums& into) = nullptr;
 
-  // --- ceilings: multiply-adds of the best unit, and a sequential read ---
-  // Operations done, two a multiply-add; rounds a multiple of 16. Of int8 those that are left to block formats.
+  // --- ceilings: multiply-adds of the fastest unit, and a sequential read ---
+  // Returns the operations done, two per multiply-add; rounds must be a multiple of 16. For int8: what block formats
+  // can use.
   double (*int8_rounds)(int64_t rounds) = nullptr;
   double (*bf16_rounds)(int64_t rounds) = nullptr;
   double (*float_rounds)(int64_t rounds) = nullptr;
-  // Prefetches `prefetch` bytes ahead; past the end too.
+  // Reads with a prefetch distance of `prefetch` bytes, also past the end.
   void (*read_bytes)(const std::byte* data, int64_t bytes, int64_t prefetch) = nullptr;
 
   // --- rows of floats ---
@@ -141,15 +143,15 @@ struct Kernels {
                      int64_t n) = nullptr;
   void (*soft_cap)(const float* x, float cap, float* out, int64_t n) = nullptr;
   void (*gate[4])(const float* gate, const float* up, float* out, int64_t n) = {};  // by Activation
-  void (*activate[3])(const float* x, float* out, int64_t n) = {};  // the same, without the gates-only one
+  void (*activate[3])(const float* x, float* out, int64_t n) = {};                  // the same, except gate-only ones
   void (*rope[2])(const float* x, const float* cosines, const float* sines, int64_t pairs,
                   float* out) = {};  // by style
 };
 
-// The sets of kernels that this build has (INFERFLUX_CPU, cmake/InferfluxCpu.cmake), from the plainest up.
+// The sets of kernels in this build (INFERFLUX_CPU, cmake/InferfluxCpu.cmake), slowest first.
 std::span<const CpuIsa> BuiltIsas();
 
-// Kernels of `isa`, as far as `features` have its optional parts; scalar ones where this build does not have the set.
+// Kernels of `isa`, with the optional parts in `features`; scalar ones if this build does not have the set.
 const Kernels& KernelsFor(CpuIsa isa, const CpuFeatures& features = DetectCpuFeatures());
 
 }  // namespace inferflux::compute::cpu

@@ -1,5 +1,5 @@
-// Which set of kernels a process uses: one that this build has, that the machine runs, and that the user did not
-// exclude. A build holds the sets that INFERFLUX_CPU named at configure time (cmake/InferfluxCpu.cmake).
+// Selects the set of kernels for a process: one that this build has, that the machine supports, and that the user did
+// not exclude. INFERFLUX_CPU names the sets of a build at configure time (cmake/InferfluxCpu.cmake).
 #pragma once
 
 #include <span>
@@ -11,15 +11,15 @@
 
 namespace inferflux::compute::cpu {
 
-// The best set that this build has and this machine runs, or the one that INFERFLUX_CPU_ISA names (scalar, avx2,
-// avx-vnni, avx512-vnni, amx, neon). A name that is unknown, not built, or that the machine cannot run is an error that
-// says which.
+// The best set that this build has and this machine supports, or the one that INFERFLUX_CPU_ISA names (scalar, avx2,
+// avx-vnni, avx512-vnni, amx, neon). If that is unknown, not built, or not supported by the machine, the error says
+// which.
 Result<CpuIsa> SelectCpuIsa();
 
-// Which sets the build lacks, for people.
+// The sets that the build lacks, for users.
 struct BuildNote {
-  std::string text;     // empty where the build has every set of this architecture
-  bool slower = false;  // the machine runs a better set than the best of the build
+  std::string text;     // empty if the build has every set of this architecture
+  bool slower = false;  // the machine supports a better set than the build's best
 };
 BuildNote DescribeBuild(std::span<const CpuIsa> built, const CpuFeatures& features);
 BuildNote DescribeBuild();  // of this build, on this machine

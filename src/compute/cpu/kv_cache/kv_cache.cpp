@@ -14,7 +14,7 @@ Result<Cpu::KvCache<E>> Cpu::CreateKvCache(Context&, const KvShape& shape) {
     return Fail(ErrorCode::kInvalidArgument, "KV blocks of {} positions: must divide {} or be a multiple of it",
                 shape.block_size, cpu::kSpan);
   }
-  // The padding of both tensors together is below a factor of 16 * 16, so this bounds every product that follows.
+  // Padding grows both tensors together by less than 16 * 16 times, so this bounds every multiplication below.
   std::optional<uint64_t> bytes = 0;
   for (const KvGeometry& layer : shape.layers) {
     std::optional<uint64_t> own = uint64_t{256} * sizeof(typename E::Storage) * 2;
@@ -41,7 +41,7 @@ Result<Cpu::KvCache<E>> Cpu::CreateKvCache(Context&, const KvShape& shape) {
 
 namespace {
 
-// A head of a position as the store holds it. The scale is 1 in types without.
+// One head of a position, as stored. The scale is 1 in types without scales.
 template <class T>
 void Round(const cpu::Kernels& kernels, const float* from, float scale, int32_t count, T* to) {
   if constexpr (std::is_same_v<T, Fp16>) {
@@ -51,7 +51,7 @@ void Round(const cpu::Kernels& kernels, const float* from, float scale, int32_t 
   }
 }
 
-constexpr int32_t kPiece = 64;  // dimensions of a key that are rounded before they are spread out
+constexpr int32_t kPiece = 64;  // dimensions of a key that are rounded before they are scattered
 
 }  // namespace
 
@@ -62,7 +62,7 @@ void Cpu::Append(Context& context, KvCache<E>& cache, int32_t layer, View k, Vie
   const int64_t width = cpu::PaddedHead(head_dim);
   for (int32_t s = 0; s < batch.sequences(); ++s) {
     const int32_t first = batch.query_starts[s];
-    // Few, long runs of positions: neighbours' keys share cache lines.
+    // A few long runs of positions: adjacent keys share cache lines.
     cpu::ForRows(context, batch.query_starts[s + 1] - first, k.cols, [&](int64_t i) {
       const int64_t r = first + i;
       const int32_t position = batch.positions[r];

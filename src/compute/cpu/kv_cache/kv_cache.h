@@ -1,8 +1,8 @@
 // Keys and values of one model in blocks of positions, laid out for the two matmuls of attention.
 //
-// A layer has all its blocks' keys, then all its values. Keys of a block and KV head: [positions / 16 rounded
+// A layer has the keys of all its blocks, then all values. Keys of a block and KV head: [positions / 16 rounded
 // up][head_dim][16 positions], so that 16 scores are computed in lanes. Values: [positions][head_dim, padded to 16].
-// Types that are stored with scales have a float for each position after the keys, and after the values.
+// Types with scales add a float per position after the keys, and after the values.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ struct KvCache {
   KvShape shape;
   host::Pages pages;
 
-  std::vector<int64_t> starts = {};  // [layers]: where each layer begins, in elements
+  std::vector<int64_t> starts = {};  // [layers]: the start of each layer, in elements
 
   // Elements of one KV head of one block.
   int64_t key_head(int32_t layer) const { return KeyElements(shape.block_size, dim(layer)) + scales(); }
   int64_t value_head(int32_t layer) const { return ValueElements(shape.block_size, dim(layer)) + scales(); }
-  // Of all heads of one block.
+  // Elements of all heads of one block.
   int64_t block_keys(int32_t layer) const { return key_head(layer) * shape.layers[layer].heads; }
   int64_t block_values(int32_t layer) const { return value_head(layer) * shape.layers[layer].heads; }
   int64_t layer_elements(int32_t layer) const { return (block_keys(layer) + block_values(layer)) * shape.blocks; }
@@ -36,7 +36,7 @@ struct KvCache {
     return base(layer) + shape.blocks * block_keys(layer) + block * block_values(layer) + kv_head * value_head(layer);
   }
 
-  // Of the positions of a block, in types that have scales.
+  // The scales of a block's positions, for types that have them.
   float* key_scales(int32_t layer, int64_t block, int64_t kv_head) const {
     return reinterpret_cast<float*>(keys(layer, block, kv_head) + KeyElements(shape.block_size, dim(layer)));
   }
@@ -46,7 +46,7 @@ struct KvCache {
 
  private:
   int32_t dim(int32_t layer) const { return shape.layers[layer].head_dim; }
-  // Elements that the scales of one head and block take; whole vectors of them, so that a load stays inside.
+  // Elements that the scales of one head and block take, in whole vectors, so that a vector load stays inside.
   int64_t scales() const {
     if constexpr (!kStoredWithScales<T>) return 0;
     return KeyElements(shape.block_size, 1) * static_cast<int64_t>(sizeof(float) / sizeof(T));

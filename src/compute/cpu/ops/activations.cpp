@@ -18,12 +18,12 @@ constexpr auto kForms = [] {
   return out;
 }();
 
-// The first format whose activations have the same form.
+// The first format that needs activations of the same kind.
 size_t FirstWithForm(const ActivationForm& form) {
   return static_cast<size_t>(std::ranges::find(kForms, form) - kForms.begin());
 }
 
-// One chunk of `rows` rows, quantised by chunk, as the RowLaneChunk<LaneVectorsOf(rows)> that `to` becomes; lanes
+// Converts one chunk of `rows` rows, quantised by chunk, to the RowLaneChunk<LaneVectorsOf(rows)> at `to`; lanes
 // without a row are zero.
 template <int V>
 void GatherLanes(const ActivationChunk* x, int64_t rows, std::byte* to) {
@@ -48,7 +48,7 @@ void GatherLanes(const ActivationChunk* x, int64_t rows, std::byte* to) {
 }  // namespace
 
 RowRuns RunsOf(int64_t rows, bool in_lanes) {
-  // Seven vectors leave registers for totals: on Zen 3 Q6_K gains 7% by it over eight. Few rows are best not cut.
+  // Seven vectors leave registers for totals: on Zen 3, Q6_K is 7% faster than with eight. Few rows are best not cut.
   const bool even = in_lanes && rows > kTaskRows;
   const int64_t most = even ? (kLaneVectors - 1) * kLaneRows : kTaskRows;
   return {.rows = rows, .count = (rows + most - 1) / most, .even = even};

@@ -1,5 +1,5 @@
-// The rows of a matmul as its kernels read them: cut into runs, one for each task, and in the element types that the
-// formats of its weights need.
+// The rows of a matmul as its kernels read them: cut into runs, one per task, in the element types that the formats of
+// its weights need.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 
 namespace inferflux::compute::cpu {
 
-// Runs of at most kTaskRows rows; where even, of whole vectors of lanes, but for the last.
+// Runs of at most kTaskRows rows; if even, whole vectors of lanes, except for the last run.
 struct RowRuns {
   int64_t rows = 0;
   int64_t count = 0;
   bool even = false;
 
-  // Of run i, or past the last row.
+  // The start of run i, or the end of the rows.
   int64_t First(int64_t i) const {
     if (!even) return std::min(rows, i * kTaskRows);
     const int64_t vectors = (rows + kLaneRows - 1) / kLaneRows;
@@ -29,13 +29,13 @@ struct RowRuns {
 };
 RowRuns RunsOf(int64_t rows, bool in_lanes);
 
-// Made at most once for all weights that need the same.
+// Converted at most once for all weights that need the same.
 class Activations {
  public:
   Activations(host::Arena& arena, ThreadPool& pool, const Kernels& kernels, host::View x, const RowRuns& runs)
       : arena_(arena), pool_(pool), kernels_(kernels), x_(x), runs_(runs) {}
 
-  // Gives `task` all rows as matmuls with `format` read them.
+  // Sets `task` to all rows, as matmuls with `format` read them.
   void Give(PanelFormat format, MatmulTask& task);
 
  private:
@@ -46,7 +46,7 @@ class Activations {
   void GatherInLanes(const ActivationChunk* x);
 
   int64_t Chunks() const { return (x_.cols + kChunk - 1) / kChunk; }
-  // Bytes that a chunk of all rows takes in lanes.
+  // Bytes per chunk of all rows, in lanes.
   int64_t LanesStride() const { return (x_.rows + kLaneRows - 1) / kLaneRows * kLaneVectorBytes; }
 
   host::Arena& arena_;
@@ -54,7 +54,7 @@ class Activations {
   const Kernels& kernels_;
   const host::View x_;
   const RowRuns runs_;
-  host::Buffer made_[kPanelFormats];  // by the first format with the form
+  host::Buffer made_[kPanelFormats];  // by the first format that needs the same
   host::Buffer lanes_;
 };
 

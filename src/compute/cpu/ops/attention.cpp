@@ -9,7 +9,7 @@ namespace {
 using cpu::AttentionSums;
 using cpu::AttentionTask;
 
-// A few neighbouring rows of one sequence and one KV head: rows * (heads / kv_heads) queries.
+// A few adjacent rows of one sequence and one KV head: rows * (heads / kv_heads) queries.
 struct Tile {
   int32_t sequence = 0;
   int32_t first_row = 0;
@@ -17,7 +17,7 @@ struct Tile {
   int32_t kv_head = 0;
   int32_t first_span = 0;
   int32_t last_span = 0;   // exclusive
-  int32_t first_slot = 0;  // where its spans' sums are, when spans are shared out
+  int32_t first_slot = 0;  // index of its spans' sums, if spans are distributed over workers
 };
 
 auto SpanKernelOf(const cpu::Kernels& kernels, float) { return kernels.span_fp32; }
@@ -120,7 +120,7 @@ class Attention {
     }
   }
 
-  // Adds what the tile's queries see in the spans [first, last) to nothing, span after span.
+  // Computes what the tile's queries see in the spans [first, last), span by span, starting from zero.
   void Gather(const Tile& tile, int32_t first, int32_t last, Scratch& scratch, const AttentionSums& into) {
     const int queries = Queries(tile);
     std::vector<int32_t> seen(static_cast<size_t>(2 * queries));
@@ -131,7 +131,8 @@ class Attention {
     const int32_t blocks = (seen.back() + batch_.block_size) / batch_.block_size;
     std::vector<const T*> keys(static_cast<size_t>(blocks));
     std::vector<const T*> values(static_cast<size_t>(blocks));
-    for (int32_t b = seen.front() / batch_.block_size; b < blocks; ++b) {  // blocks before the window may be gone
+    for (int32_t b = seen.front() / batch_.block_size; b < blocks;
+         ++b) {  // blocks before the window may have been freed
       const int32_t block = batch_.block_tables[batch_.table_starts[tile.sequence] + b];
       keys[b] = cache_.keys(layer_, block, tile.kv_head);
       values[b] = cache_.values(layer_, block, tile.kv_head);
@@ -168,7 +169,7 @@ class Attention {
     }
   }
 
-  // Few tiles, long contexts: each span of each tile is a unit of its own; a tile's spans are then merged in order.
+  // For few tiles and long contexts, each span of each tile is a unit of work; a tile's spans are then merged in order.
   void ShareSpans() {
     host::Buffer slots = context_.arena.Allocate(slots_, SumsFloats());
     std::vector<int32_t> tile_of(static_cast<size_t>(slots_));

@@ -7,11 +7,11 @@
 namespace inferflux::compute {
 namespace {
 
-// Matmuls of fewer multiply-adds do not pay for waking another core.
+// Smaller matmuls, in multiply-adds, are not worth waking another core.
 constexpr int64_t kSmallMatmul = int64_t{1} << 17;
 
-// Calls body(begin, end, worker) for [0, count) cut into runs that get shorter towards the end: a worker's weights
-// are consecutive in memory, so that what it prefetches is its own, and all workers still end at about the same time.
+// Calls body(begin, end, worker) for [0, count) in runs that get shorter towards the end: a worker's weights are
+// contiguous in memory, so it prefetches its own, and all workers still end at about the same time.
 template <class F>
 void ForRuns(ThreadPool& pool, int64_t count, const F& body) {
   const int64_t share = int64_t{4} * pool.workers();
@@ -35,14 +35,14 @@ cpu::MatmulTask FromRow(cpu::MatmulTask task, int64_t row) {
   return task;
 }
 
-// What one worker needs to pack a task's panels, in floats.
+// Floats that one worker needs to pack a task's panels.
 int64_t PanelFloats(const cpu::PackedMatrix& matrix) {
   int64_t most = 0;
   for (const auto& part : matrix.parts) most = std::max(most, cpu::PanelBytes(part.format, matrix.cols));
   return most * cpu::kTaskPanels / 4;
 }
 
-// Packs the task's panels into `panels` and has it count from there.
+// Packs the task's panels into `panels` and rebases the task on them.
 void PackFor(cpu::MatmulTask& task, const HostMatrix& from, cpu::PanelFormat format, std::byte* panels) {
   const int64_t count = task.last_panel - task.first_panel;
   std::fill_n(panels, count * task.panel_bytes, std::byte{0});
@@ -60,7 +60,7 @@ host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
   Buffer out = context.arena.Allocate(x.rows, matrix.rows);
   const cpu::RowRuns runs = cpu::RunsOf(x.rows, context.kernels.rows_in_lanes);
   cpu::Activations activations(context.arena, context.pool, context.kernels, x, runs);
-  std::vector<cpu::MatmulTask> tasks;  // one for each part, to be narrowed to panels and rows
+  std::vector<cpu::MatmulTask> tasks;  // one per part, to be narrowed to panels and rows
   for (const cpu::PackedPart& part : matrix.parts) {
     tasks.push_back({.panels = part.panels,
                      .panel_bytes = cpu::PanelBytes(part.format, matrix.cols),
@@ -73,7 +73,8 @@ host::Buffer Cpu::MatMul(Context& context, View x, const Matrix& matrix) {
   const bool packed = matrix.unpacked.empty();
   Buffer panels = packed ? Buffer() : context.arena.Allocate(context.pool.workers(), PanelFloats(matrix));
 
-  // One unit is a run of panels times a run of rows; neighbours share the rows. What is packed here serves all rows.
+  // A unit of work is a run of panels times a run of rows; adjacent units share the rows. Panels packed here serve all
+  // rows.
   const int64_t units = (packed ? runs.count : 1) * matrix.tasks;
   const auto run_units = [&](int64_t begin, int64_t end, int worker) {
     for (int64_t unit = begin; unit < end; ++unit) {

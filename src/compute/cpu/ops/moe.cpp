@@ -12,8 +12,7 @@ Result<Cpu::Experts> Cpu::LoadExperts(Context& context, std::span<const std::vec
 
 std::string Cpu::DescribeExperts(const Experts& experts) { return host::DescribeExperts<Cpu>(experts); }
 
-// Expert by expert: the lines that one was chosen for share a matmul, since a row's result does not depend on the
-// others.
+// Expert by expert: all lines of an expert share a matmul, because a row's result does not depend on other rows.
 host::Buffer Cpu::ExpertMatMul(Context& context, View x, const Experts& experts, const Routing& routing) {
   Buffer out = context.arena.Allocate(routing.lines(), experts.front().rows);
   std::vector<int32_t> lines(static_cast<size_t>(routing.lines()));

@@ -1,4 +1,4 @@
-// Runs an operation on the rows of a step, over the pool where there is enough of it.
+// Runs an operation on the rows of a step, on the thread pool if there is enough work.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace inferflux::compute::cpu {
 
-// Floats that one core should have to itself before another is woken.
+// Minimum floats per core before another one is woken.
 inline constexpr int64_t kRowGrain = 1 << 14;
 
 // f(row) for [0, rows) of `cols` floats each.
@@ -20,7 +20,7 @@ void ForRows(Cpu::Context& context, int64_t rows, int64_t cols, const F& f) {
   });
 }
 
-// A result of x's shape, f(row, where it goes) for each row.
+// A result of x's shape: calls f(row, output) for each row.
 template <class F>
 host::Buffer MapRows(Cpu::Context& context, host::View x, const F& f) {
   host::Buffer out = context.arena.Allocate(x.rows, x.cols);

@@ -10,7 +10,7 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-// The rows of a matrix that a panel has: calls use(lane, row).
+// The rows of a matrix in a panel: calls use(lane, row).
 template <class Use>
 void ForLanes(const HostMatrix& matrix, int64_t panel, const Use& use) {
   const int64_t first = panel * kPanel;
@@ -33,7 +33,7 @@ void PackBlocks(const HostMatrix& matrix, int64_t panel, typename Format::Chunk*
   }
 }
 
-// Whichever of the format's types the matrix has.
+// Selects the one of the format's types that the matrix has.
 template <class Format, class... Each>
 void PackTypes(const HostMatrix& matrix, int64_t panel, typename Format::Chunk* chunks, FileBlockList<Each...>) {
   (void)((matrix.type == Each::kType && (PackBlocks<Format, typename Each::Block>(matrix, panel, chunks), true)) ||
@@ -64,7 +64,7 @@ void PackDense(const HostMatrix& matrix, int64_t panel, std::byte* out) {
   ForLanes(matrix, panel, [&](int lane, int64_t row) {
     if (Format::FileBlocks::Contains(matrix.type)) {
       Format::PackRow(out, lane, RowAt(matrix, row), matrix.cols);
-    } else {  // of a type without a format of its own, to F32
+    } else {  // types without a format of their own are decoded to F32
       decoded.resize(static_cast<size_t>(matrix.cols));
       host::ReadRow(matrix, row, decoded.data());
       DenseF32::PackRow(out, lane, reinterpret_cast<const std::byte*>(decoded.data()), matrix.cols);
@@ -102,7 +102,7 @@ int64_t BytesOfPanel(int64_t inputs) {
     return Format::PanelBytes(inputs);
   } else {
     const int64_t chunks = (inputs + kChunk - 1) / kChunk;
-    const int64_t missing = (chunks * kChunk - inputs) / kBlock;  // none of types whose blocks are chunks
+    const int64_t missing = (chunks * kChunk - inputs) / kBlock;  // 0 for types whose blocks are chunks
     return chunks * static_cast<int64_t>(sizeof(typename Format::Chunk)) - missing * Format::kChunkTail;
   }
 }

@@ -1,4 +1,4 @@
-// A weight matrix as the CPU's matmuls read it (weight_formats/panel.h), and how it is made from a file's blocks.
+// A weight matrix as the CPU's matmuls read it (weight_formats/panel.h), and its packing from a file's blocks.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct PackedPart {
   int64_t first_output = 0;
   int64_t outputs = 0;
   int64_t first_task = 0;       // tasks are runs of kTaskPanels panels, numbered through all parts
-  std::byte* panels = nullptr;  // none where the matrix is not packed
+  std::byte* panels = nullptr;  // null if the matrix is not packed
 };
 
 struct PackedMatrix {
@@ -26,7 +26,7 @@ struct PackedMatrix {
   int64_t cols = 0;  // inputs
   int64_t tasks = 0;
   std::vector<PackedPart> parts;
-  std::vector<HostMatrix> unpacked;  // by part, what matmuls pack from where nothing was packed at load
+  std::vector<HostMatrix> unpacked;  // by part: the source for packing in matmuls, if nothing was packed at load
   host::Pages pages;
   std::string description;
 
@@ -38,14 +38,13 @@ PanelFormat FormatOf(const HostMatrix& matrix, ThreadPool& pool);
 
 const char* FormatName(PanelFormat format);
 
-// Whether matmuls with it multiply bytes; floats otherwise.
+// Whether its matmuls multiply bytes; otherwise floats.
 bool IsInt8(PanelFormat format);
 
 // Bytes of one panel of `inputs` inputs.
 int64_t PanelBytes(PanelFormat format, int64_t inputs);
 
-// Packs the 16 outputs from panel * 16 on in `format`; those that the matrix does not have are zero. `out` is zeroed
-// memory.
+// Packs the 16 outputs from panel * 16 on in `format`; missing outputs are zero. `out` must be zeroed memory.
 void PackPanel(const HostMatrix& matrix, PanelFormat format, int64_t panel, std::byte* out);
 
 }  // namespace inferflux::compute::cpu

@@ -35,7 +35,7 @@ int ZeroPoint4RunOfRow(Q8_0Blocks row, int run) {
 }  // namespace
 
 int ZeroPoint4Run(const HostMatrix& matrix, ThreadPool& pool) {
-  const int first = ZeroPoint4RunOfRow(RowOf(matrix, 0), kZeroPoint4Run);  // of most matrices 0
+  const int first = ZeroPoint4RunOfRow(RowOf(matrix, 0), kZeroPoint4Run);  // 0 for most matrices
   if (first == 0) return 0;
   std::atomic<int> run = first;
   pool.ParallelFor(matrix.rows, 64, [&](int64_t begin, int64_t end, int) {

@@ -1,5 +1,5 @@
-// IQ1, IQ2 and IQ3: value = d * scale * (table[q] - 64), with an integer scale for each 16 inputs. Their codebooks are
-// made of at most 16 different numbers, which each chunk has in a table of its own; q is an index into it.
+// IQ1, IQ2 and IQ3: value = d * scale * (table[q] - 64), with an integer scale for each 16 inputs. Their codebooks have
+// at most 16 different numbers, which each chunk stores in its own table; q is an index into it.
 #pragma once
 
 #include "compute/cpu/weight_formats/integer_scales.h"
@@ -28,7 +28,7 @@ struct Codebook {
                                    FileBlock<formats::TensorType::kIq3Xxs, formats::BlockIq3Xxs>,
                                    FileBlock<formats::TensorType::kIq3S, formats::BlockIq3S>>;
 
-  // Number n of magnitude m[i] is the table's entry 2i, or 2i + 1 where it is positive. There is no 0 among them.
+  // A number of magnitude m[i] is entry 2i of the table if negative, 2i + 1 if positive. 0 does not occur.
   template <class Block>
   static void Pack(Chunk& chunk, int lane, int, const Block& from) {
     const IntegerScales scales = IntegerScalesOf(from);

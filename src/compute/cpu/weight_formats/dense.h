@@ -1,5 +1,5 @@
-// F32, F16 and BF16: panels without chunks. F32 and F16 are [inputs][16 outputs]; BF16 is
-// [inputs / 2][16 outputs][2 inputs], as bfloat16 dot products take it. Types that have no format are decoded to F32.
+// F32, F16 and BF16: panels without chunks. F32 and F16 are [inputs][16 outputs]; BF16 is [inputs / 2][16 outputs][2
+// inputs], the layout of bfloat16 dot products. Types without a format are decoded to F32.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct DenseBf16 {
   using FileBlocks = FileBlockList<FileBlock<formats::TensorType::kBf16, Bf16>>;
 
   static constexpr int64_t PanelBytes(int64_t inputs) { return (inputs + 1) / 2 * kPanel * 4; }
-  // Where the number of inputs is odd, the other half of the last pair stays zero.
+  // For an odd number of inputs, the other half of the last pair stays zero.
   static void PackRow(std::byte* panel, int64_t lane, const std::byte* row, int64_t inputs) {
     for (int64_t i = 0; i < inputs; i += 2) {
       std::memcpy(panel + (i * kPanel + 2 * lane) * 2, row + 2 * i,

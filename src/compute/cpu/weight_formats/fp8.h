@@ -1,5 +1,5 @@
 // 8-bit floats (E4M3) of checkpoints with a scale for each 128 inputs: value = scale * (q / 256), rounded to a float.
-// They are multiplied as floats. GGUF has no such type; a matrix has them as its weight layout.
+// They are multiplied as floats. GGUF has no such type; a matrix has it as its weight layout.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 
 namespace inferflux::compute::cpu {
 
-inline constexpr int kFp8Inputs = 128;  // of a chunk; all chunks are whole
+inline constexpr int kFp8Inputs = 128;  // inputs of a chunk; all chunks are full
 
 struct ChunkedFp8 {
   static constexpr const char* kName = "fp8";
   struct alignas(64) Chunk {
-    float scales[kPanel];  // NaN where one of the weights is
+    float scales[kPanel];  // NaN if one of the weights is NaN
     Fp8 q[kFp8Inputs][kPanel];
   };
   static constexpr bool kInt8Matmul = false;
@@ -24,7 +24,7 @@ struct ChunkedFp8 {
   static constexpr int64_t PanelBytes(int64_t inputs) {
     return (inputs + kFp8Inputs - 1) / kFp8Inputs * static_cast<int64_t>(sizeof(Chunk));
   }
-  // scales: one for each `block_inputs`, which is a multiple of kFp8Inputs.
+  // scales: one per `block_inputs`, which must be a multiple of kFp8Inputs.
   static void PackRow(Chunk* chunks, int64_t lane, const std::byte* row, int64_t inputs, const float* scales,
                       int64_t block_inputs) {
     const auto is_nan = [](std::byte fp8) { return (fp8 & std::byte{0x7f}) == std::byte{0x7f}; };

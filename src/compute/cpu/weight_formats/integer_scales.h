@@ -1,5 +1,5 @@
 // The blocks of IQ1, IQ2, IQ3 and ternary types as integers: value = d * scale * n, with an integer scale for each 16
-// values. The decoded values divided by d * scale are n, so their codebooks need not be known here; each has few
+// values. n is computed as the decoded value divided by d * scale, so the codebooks are not needed here; each has few
 // magnitudes.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace inferflux::compute::cpu {
 struct IntegerScales {
   float d = 0;
   int8_t scales[kSubs16] = {};
-  std::span<const int8_t> magnitudes;  // of n; none of ternary types
+  std::span<const int8_t> magnitudes;  // of n; empty for ternary types
 };
 
 inline constexpr int8_t kIq1Magnitudes[] = {1, 7, 9};  // eighths: -1, 0 or 1, shifted by an eighth
@@ -28,10 +28,10 @@ inline constexpr int8_t kIq3SMagnitudes[] = {1, 3, 5, 7, 9, 11, 13, 15};
 
 namespace internal {
 
-// An odd number from the bits of a scale: their half steps, doubled.
+// An odd number from the bits of a scale: half steps, doubled.
 inline int8_t Odd(int bits) { return static_cast<int8_t>(2 * bits + 1); }
 
-// Of 4-bit scales for 16 values, or for 32 (`wide`).
+// For 4-bit scales for 16 values, or for 32 (`wide`).
 inline IntegerScales OddScales(float d, std::span<const int8_t> magnitudes, const uint8_t* nibbles, bool wide) {
   IntegerScales out{.d = d, .magnitudes = magnitudes};
   for (int s = 0; s < kSubs16; ++s) {
@@ -41,7 +41,7 @@ inline IntegerScales OddScales(float d, std::span<const int8_t> magnitudes, cons
   return out;
 }
 
-// Of scales in the top four bits of a word for 32 values; words `step` bytes apart.
+// For scales in the top four bits of a word for 32 values; words are `step` bytes apart.
 inline IntegerScales TopScales(float d, std::span<const int8_t> magnitudes, const uint8_t* words, int step) {
   IntegerScales out{.d = d, .magnitudes = magnitudes};
   for (int s = 0; s < kSubs16; ++s) out.scales[s] = Odd(words[s / 2 * step + 3] >> 4);
@@ -94,7 +94,7 @@ void DecodeNumbers(const Block& from, const IntegerScales& scales, int (&numbers
   for (int i = 0; i < kChunk; ++i) {
     const float number =
         values[i] / (scales.d * static_cast<float>(scales.scales[i / 16]));  // few bits: exact, and an integer
-    const bool sane = std::abs(number) < 64;                                 // neither 0 / 0 nor a broken scale
+    const bool sane = std::abs(number) < 64;                                 // false for 0 / 0 and for a broken scale
     numbers[i] = sane ? static_cast<int>(number) : 0;
   }
 }

@@ -30,7 +30,7 @@ struct Iq4Nl {
 #if defined(INFERFLUX_LANES)
 namespace {
 
-// Of IQ4_NL and IQ4_XS.
+// For IQ4_NL and IQ4_XS.
 template <class Format>
 struct Iq4Unpacker : Format {
   const typename Format::Chunk& chunk;

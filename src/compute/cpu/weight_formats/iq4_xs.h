@@ -1,5 +1,5 @@
-// IQ4_XS: value = d * scale * table[q], of 16 signed bytes, with an integer scale for each block of 32. A scale is
-// multiplied by d before a sum is: to the kernels the format has float scales.
+// IQ4_XS: value = d * scale * table[q], of 16 signed bytes, with an integer scale for each block of 32. The scale is
+// multiplied by d before it is applied to a sum: to the kernels the format has float scales.
 #pragma once
 
 #include "compute/cpu/weight_formats/iq4_nl.h"

@@ -12,7 +12,7 @@ namespace inferflux::compute::cpu {
 struct Mxfp4 {
   static constexpr const char* kName = "fp4";
   struct alignas(64) Chunk {
-    Bf16 d[kBlocks][kPanel];  // powers of two, of which Fp16 has too few
+    Bf16 d[kBlocks][kPanel];  // powers of two, with a wider range than Fp16's
     Nibbles q[kBlocks];
   };
   static constexpr int64_t kChunkTail = sizeof(Nibbles);
@@ -34,7 +34,7 @@ struct Mxfp4 {
 #if defined(INFERFLUX_LANES)
 namespace {
 
-// Of MXFP4 and NVFP4.
+// For MXFP4 and NVFP4.
 template <class Format>
 struct Fp4Unpacker : BlockUnpacker<Format> {
   static constexpr auto kTable = [] {

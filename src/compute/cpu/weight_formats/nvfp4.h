@@ -1,4 +1,4 @@
-// NVFP4: as MXFP4, with a scale for each 16 inputs.
+// NVFP4: like MXFP4, with a scale for each 16 inputs.
 #pragma once
 
 #include "compute/cpu/weight_formats/mxfp4.h"
@@ -15,7 +15,7 @@ struct Nvfp4 {
   static constexpr int kFileBlock = 64;
   using FileBlocks = FileBlockList<FileBlock<formats::TensorType::kNvfp4, formats::BlockNvfp4>>;
 
-  // 64 values; of each 16 the first eight are in the low nibbles, the others in the high ones.
+  // 64 values; the first eight of each 16 are in the low nibbles, the others in the high ones.
   static void Pack(Chunk& chunk, int lane, int block, const formats::BlockNvfp4& from) {
     for (int half = 0; half < 2; ++half) {
       uint32_t groups[8];

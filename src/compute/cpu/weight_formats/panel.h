@@ -1,28 +1,27 @@
-// The layout that the CPU's matmuls read weights in, the same for every instruction set, and what the headers of single
-// formats are made from.
+// The weight layout of the CPU's matmuls, the same for every instruction set, and helpers for the headers of the
+// formats.
 //
 // A panel is 16 outputs. Its inputs come in groups of four: 64 bytes hold four consecutive inputs of each of the 16
-// outputs, output by output, which is what a VNNI dot product takes and what an AMX tile row is. A chunk is 256 inputs
-// of a panel with their scales, in the order in which a matmul needs them, scales first: the processor prefetches a
-// stream that goes forwards line by line, and no other. Each output has a lane, so the order in which a sum over the
-// inputs is formed depends only on the number of inputs. Where the inputs end within a chunk, the chunk ends after the
-// last block of 32 that it has. Dense and FP8 panels have layouts of their own (dense.h, fp8.h).
+// outputs, output by output, which is the operand of a VNNI dot product and a row of an AMX tile. A chunk is 256 inputs
+// of a panel with their scales, in the order in which a matmul needs them, scales first: the hardware prefetches only
+// streams of ascending cache lines. Each output has a lane, so the order of a sum over the inputs depends only on the
+// number of inputs. If the inputs end within a chunk, the chunk ends after its last block of 32. Dense and FP8 panels
+// have their own layouts (dense.h, fp8.h).
 //
 // A block format is a struct in a header of this folder:
-//   kName                what logs call it
+//   kName                its name in logs
 //   Chunk                the layout of 16 outputs by 256 inputs
-//   kChunkTail           bytes of Chunk that a missing block of 32 inputs saves; 0 where a file's blocks are whole
-//   chunks FileBlocks           the types of a file that are held in it, with their blocks, of kFileBlock inputs each
+//   kChunkTail           bytes of Chunk that a missing block of 32 inputs saves; 0 if a file's blocks are whole chunks
+//   FileBlocks           the types in a file that it holds, with their blocks, of kFileBlock inputs each
 //   Pack(chunk, lane, block, from)  writes block number `block` of a file within the chunk, of output `lane`
 //   kInt8Matmul          true
-//   kSubs                sub-blocks of a chunk that have an integer scale; absent where blocks have float scales
+//   kSubs                sub-blocks of a chunk that have an integer scale; absent if blocks have float scales
 //   kParts               parts of a block of 32 that have a float scale each (default 1)
-//   kSigned, kOffset     whether groups are signed bytes, or unsigned ones that count as value + kOffset
+//   kSigned, kOffset     whether groups are signed bytes, or unsigned ones stored as value + kOffset
 //   kMinimums            whether sub-blocks or blocks have a minimum too; then there is no kOffset
 //   kMost, kMostScale    the highest magnitudes that a group and an integer scale can have
-//   kPrefetchOneRow      whether one row alone prefetches (default true). Formats that are read as fast as they come
-//   leave
-//                        that to the processor's own prefetchers (27 to 22 GB/s on one Zen 4 thread).
+//   kPrefetchOneRow      whether a matmul of one row prefetches (default true). Formats that are read at full memory
+//                        bandwidth leave it to the hardware prefetchers (27 to 22 GB/s on one Zen 4 thread).
 // and, for the kernels, a specialisation of Unpacker (unpack_inl.h), which reads a Chunk in registers.
 #pragma once
 
@@ -43,7 +42,7 @@ inline constexpr int kBlocks = kChunk / kBlock;
 inline constexpr int kGroupBytes = kPanel * kGroup;
 inline constexpr int kSubs16 = kChunk / 16;  // sub-blocks of 16 inputs
 
-// Types of a file, each with the struct of its blocks.
+// Types in a file, each with the struct of its blocks.
 template <formats::TensorType kTensorType, class BlockType>
 struct FileBlock {
   static constexpr formats::TensorType kType = kTensorType;
@@ -67,9 +66,9 @@ constexpr int PartsOfBlock() {
   return 1;
 }
 
-// Four bits of a block: groups 0 to 3 in the low nibbles, 4 to 7 in the high ones.
+// Four bits per value of a block: groups 0 to 3 in the low nibbles, 4 to 7 in the high ones.
 using Nibbles = uint8_t[4][kGroupBytes];
-// Two bits of a block: groups 4h to 4h + 3 in [h], from below.
+// Two bits per value of a block: groups 4h to 4h + 3 in [h], lowest bits first.
 using TwoBits = uint8_t[2][kGroupBytes];
 struct FiveBits {
   uint8_t high[kGroupBytes];  // bit g: the fifth bit of group g
@@ -94,7 +93,7 @@ inline void PackNibbles(Nibbles& q, int lane, const uint32_t (&groups)[8]) {
   for (int i = 0; i < 4; ++i) PackWord(q[i], lane, (groups[i] & kLow) | (groups[i + 4] & kLow) << 4);
 }
 
-// The same of a file's 16 bytes that have element i below element i + 16, as Nibbles do.
+// The same from a file's 16 bytes, which store element i below element i + 16, as Nibbles do.
 inline void CopyNibbles(Nibbles& q, int lane, const uint8_t* qs) {
   for (int i = 0; i < 4; ++i) PackWord(q[i], lane, Word(qs, i));
 }
@@ -115,7 +114,7 @@ inline uint32_t BitOfGroups(const uint8_t* groups, int b) {
   return bits;
 }
 
-// Of Q5_0 and Q5_1, whose low nibbles are in our order; input i of a group has its fifth bits in byte i.
+// For Q5_0 and Q5_1, whose low nibbles have our order; input i of a group has its fifth bits in byte i.
 template <class Block>
 void PackFiveBits(FiveBits& q, int lane, const Block& from) {
   CopyNibbles(q.q, lane, from.qs);

@@ -1,5 +1,5 @@
 // Q2_K: value = d * scale * q - dmin * minimum, with two bits q, and a 4-bit scale and minimum for each 16 inputs. The
-// ternary types TQ1_0 and TQ2_0 are held so too.
+// ternary types TQ1_0 and TQ2_0 use it too.
 #pragma once
 
 #include "compute/cpu/weight_formats/integer_scales.h"
@@ -11,7 +11,7 @@ namespace inferflux::compute::cpu {
 struct Q2K {
   static constexpr const char* kName = "q2_k";
   struct alignas(64) Chunk {
-    uint8_t scales[kSubs16][kPanel];  // four bits; the minimums in the four above them
+    uint8_t scales[kSubs16][kPanel];  // low four bits; the minimums are in the high four
     Fp16 d[kPanel];
     Fp16 dmin[kPanel];
     TwoBits q[kBlocks];
@@ -33,7 +33,7 @@ struct Q2K {
     chunk.dmin[lane] = from.dmin;
   }
 
-  // Ternary numbers, -1 to 1: each a value of 0 to 2 less a minimum of 1.
+  // Ternary numbers, -1 to 1: each is a value of 0 to 2 minus a minimum of 1.
   template <class TernaryBlock>
   static void Pack(Chunk& chunk, int lane, int, const TernaryBlock& from) {
     int numbers[kChunk];

@@ -45,7 +45,7 @@ struct Q3K {
 #if defined(INFERFLUX_LANES)
 namespace {
 
-// Where activations keep the sums of an offset of 32, its numbers get that by a look-up.
+// If activations store the sums for an offset of 32, a look-up adds it to the numbers.
 constexpr int8_t kThreeBits[16] = {28, 29, 30, 31, 32, 33, 34, 35};
 
 template <>

@@ -7,11 +7,11 @@
 
 namespace inferflux::compute::cpu {
 
-// The 6-bit scales and minimums of the eight blocks of Q4_K and Q5_K. Scale i = 16 * block + output; minimum
-// i = 32 * (block / 2) + 2 * output + block % 2, so that those of two blocks are adjacent.
+// The 6-bit scales and minimums of the eight blocks of Q4_K and Q5_K. Scale i = 16 * block + output; minimum i = 32 *
+// (block / 2) + 2 * output + block % 2, so that those of two blocks are adjacent.
 struct ScalesK {
-  uint8_t low[2][64];  // low[i / 64][i % 64]: the low four bits of scale i below, those of minimum i above
-  uint8_t high[64];    // the two high bits of, from below, scale i, scale 64 + i, minimum i, minimum 64 + i
+  uint8_t low[2][64];  // low[i / 64][i % 64]: low nibble: low four bits of scale i; high nibble: those of minimum i
+  uint8_t high[64];    // two high bits each, lowest first: scale i, scale 64 + i, minimum i, minimum 64 + i
 };
 
 inline void PackScales(ScalesK& out, int lane, const uint8_t packed[12]) {
@@ -33,7 +33,7 @@ void PackScalesAndMinimums(Chunk& chunk, int lane, const Block& from) {
   chunk.negative_dmin[lane] = {static_cast<uint16_t>(from.dmin.bits ^ 0x8000u)};
 }
 
-// The low nibbles of block b of Q4_K and Q5_K: 32 bytes hold two blocks of 32, the first in their low halves.
+// The low nibbles of block b of Q4_K and Q5_K: 32 bytes have two blocks of 32, the first in the low nibbles.
 template <class Block>
 void PackLowNibbles(Nibbles& q, int lane, int b, const Block& from) {
   uint32_t groups[8];
@@ -83,7 +83,7 @@ struct alignas(64) UnpackedScales {
   }
 };
 
-// Of Q4_K and Q5_K.
+// For Q4_K and Q5_K.
 template <class Format>
 struct UnpackerWithScales : Format {
   const typename Format::Chunk& chunk;

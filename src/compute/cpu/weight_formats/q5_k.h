@@ -1,4 +1,4 @@
-// Q5_K: as Q4_K, with five bits q.
+// Q5_K: like Q4_K, with five bits q.
 #pragma once
 
 #include "compute/cpu/weight_formats/q4_k.h"

@@ -21,7 +21,7 @@ struct Q6K {
   using FileBlocks = FileBlockList<FileBlock<formats::TensorType::kQ6_K, formats::BlockQ6_K>>;
 
   // Each half of 128: four runs of 32, in the nibbles ql[0..31] low, ql[32..63] low, ql[0..31] high, ql[32..63] high,
-  // with their two high bits in qh[0..31] from below.
+  // with their two high bits in qh[0..31], lowest first.
   static void Pack(Chunk& chunk, int lane, int, const formats::BlockQ6_K& from) {
     for (int b = 0; b < kBlocks; ++b) {
       const int half = b / 4;

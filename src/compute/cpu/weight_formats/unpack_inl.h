@@ -1,11 +1,11 @@
-// How kernels unpack a chunk in registers: an Unpacker for each format, specialised in the format's own header.
-// Compiled once an instruction set, with the lanes of that set, and empty for everything else.
+// Unpacks a chunk in registers: each format's own header specialises Unpacker. Compiled once per instruction set, with
+// that set's lanes, and empty otherwise.
 //
 // Unpacker<Format>(chunk) has
 //   Group(block, g)   group g of 8 of a block of 32 inputs: 4 inputs of each of 16 outputs, as bytes
-//   Scale(i)          of block, part of a block, or sub-block i
-//   Minimum(i), Minimums(two)       where kMinimums: of i, or of two sub-blocks of 32 at once
-//   D(), MinimumsScale(), NegativeMinimumsScale()    where scales are integers: the chunk's own float scales
+//   Scale(i)          of block i, part i of a block, or sub-block i
+//   Minimum(i), Minimums(two)       if kMinimums: of i, or of two sub-blocks of 32 at once
+//   D(), MinimumsScale(), NegativeMinimumsScale()    if scales are integers: the chunk's float scales
 #pragma once
 
 #if defined(INFERFLUX_LANES)
@@ -51,12 +51,12 @@ struct Unpacker;
   return BitsFrom(LoadBytes(q[g / 4]), 2 * (g % 4), 3);
 }
 
-// Four bits from below, and a fifth.
+// The low four bits, and a fifth.
 [[gnu::always_inline]] inline Bytes FiveBitGroup(const FiveBits& q, int g) {
   return Or(NibbleGroup(q.q, g), Up<4>(BitsFrom(LoadBytes(q.high), g, 1)));
 }
 
-// Of formats with a float scale for each block, and perhaps a minimum.
+// For formats with a float scale per block, and perhaps a minimum.
 template <class Format>
 struct BlockUnpacker : Format {
   const typename Format::Chunk& chunk;
@@ -65,11 +65,11 @@ struct BlockUnpacker : Format {
   Floats Minimum(int block) const requires Format::kMinimums { return LoadFloats(chunk.m[block]); }
 };
 
-// A chunk unpacked once for the tiles of many rows, where unpacking it again for each tile takes longer than storing it
-// and reading it again.
+// A chunk unpacked once for the tiles of many rows, if unpacking it for each tile takes longer than storing and reading
+// it again.
 //
-// Scales and minimums are kept as bytes: a struct of lanes would be copied 16 bytes at a time, which stalls a load of
-// 32.
+// Scales and minimums are stored as bytes: the compiler would copy a struct of lanes 16 bytes at a time, which stalls a
+// load of 32.
 inline void StoreLanes(void* p, Bytes v) { StoreBytes(p, v); }
 inline void StoreLanes(void* p, Floats v) { StoreFloats(static_cast<float*>(p), v); }
 template <class T>
@@ -93,7 +93,7 @@ struct UnpackedWeights : Source {
   alignas(64) uint8_t scales[kScales][64];
   alignas(64) uint8_t minimums[kPairsOfMinimums ? kBlocks / 2 : 1][64];
 
-  // Of the first `blocks` blocks, which are all that a chunk may have.
+  // Unpacks the first `blocks` blocks, which are all that the chunk may have.
   UnpackedWeights(const auto& chunk, int blocks) : Source(chunk) {
     const Source& packed = *this;
     for (int block = 0; block < blocks; ++block) {

@@ -1,5 +1,5 @@
 // The formats that the CPU holds weights in: a row of WeightFormats for each. Everything else that differs by format is
-// made from the list: PanelFormat, which types of a file are held in which format, packing, and the tables of kernels.
+// derived from the list: PanelFormat, the format of each type in a file, packing, and the tables of kernels.
 #pragma once
 
 #include <cstddef>
@@ -66,7 +66,7 @@ constexpr PanelFormat FormatOf() {
   return PanelFormat(found);
 }
 
-// The format that a type of a file is held in, exactly; types that have none of their own are decoded to F32.
+// The format that holds a type of a file exactly; types without their own format are decoded to F32.
 constexpr PanelFormat FormatOf(formats::TensorType type) {
   PanelFormat out = FormatOf<DenseF32>();
   ForFormats([&]<class Each>() {
@@ -80,18 +80,18 @@ constexpr bool HasPanels(formats::TensorType type) {
   return type == formats::TensorType::kF32 || FormatOf(type) != FormatOf<DenseF32>();
 }
 
-// What activations become for a matmul with a format.
+// How activations are converted for a matmul with a format.
 struct ActivationForm {
   enum class Kind {
     kFloats,
     kBf16,
-    kBlocks,  // int8, a scale for each 32
+    kBlocks,  // int8, a scale for each 32 inputs
     kHalves,  // the same, with offsets for each 16
-    kChunks   // int8, a scale for each 256
+    kChunks   // int8, a scale for each 256 inputs
   };
   static constexpr int32_t kSignedOffset = -1;  // Kernels::signed_offset
   Kind kind = Kind::kFloats;
-  int32_t offset = 0;  // what is stored counts as value + offset
+  int32_t offset = 0;  // weights are stored as value + offset
   bool operator==(const ActivationForm&) const = default;
 };
 

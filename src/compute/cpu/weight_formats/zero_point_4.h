@@ -1,5 +1,5 @@
-// Q8_0 whose numbers are at most 15 above the lowest of kRun blocks, which share a scale: four bits and a zero point.
-// GPTQ's and AWQ's groups come as Q8_0, since GGUF has no type for them, and use half of its bits.
+// 4-bit with zero point: Q8_0 whose numbers are at most 15 above the lowest of kRun blocks, which share a scale. GPTQ's
+// and AWQ's groups come as Q8_0, because GGUF has no type for them, and use half of its bits.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace inferflux::compute::cpu {
 
-// Blocks that share a scale and a zero point: 1, or kZeroPoint4Run of a group of 128 inputs.
+// Blocks that share a scale and a zero point: 1, or kZeroPoint4Run for a group of 128 inputs.
 inline constexpr int kZeroPoint4Run = 4;
 
 using Q8_0Blocks = std::span<const formats::BlockQ8_0>;
@@ -33,7 +33,7 @@ inline ByteRange RangeOf(Q8_0Blocks blocks) {
   return out;
 }
 
-// The `run` blocks from `block` on, or as many as the row still has.
+// The `run` blocks from `block` on, or as many as the row has left.
 inline Q8_0Blocks RunAt(Q8_0Blocks row, int64_t block, int run) {
   const auto first = static_cast<size_t>(block);
   return row.subspan(first, std::min(static_cast<size_t>(run), row.size() - first));
@@ -48,9 +48,9 @@ struct ZeroPoint4 {
     alignas(64) Nibbles q[kBlocks];
   };
   static constexpr int64_t kChunkTail = sizeof(Nibbles);
-  using FileBlocks = FileBlockList<>;  // no type is always so: a matrix is looked at when it is loaded (zero_points.h)
+  using FileBlocks = FileBlockList<>;  // no type always fits: each matrix is checked at load (zero_points.h)
 
-  // A row of Q8_0 whose runs are so.
+  // Packs a row of Q8_0 whose runs fit.
   static void PackRow(Chunk* chunks, int lane, Q8_0Blocks row) {
     for (int64_t first = 0; first < std::ssize(row); first += kRun) {
       const Q8_0Blocks blocks = RunAt(row, first, kRun);

@@ -1,6 +1,6 @@
 #include INFERFLUX_LANES
 #include "compute/cpu/kernels/simd/vector_ops_inl.h"
-// Last: it builds on both.
+// Last, because it needs both.
 #include "compute/cpu/kernels/attention/attention_inl.h"
 #include "compute/cpu/kernels/kernel_groups.h"
 

@@ -1,5 +1,5 @@
-// softmax(q . K) V over one span of positions, for queries that share a KV head (arXiv:1706.03762), and how what two
-// spans saw is merged (arXiv:2112.05682). Included once an instruction set, after its lanes header and
+// softmax(q . K) V over one span of positions, for queries that share a KV head (arXiv:1706.03762), and the merge of
+// two spans' results (arXiv:2112.05682). Included once per instruction set, after its lanes header and
 // vector_ops_inl.h.
 #pragma once
 
@@ -27,8 +27,8 @@ inline Range Seen(const AttentionTask<T>& task, int query, int span) {
   return {std::max(task.first[query] - span * kSpan, 0), std::min(task.last[query] + 1 - span * kSpan, kSpan)};
 }
 
-// Calls f(block, first position in the block, first position in the span, count) for the stretches of blocks in
-// `range`.
+// Calls f(block, first position in the block, first position in the span, count) for each run of positions of `range`
+// within one block.
 template <class T, class F>
 inline void ForBlocks(const AttentionTask<T>& task, int span, Range range, F f) {
   for (int at = range.begin; at < range.end;) {
@@ -47,20 +47,20 @@ constexpr int64_t BytesOf(int64_t elements) {
 
 inline const float* Scales(const void* elements) { return static_cast<const float*>(elements); }
 
-// scores[m][at] = q[m] . key, for whole groups of 16 positions around `range`. The first queries also fetch the values:
-// blocks are too short for the machine to see a stream in them.
+// scores[m][at] = q[m] . key, for whole groups of 16 positions around `range`. The first queries also prefetch the
+// values: blocks are too short for the hardware prefetcher to detect a stream.
 template <int M, class T>
 inline void Scores(const AttentionTask<T>& task, int query, int span, Range range) {
   const float* q = task.q + int64_t{query} * task.head_dim;
   const int64_t group = int64_t{task.head_dim} * kLanes;
-  range.begin -= range.begin % std::min(task.block_size, kLanes);  // where a group of keys begins
+  range.begin -= range.begin % std::min(task.block_size, kLanes);  // the start of a group of keys
   ForBlocks(task, span, range, [&](int block, int inside, int at, int count) {
     const T* keys = task.keys[block] + inside / kLanes * group;
     const int64_t width = PaddedHead(task.head_dim);
     Prefetch prefetch =
         query == 0 ? Prefetch(task.values[block] + inside * width, BytesOf<T>(count * width)) : Prefetch();
     const auto run = [&]<int N>(int n) {
-      constexpr int kDims = 16;  // between two fetches
+      constexpr int kDims = 16;  // between two prefetches
       FloatTile<M, N> tile;
       tile.Clear();
       for (int d = 0; d < task.head_dim; d += kDims) {
@@ -81,7 +81,7 @@ inline void Scores(const AttentionTask<T>& task, int query, int span, Range rang
   });
 }
 
-// What values of these weights count for, where they are stored with scales.
+// Multiplies weights by the scales of their values, for types with scales.
 template <class T>
 inline void ScaleWeights(const AttentionTask<T>& task, int span, Range range, float* weights) {
   ForBlocks(task, span, range, [&](int block, int inside, int at, int count) {
@@ -90,7 +90,7 @@ inline void ScaleWeights(const AttentionTask<T>& task, int span, Range range, fl
   });
 }
 
-// Scores to exp(score - highest) within `range`; zero in the rest of the vectors that it touches.
+// Replaces scores by exp(score - highest) within `range`, and by zero in the rest of the vectors that it touches.
 inline void Softmax(float* scores, Range range, float softcap, float* highest, float* total) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<int>(hn::Lanes(d));
@@ -119,7 +119,7 @@ inline void Softmax(float* scores, Range range, float softcap, float* highest, f
   *total = hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-// The keys of the stretch one span after this one, where there is one.
+// The keys of the same run one span later, if there is one.
 template <class T>
 inline Prefetch NextKeys(const AttentionTask<T>& task, int position, int count) {
   position += kSpan;
@@ -129,7 +129,8 @@ inline Prefetch NextKeys(const AttentionTask<T>& task, int position, int count) 
           BytesOf<T>((count + kLanes - 1) / kLanes * group)};
 }
 
-// out[m] += the values of `range`, weighted, positions upwards. The first queries also fetch the next span's keys.
+// out[m] += the weighted values of `range`, in ascending positions. The first queries also prefetch the next span's
+// keys.
 template <int M, class T>
 inline void Values(const AttentionTask<T>& task, const float* weights, int span, Range range, bool first, float* out) {
   const int64_t width = PaddedHead(task.head_dim);
@@ -138,7 +139,7 @@ inline void Values(const AttentionTask<T>& task, const float* weights, int span,
     FloatTile<M, N> tile;
     tile.Load(out + column, width);
     ForBlocks(task, span, range, [&](int block, int inside, int at, int count) {
-      constexpr int kRows = 8;  // between two fetches
+      constexpr int kRows = 8;  // between two prefetches
       Prefetch prefetch = first && column == 0 ? NextKeys(task, span * kSpan + at, count) : Prefetch();
       const T* values = task.values[block] + inside * width + column;
       for (int i = 0; i < count; i += kRows) {
@@ -160,8 +161,8 @@ template <int M, class T>
 inline void SpanTile(const AttentionTask<T>& task, int query, int span, const AttentionSums& out) {
   const int64_t width = PaddedHead(task.head_dim);
   float* values = out.values + query * width;
-  Range any{kSpan, 0};  // what at least one query sees
-  Range all{0, kSpan};  // what every query sees
+  Range any{kSpan, 0};  // positions that at least one query sees
+  Range all{0, kSpan};  // positions that every query sees
   Range seen[M];
   for (int m = 0; m < M; ++m) {
     seen[m] = Seen(task, query + m, span);
@@ -178,7 +179,7 @@ inline void SpanTile(const AttentionTask<T>& task, int query, int span, const At
     Softmax(scores, seen[m], task.softcap, &out.highest[query + m], &out.total[query + m]);
     if constexpr (kStoredWithScales<T>) ScaleWeights(task, span, seen[m], scores);
   }
-  // Queries never touch a value that they do not see, not even with weight zero. Positions stay in order for each.
+  // Queries never read a value that they do not see, not even with weight zero. Each adds up positions in order.
   const auto alone = [&](int m, Range range) {
     Values<1>(task, task.scores + m * kScoreStride, span, range, false, values + m * width);
   };

@@ -1,5 +1,5 @@
 #include INFERFLUX_LANES
-// After the lanes.
+// After the lanes header.
 #include "compute/cpu/kernels/isa_tables.h"
 #include "compute/cpu/kernels/kernel_groups.h"
 #include "compute/cpu/kernels/matmul/amx_bf16_matmul_inl.h"

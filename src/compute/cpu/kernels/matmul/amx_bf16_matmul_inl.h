@@ -1,7 +1,7 @@
-// Products with BF16 weights in tiles, any number of rows: the unit adds up the even inputs of 32 and the odd ones,
-// then both to the sum, and AVX-512's products add up in another order. Where the steps of 32 inputs begin depends on
-// nothing but their number, so a row's result is the same alone and in any batch. The unit takes subnormal numbers as
-// zeros. Included after the lanes header.
+// Matmuls with BF16 weights in tiles, for any number of rows. The unit adds up the even inputs of 32 and the odd ones,
+// then adds both to the sum; AVX-512's dot products add in another order. The steps of 32 inputs depend only on the
+// number of inputs, so a row's result is the same alone and in any batch. The unit treats subnormal numbers as zeros.
+// Included after the lanes header.
 #pragma once
 
 #include <algorithm>
@@ -14,17 +14,17 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-constexpr int64_t kTilePairs = kTileRowBytes / 4;  // of inputs, that one tile product adds up
+constexpr int64_t kTilePairs = kTileRowBytes / 4;  // pairs of inputs in one tile matmul
 constexpr int64_t kTileWeights = kTilePairs * 2 * kPanel;
 
-// The steps that neither rows nor panels can be read whole for, with zeros for what is missing.
+// The last steps, where rows or panels cannot be read in full; missing inputs are zero.
 struct alignas(64) Bf16Scratch {
   Bf16 x[kTaskRows][2 * kTilePairs];
   Bf16 weights[kTaskPanels][kTileWeights];
 };
 static_assert(sizeof(Bf16Scratch) <= kTileScratchBytes);
 
-// Some tile products one after the other, in elements.
+// Consecutive tile matmuls, in elements.
 struct Bf16Steps {
   const Bf16* x = nullptr;  // row 0
   int64_t x_stride = 0;
@@ -36,7 +36,7 @@ struct Bf16Steps {
   Bf16Steps From(int64_t panel) const { return {x, x_stride, weights + panel * next_panel, next_panel, count, first}; }
 };
 
-// sums[row tile][panel] += steps; `sums` is where the first row tile's first panel is.
+// sums[row tile][panel] += steps; `sums` points at the first row tile's first panel.
 template <int kRowTiles, int kPanels>
 inline void AddBf16(const RowTiles& rows, int64_t tile, const Bf16Steps& steps, float* sums) {
   static_assert(kRowTiles * kPanels <= kActivationTile);
@@ -64,7 +64,7 @@ inline void AddBf16(const RowTiles& rows, int64_t tile, const Bf16Steps& steps, 
   });
 }
 
-// All rows and panels: four tiles of sums at a time.
+// All rows and panels, four tiles of sums at a time.
 inline void AddBf16(const RowTiles& rows, int64_t panels, const Bf16Steps& steps, float* sums) {
   for (int64_t tile = 0; tile < rows.tiles; tile += 2) {
     WithRows<2>(std::min<int64_t>(2, rows.tiles - tile), [&]<int kRowTiles>() {
@@ -78,7 +78,7 @@ inline void AddBf16(const RowTiles& rows, int64_t panels, const Bf16Steps& steps
   }
 }
 
-// The last step, where the inputs end within it.
+// The last step, if the inputs end within it.
 inline Bf16Steps LastStep(const MatmulTask& task, const Bf16* panel, int64_t panel_size, int64_t panels,
                           Bf16Scratch& scratch) {
   const int64_t pairs = (task.inputs + 1) / 2;
@@ -103,7 +103,7 @@ void TiledBf16Matmul(const MatmulTask& task) {
   const Bf16* weights = reinterpret_cast<const Bf16*>(task.panels) + task.first_panel * panel_size;
   auto* sums = reinterpret_cast<float*>(task.scratch);  // [row tile][panel][row][16]
   const TileUnit unit(TileShapes(rows.height, kTileRowBytes));
-  // A few rows stream whole panels; many rows keep a piece of some panels in the caches.
+  // A few rows stream whole panels; many rows keep a part of some panels in the caches.
   const int64_t piece = rows.tiles == 1 ? std::max<int64_t>(whole, 1) : 32;
   for (int64_t k = 0; k < whole; k += piece) {
     AddBf16(rows, panels,

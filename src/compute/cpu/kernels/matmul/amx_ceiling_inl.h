@@ -1,4 +1,4 @@
-// What the tile unit can do at best.
+// The peak rate of the tile unit.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-// `multiply` four tiles of sums at a time, all of zeros; how many multiply-adds of rows by columns that were, by depth.
+// Runs `multiply` on four tiles of sums at a time, all zeros; returns the number of multiply-adds: rows by columns by
+// depth.
 template <class Multiply>
 inline double TileRounds(int64_t rounds, const Multiply& multiply) {
   alignas(64) const uint8_t zeros[kTileRows * kTileRowBytes] = {};
@@ -24,8 +25,8 @@ inline double TileRounds(int64_t rounds, const Multiply& multiply) {
   return static_cast<double>(rounds) * kTileRows * kTileRows * 2;
 }
 
-// Half of what the unit does: the scales of block formats change every 32 inputs, half a tile's depth, or multiply the
-// weights, which then take two bytes.
+// Half of the unit's rate: block formats change scales every 32 inputs, half a tile's depth, or multiply the weights by
+// them, which then take two bytes.
 inline double Int8TileRounds(int64_t rounds) {
   const auto multiply = []<int kSums, int kX, int kWeights>() { DotSignedTiles<kSums, kX, kWeights>(); };
   return TileRounds(rounds, multiply) * kTileRowBytes / 2;

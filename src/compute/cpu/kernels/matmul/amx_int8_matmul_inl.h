@@ -1,9 +1,9 @@
-// Products of int8 activations with block-quantised weights in tiles: bit for bit what Int8Matmul makes with vectors.
-// A chunk of a panel is unpacked once for all rows, as tiles take it; what follows is exact in int32, and from there on
-// the steps are the vectors' own. Included after the lanes header.
+// Matmuls of int8 activations with block-quantised weights in tiles, bit-identical to Int8Matmul's vectors. A chunk of
+// a panel is unpacked once for all rows, in the layout of tiles. The int32 sums are exact, and the float steps after
+// them are the same as for vectors. Included after the lanes header.
 //
-// Weights that were multiplied with their scales take two tile products for 64 inputs, whose sums run over all of a
-// chunk; float scales leave one of 32 inputs. Both are half of what the unit can do.
+// Weights multiplied by integer scales take two tile matmuls per 64 inputs, whose sums cover a whole chunk; float
+// scales take one per 32 inputs. Both run at half of the unit's rate.
 #pragma once
 
 #include <algorithm>
@@ -18,17 +18,18 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-// Fewer rows are multiplied in vectors: unpacking for tiles pays only for several. An estimate, not measured.
+// Fewer rows are multiplied in vectors: unpacking for tiles is only worth it for several rows. An estimate, not
+// measured.
 constexpr int64_t kFewestTiledRows = 8;
 
-// After the sums of every row.
+// Placed after the sums of every row.
 struct TileScratch {
-  TileWeights weights[2];  // what is multiplied, and what comes next
+  TileWeights weights[2];  // the current chunk and the next one
   int32_t sums[2 * kBlocks * kTileInts];
 };
 static_assert(sizeof(TileScratch) <= kTileScratchBytes);
 
-// The chunk that ForChunks comes to after `chunk`, or null, and how many blocks it has.
+// The next chunk in ForChunks' order, or null, and its number of blocks.
 template <class Chunk>
 inline std::pair<const Chunk*, int> NextChunk(const MatmulTask& task, const Chunk* chunk) {
   const int64_t chunks = (task.inputs + kChunk - 1) / kChunk;
@@ -47,8 +48,8 @@ inline std::pair<const Chunk*, int> NextChunk(const MatmulTask& task, const Chun
   return {nullptr, 0};
 }
 
-// Tiles have float scales for each block: out[block][row tile] = sums of a block's products. x has the first row of
-// each row tile; meanwhile(n) is called when n of the blocks are done.
+// For float scales per block: out[block][row tile] = the int32 sums of a block. x has the first row of each row tile;
+// meanwhile(n) is called when n of the blocks are done.
 template <int kRowTiles, class Meanwhile>
 inline void MultiplyBlocks(const void* weights, const ActivationChunk* const* x, int blocks, int32_t* out,
                            const Meanwhile& meanwhile) {
@@ -85,8 +86,8 @@ inline void AddBlocks(const Source& w, const ActivationChunk* x, int blocks, con
 
 constexpr int kChunkSteps = kChunk / kTileRowBytes;
 
-// Tiles have been multiplied with integer scales: out[row tile][low, high] = sums of a chunk's products; meanwhile(n)
-// is called when n of kChunkSteps are done.
+// For weights multiplied by integer scales: out[row tile][low, high] = the sums of a chunk; meanwhile(n) is called when
+// n of kChunkSteps are done.
 template <int kRowTiles, bool kHigh, class Meanwhile>
 inline void MultiplyChunk(const TileWeights& weights, const ActivationChunk* const* x, int32_t* out,
                           const Meanwhile& meanwhile) {
@@ -112,7 +113,7 @@ inline void MultiplyChunk(const TileWeights& weights, const ActivationChunk* con
   });
 }
 
-// sums[m] += M rows times a chunk, of which `low` has the sums of the low bytes; those of the high ones follow.
+// sums[m] += M rows times a chunk. `low` has the sums of the low bytes, followed by those of the high bytes.
 template <int M, class Source>
 inline void AddTotals(const Source& w, const ActivationChunk* x, const int32_t* low, float* sums) {
   Ints total[M];
@@ -126,7 +127,7 @@ inline void AddTotals(const Source& w, const ActivationChunk* x, const int32_t* 
   AddChunk<M>(w, x, total, sums, kPanel);
 }
 
-// The work of one task; the next chunk is unpacked while one is multiplied.
+// The work of one task. Unpacks the next chunk while one is multiplied.
 template <class F>
 class TiledMatmul {
  public:
@@ -163,7 +164,7 @@ class TiledMatmul {
     now_ = 1 - now_;
   }
 
-  // Where the tile products put the sums of a pass's row tile t.
+  // Where the tile matmuls store the sums of a pass's row tile t.
   int32_t* SumsOf(int t) { return scratch_.sums + (kIntegerScales<Source> ? 2 * t : t) * kTileInts; }
 
   template <int kRowTiles, class Meanwhile>
@@ -197,7 +198,7 @@ class TiledMatmul {
   const RowTiles rows_;
   TileScratch& scratch_;
   const TileUnit unit_;
-  const Chunk* unpacked_ = nullptr;  // what scratch_.weights[now_] holds
+  const Chunk* unpacked_ = nullptr;  // the chunk in scratch_.weights[now_]
   int now_ = 0;
 };
 

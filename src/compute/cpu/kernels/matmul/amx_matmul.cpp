@@ -1,5 +1,5 @@
 #include INFERFLUX_LANES
-// After the lanes.
+// After the lanes header.
 #include "compute/cpu/kernels/kernel_groups.h"
 #include "compute/cpu/kernels/matmul/amx_int8_matmul_inl.h"
 
@@ -8,7 +8,7 @@ namespace inferflux::compute::cpu::INFERFLUX_ISA {
 template <int kPart>
 void AddTileMatmuls(Kernels& kernels) {
   ForFormats<kPart, kMatmulParts>([&]<class F>() {
-    // A scale of 16 inputs is a quarter of a tile's depth, and would leave the rest of it unused.
+    // A scale for 16 inputs covers a quarter of a tile's depth; the rest would be unused.
     if constexpr (F::kInt8Matmul && PartsOfBlock<F>() == 1) {
       kernels.matmul[IndexOf(FormatOf<F>())] = TiledInt8Matmul<F>;
     }

@@ -1,8 +1,8 @@
 // The tile unit of AMX (Intel, Software Developer's Manual, volume 1, chapter 18): eight registers of up to 16 rows of
-// 64 bytes. A product takes tiles 0 to 3 for sums, 4 and 5 for rows of activations, 6 and 7 for weights.
+// 64 bytes. Our matmuls use tiles 0 to 3 for sums, 4 and 5 for rows of activations, 6 and 7 for weights.
 //
-// As instructions, not as the compilers' intrinsics: GCC makes a tile's number out of the text of the argument, so that
-// it cannot be a template's, and does not say what memory is read (bar 8 of the 64 bytes of a configuration).
+// Inline assembly, not the compilers' intrinsics: GCC takes a tile's number from the text of the argument, so it cannot
+// be a template parameter, and GCC does not declare what memory is read (except 8 of the configuration's 64 bytes).
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr int64_t kTileInts = 256;  // or floats
 constexpr int kActivationTile = 4;
 constexpr int kWeightTile = 6;
 
-// What ldtilecfg reads.
+// The operand of ldtilecfg.
 struct alignas(64) TileShapes {
   uint8_t palette = 1;
   uint8_t start_row = 0;
@@ -26,7 +26,7 @@ struct alignas(64) TileShapes {
   uint16_t row_bytes[16] = {};
   uint8_t rows[16] = {};
 
-  // For `m` rows of activations, of which `depth` bytes, a multiple of 4, are multiplied at a time.
+  // For `m` rows of activations, multiplied `depth` bytes at a time; `depth` is a multiple of 4.
   TileShapes(int64_t m, int64_t depth) {
     for (int tile = 0; tile < 8; ++tile) {
       row_bytes[tile] = static_cast<uint16_t>(tile / 2 == kActivationTile / 2 ? depth : kTileRowBytes);
@@ -36,7 +36,7 @@ struct alignas(64) TileShapes {
 };
 static_assert(sizeof(TileShapes) == 64);
 
-// Holds the tiles of this thread. What is not released makes every switch to another thread save eight kilobytes.
+// Owns the tiles of this thread. If they are not released, every thread switch saves eight kilobytes.
 class TileUnit {
  public:
   explicit TileUnit(const TileShapes& shapes) { asm volatile("ldtilecfg %0" : : "m"(shapes) : "memory"); }
@@ -59,7 +59,7 @@ inline void ZeroTile() {
   asm volatile("tilezero %%tmm%c0" : : "i"(kTile));
 }
 
-// Sums, [row][output], plus activations, [row][input], times weights, [group of inputs][output][input of the group].
+// Sums, [row][output], += activations, [row][input], times weights, [group of inputs][output][input of the group].
 template <int kSums, int kX, int kWeights>  // signed bytes
 inline void DotSignedTiles() {
   asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kX), "i"(kWeights));
@@ -80,8 +80,8 @@ inline void ForEach(const F& f) {
   (std::make_integer_sequence<int, kCount>());
 }
 
-// Rows cut into tiles of the same height, so that one configuration serves all: the last one may begin with rows that
-// are in the one before it too.
+// Rows cut into tiles of the same height, so that one configuration serves all: the last tile may start with rows that
+// the one before it has too.
 struct RowTiles {
   int64_t all;
   int64_t tiles;
@@ -91,7 +91,7 @@ struct RowTiles {
       : all(rows), tiles((rows + kTileRows - 1) / kTileRows), height((rows + tiles - 1) / tiles) {}
 
   int64_t First(int64_t tile) const { return std::min(tile * height, all - height); }
-  // The rows from here to End are in no tile before.
+  // The rows from here to End are not in an earlier tile.
   int64_t Begin(int64_t tile) const { return tile * height; }
   int64_t End(int64_t tile) const { return std::min((tile + 1) * height, all); }
 };

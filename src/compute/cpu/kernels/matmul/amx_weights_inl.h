@@ -1,6 +1,5 @@
-// Block-quantised weights as tiles read them. Where scales are integers the weights are multiplied with them: such
-// a product has two bytes, a signed high one and an unsigned low one, and each has a tile of its own. Included after
-// the lanes header.
+// Block-quantised weights in the layout of tiles. Integer scales are multiplied into the weights: each result has two
+// bytes, a signed high one and an unsigned low one, each in its own tile. Included after the lanes header.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +12,9 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-// A chunk of a panel as tiles take it.
+// A chunk of a panel in the layout of tiles.
 struct alignas(64) TileWeights {
-  uint8_t low[kChunk * kPanel];  // signed where there is no high byte
+  uint8_t low[kChunk * kPanel];  // signed if there is no high byte
   int8_t high[kChunk * kPanel];
 };
 
@@ -28,7 +27,7 @@ constexpr int OffsetOfWeights() {
 template <class Source>
 constexpr bool kOneByte = Source::kMinimums&& Source::kMost* Source::kMostScale <= UINT8_MAX;
 
-// 16-bit products of two of a group's inputs, less their offset, with an output's scale.
+// Two inputs of a group, minus their offset, times the output's scale, in 16 bits.
 template <class Source>
 inline Pairs Scaled(Pairs weights, Pairs scale) {
   constexpr int kOffset = OffsetOfWeights<Source>();
@@ -36,7 +35,7 @@ inline Pairs Scaled(Pairs weights, Pairs scale) {
   return _mm512_mullo_epi16(weights, scale);
 }
 
-// One block. Scales have at most 8 bits and weights 6, or 7 with a sign: their products are int16.
+// One block. Scales have at most 8 bits and weights 6, or 7 with a sign, so their results fit int16.
 template <class Source>
 requires kIntegerScales<Source>
 inline void UnpackBlock(const Source& w, int block, TileWeights& out) {
@@ -74,7 +73,7 @@ requires(!kIntegerScales<Source>) inline void UnpackBlock(const Source& w, int b
   }
 }
 
-// These have the layout of tiles already.
+// These already have the layout of tiles.
 inline void UnpackBlock(const Unpacker<Q8_0>&, int, TileWeights&) {}
 inline const void* LowTiles(const Unpacker<Q8_0>& w, const TileWeights&) { return w.chunk.q; }
 template <class Source>
@@ -82,7 +81,8 @@ inline const void* LowTiles(const Source&, const TileWeights& weights) {
   return weights.low;
 }
 
-// Unpacks the first `blocks` blocks of a chunk one by one, so that vectors have work while tiles multiply another.
+// Unpacks the first `blocks` blocks of a chunk one by one, so that vector units work while tiles multiply another
+// chunk.
 template <class Source>
 class Unpacking {
  public:

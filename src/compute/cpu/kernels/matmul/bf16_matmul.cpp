@@ -1,5 +1,5 @@
 #include INFERFLUX_LANES
-// After the lanes.
+// After the lanes header.
 #include "compute/cpu/kernels/kernel_groups.h"
 #include "compute/cpu/kernels/matmul/dense_matmul_inl.h"
 #include "compute/cpu/kernels/simd/ceiling_inl.h"

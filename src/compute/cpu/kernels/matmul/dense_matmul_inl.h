@@ -1,7 +1,7 @@
-// Products with dense weights: F32 and F16, widened exactly, with float activations; BF16 with activations rounded to
-// BF16, two products at a time. A panel is [steps][16 outputs], where a step is one input, or two of BF16. Each sum is
-// one chain over the steps, upwards, so it depends neither on the number of rows nor on how they are cut into tiles.
-// Included once an instruction set, after its lanes header.
+// Matmuls with dense weights: F32 and F16, widened exactly, with float activations; BF16 with activations rounded to
+// BF16, two inputs at a time. A panel is [steps][16 outputs], where a step is one input, or two of BF16. Each sum is
+// one chain over ascending steps, so it does not depend on the number of rows or on how they are cut into tiles.
+// Included once per instruction set, after its lanes header.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ template <class T>
 struct Widened {
   using Weight = T;
   using Input = float;
-  static constexpr int64_t kDepth = 1;  // inputs of a step
+  static constexpr int64_t kDepth = 1;  // inputs per step
   static Rows<float> InputsOf(const MatmulTask& task) { return task.x; }
 
   static Floats Weights(const T* step) { return LoadFloats(step); }
@@ -37,7 +37,7 @@ struct Bf16Pairs {
   static Floats MultiplyAdd(Floats sum, const Bytes& weights, Two x) { return DotBf16(sum, weights, x); }
 };
 
-// M rows against N panels, some of the steps: the sums come from `sums` and go back there.
+// M rows against N panels, for some of the steps: reads the sums from `sums` and writes them back.
 template <class F, int M, int N>
 inline void DenseTile(const typename F::Input* x, int64_t x_stride, const typename F::Weight* panel, int64_t next_panel,
                       int64_t steps, float* sums) {
@@ -59,8 +59,8 @@ inline void DenseTile(const typename F::Input* x, int64_t x_stride, const typena
   }
 }
 
-// The results of up to kTaskPanels panels at a time: what `add(first panel, panels, sums)` adds to zeros, which are
-// [rows][kSumsStride] at the beginning of the scratch memory.
+// Results of up to kTaskPanels panels at a time. `add(first panel, panels, sums)` adds to zeros, [rows][kSumsStride],
+// at the start of the scratch memory.
 template <class Add>
 inline void SumPanels(const MatmulTask& task, Add add) {
   auto* sums = reinterpret_cast<float*>(task.scratch);
@@ -81,7 +81,7 @@ void DenseMatmul(const MatmulTask& task) {
   const auto inputs = F::InputsOf(task);
   const int64_t steps = (task.inputs + F::kDepth - 1) / F::kDepth;
   const int64_t panel_size = steps * F::kDepth * kPanel;
-  // One row streams whole panels; many rows keep a piece of some panels in the first-level cache.
+  // One row streams whole panels; many rows keep a part of some panels in the L1 cache.
   const int64_t piece = task.rows == 1 ? steps : kChunk / 2;
   SumPanels(task, [&](int64_t first, int64_t panels, float* sums) {
     for (int64_t k = 0; k < steps; k += piece) {
@@ -91,7 +91,7 @@ void DenseMatmul(const MatmulTask& task) {
         DenseTile<F, M, N>(inputs.data + row * inputs.stride + k * F::kDepth, inputs.stride, panel + n * panel_size,
                            panel_size, count, sums + row * kSumsStride + n * kPanel);
       };
-      if (task.rows == 1 && panels == kTaskPanels) {  // four chains hide the latency that one would show
+      if (task.rows == 1 && panels == kTaskPanels) {  // four chains hide the latency of one
         run.template operator()<1, kTaskPanels>(0, 0);
         continue;
       }

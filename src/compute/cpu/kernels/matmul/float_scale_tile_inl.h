@@ -1,5 +1,5 @@
-// Rows of int8 activations times a chunk of weights with a float scale for each block of 32.
-// Included once an instruction set, after its lanes header.
+// Rows of int8 activations times a chunk of weights with a float scale for each block of 32. Included once per
+// instruction set, after its lanes header.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-// total[m] += what part `part`'s sums of products count for, and perhaps the minimum of its block b.
+// total[m] += the scaled int32 sums of part `part`, and the minimum of its block b if there is one.
 template <int M, class Source>
 inline void AddBlock(const Source& w, const ActivationChunk* x, int b, int part, const Ints* dot, Floats* total) {
   const Floats d = w.Scale(part);
@@ -26,9 +26,8 @@ inline void AddBlock(const Source& w, const ActivationChunk* x, int b, int part,
   }
 }
 
-// sums[m] += M rows times a chunk of one panel, one scale a block, or a part of it, and perhaps a minimum. `x` is the
-// first row's chunk, rows follow one another. `prefetch` has the share of a later chunk that is to be fetched
-// meanwhile.
+// sums[m] += M rows times a chunk of one panel, with one scale per block or part of it, and perhaps a minimum. `x` is
+// the first row's chunk; rows are adjacent. `prefetch` has the share of a later chunk to prefetch meanwhile.
 template <int M, class Source>
 inline void BlocksTile(const Source& w, const ActivationChunk* x, int blocks, Prefetch prefetch, float* sums,
                        int64_t stride) {
@@ -55,7 +54,7 @@ inline void BlocksTile(const Source& w, const ActivationChunk* x, int blocks, Pr
         constexpr int kRun = std::min(kGroups, SumGroups(Source::kMost));
 #pragma GCC unroll 2
         for (int run = 0; run < kGroups; run += kRun) {
-          // What starts with the offset, or with what there is.
+          // Starts with the offset, or with the previous sums.
           const auto offset = [&](int m) { return Source::kMinimums ? 0 : x[m].offsets[part]; };
           Sums sum[M];
           for (int m = 0; m < M; ++m) sum[m] = StartSums(offset(m));
@@ -74,7 +73,7 @@ inline void BlocksTile(const Source& w, const ActivationChunk* x, int blocks, Pr
   for (int m = 0; m < M; ++m) StoreFloats(sums + m * stride, total[m]);
 }
 
-// The same of an unpacked chunk where sums are int16.
+// The same for an unpacked chunk with int16 sums.
 template <int M, class Source>
 requires(!kSumsHoldOffsets) inline void BlocksTile(const UnpackedWeights<Source>& w, const ActivationChunk* x,
                                                    int blocks, Prefetch prefetch, float* sums, int64_t stride) {

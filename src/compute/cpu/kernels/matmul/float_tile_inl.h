@@ -1,6 +1,6 @@
-// The float kernel of dense weights and of both matmuls of attention: sums[m][n] += a[m][k] * b[k][n], k upwards, one
-// fused multiply-add a step. Each sum is one chain, so it does not depend on the tile that it is part of.
-// Included once an instruction set, after its lanes header.
+// The float kernel of dense weights and of both matmuls of attention: sums[m][n] += a[m][k] * b[k][n], k ascending, one
+// fused multiply-add per step. Each sum is one chain, so it does not depend on the tile that it is part of. Included
+// once per instruction set, after its lanes header.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct FloatTile {
   }
 };
 
-// Calls f.operator()<M>() for M = rows, which is 1 to kMost.
+// Calls f.operator()<M>() for M = rows, which must be 1 to kMost.
 template <int kMost, class F>
 inline void WithRows(int64_t rows, const F& f) {
   if constexpr (kMost > 1) {
@@ -59,7 +59,7 @@ inline void WithRows(int64_t rows, const F& f) {
   f.template operator()<kMost>();
 }
 
-// Calls f.operator()<M>(first row, tile) for tiles of M rows, at most kMost, as even as they can be.
+// Calls f.operator()<M>(first row, tile) for tiles of M rows, at most kMost, as even as possible.
 template <int kMost, class F>
 inline void ForTiles(int64_t rows, const F& f) {
   const int64_t tiles = (rows + kMost - 1) / kMost;

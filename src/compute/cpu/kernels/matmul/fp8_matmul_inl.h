@@ -1,6 +1,6 @@
-// Products with 8-bit floats that have scales. A weight is rounded to a float before it is multiplied, and sums are
-// added up as those of dense weights are (dense_product_inl.h): every bit is what F32 weights of the same values would
-// give. Included once an instruction set, after its lanes header.
+// Matmuls with 8-bit floats with scales. A weight is rounded to a float before it is multiplied, and sums are added up
+// as for dense weights (dense_matmul_inl.h): results are bit-identical to those of F32 weights with the same values.
+// Included once per instruction set, after its lanes header.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ inline Floats Weights(const ChunkedFp8::Chunk& chunk, int64_t input, Floats scal
   return Mul(LoadDownscaled(chunk.q[input]), scales);
 }
 
-// One row against N panels: streams them, each sum in a register to its end.
+// One row against N panels: streams them, with each sum in a register until its end.
 template <int N>
 inline void Fp8Row(const MatmulTask& task, int64_t first, float* sums) {
   Floats total[N];
@@ -37,7 +37,7 @@ inline void Fp8Row(const MatmulTask& task, int64_t first, float* sums) {
   for (int n = 0; n < N; ++n) StoreFloats(sums + n * kPanel, total[n]);
 }
 
-// Many rows: a chunk of some panels becomes floats in the first-level cache, and is multiplied by all rows there.
+// Many rows: a chunk of some panels is converted to floats in the L1 cache, and all rows are multiplied there.
 template <int N>
 inline void Fp8Rows(const MatmulTask& task, int64_t first, float* sums, float* widened) {
   for (int64_t done = 0, c = 0; done < task.inputs; done += kFp8Inputs, ++c) {
@@ -64,7 +64,7 @@ inline void Fp8Matmul(const MatmulTask& task) {
   SumPanels(task, [&](int64_t first, int64_t panels, float* sums) {
     int64_t n = 0;
     if (task.rows == 1) {
-      if (panels == kTaskPanels) {  // four chains hide the latency that one would show
+      if (panels == kTaskPanels) {  // four chains hide the latency of one
         Fp8Row<kTaskPanels>(task, first, sums);
         return;
       }

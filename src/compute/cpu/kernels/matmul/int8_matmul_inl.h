@@ -1,6 +1,6 @@
 // Matmuls of int8 activations with block-quantised weights. Within a chunk everything is exact in int32 (by block:
-// within a block); the float steps that follow are the same for one row and for many, in the order of the chunks.
-// Included once an instruction set, after its lanes header.
+// within a block); the float steps after it are the same for one row and for many, in the order of the chunks. Included
+// once per instruction set, after its lanes header.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-// Rows that a tile multiplies at once: as many as there are registers for.
+// Rows that a tile multiplies at once: as many as fit into registers.
 template <class Format>
 constexpr int kRowsOfTile = kIntegerScales<Format> ? kChunkRows : kBlockRows;
 
@@ -23,8 +23,8 @@ constexpr bool PrefetchesOneRow() {
   return true;
 }
 
-// sums[m] += M rows times a chunk of one panel, of which the inputs have `blocks` blocks. w is an Unpacker<Format>, or
-// what it has unpacked.
+// sums[m] += M rows times a chunk of one panel with `blocks` blocks of inputs. w is an Unpacker<Format>, or the chunk
+// that it has unpacked.
 template <class Format, int M>
 inline void MultiplyTile(const auto& w, const ActivationChunk* x, int blocks, Prefetch prefetch, float* sums,
                          int64_t stride) {
@@ -41,13 +41,13 @@ inline const Chunk& ChunkAt(const MatmulTask& task, int64_t p, int64_t c) {
   return reinterpret_cast<const Chunk*>(task.panels + p * task.panel_bytes)[c];
 }
 
-// How many blocks the inputs have in chunk c: all, but perhaps in the last one.
+// The number of blocks in chunk c: all, except perhaps in the last chunk.
 inline int BlocksInChunk(int64_t inputs, int64_t chunk) {
   return static_cast<int>(std::min<int64_t>(kBlocks, inputs / kBlock - chunk * kBlocks));
 }
 
-// Chunks of `inputs` that are multiplied panel by panel before the next ones come: as many as keep the activations of
-// all rows in the second-level cache, in even shares.
+// Chunks of `inputs` that are multiplied panel by panel before the next ones: as many as keep the activations of all
+// rows in the L2 cache, in even shares.
 inline int64_t ChunksAtOnce(int64_t chunks, int64_t rows) {
   constexpr int64_t kActivationBytes = 256 << 10;
   const int64_t most = std::max<int64_t>(1, kActivationBytes / (rows * static_cast<int64_t>(sizeof(ActivationChunk))));
@@ -63,13 +63,13 @@ inline void StorePanel(const float* sums, int64_t rows, int64_t outputs, float* 
   }
 }
 
-// Calls multiply(chunk, x, blocks, prefetch, sums) for each chunk of each panel, panels forwards: x is the first row's
-// chunk, rows follow one another; `prefetch` is what is to be fetched meanwhile, evenly; and sums[row][16] is what the
-// chunk's share is added to. The lines that the results go to are fetched too: one a row, far apart, they would cost up
-// to a tenth of the time later.
+// Calls multiply(chunk, x, blocks, prefetch, sums) for each chunk of each panel, panels ascending. x is the first row's
+// chunk; rows are adjacent. `prefetch` is what to prefetch meanwhile, evenly. The chunk's share is added to
+// sums[row][16]. The cache lines of the results are prefetched too: they are one per row and far apart, and would cost
+// up to a tenth of the time later.
 template <class F, class Multiply>
 inline void ForChunks(const MatmulTask& task, const Multiply& multiply) {
-  constexpr int64_t kPrefetch = 6144;  // bytes; 4,096 to 8,192 did equally well on Zen 4
+  constexpr int64_t kPrefetch = 6144;  // bytes; 4,096 to 8,192 were equally fast on Zen 4
   const int64_t chunks = (task.inputs + kChunk - 1) / kChunk;
   const int64_t slab = ChunksAtOnce(chunks, task.rows);
   auto* all_sums = reinterpret_cast<float*>(task.scratch);  // [panel][row][16]
@@ -99,7 +99,7 @@ inline void ForChunks(const MatmulTask& task, const Multiply& multiply) {
   }
 }
 
-// Weights are unpacked once for all rows, or in registers for one tile of rows after the other: whichever costs less.
+// Weights are unpacked once for all rows, or in registers for each tile of rows: whichever costs less.
 template <class F>
 void Int8Matmul(const MatmulTask& task) {
   const int64_t tiles = (task.rows + kRowsOfTile<F> - 1) / kRowsOfTile<F>;

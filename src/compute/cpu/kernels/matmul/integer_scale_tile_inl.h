@@ -1,5 +1,5 @@
-// Rows of int8 activations times a chunk of weights with integer scales: exact in int32 until the chunk's own scale.
-// Included once an instruction set, after its lanes header.
+// Rows of int8 activations times a chunk of weights with integer scales: exact in int32 until the chunk's float scale.
+// Included once per instruction set, after its lanes header.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-// What a sub-block's sum starts from: activations keep it for an offset of 32.
+// The initial value of a sub-block's sum: activations store it for an offset of 32.
 template <class Source>
 inline int32_t OffsetOf(const ActivationChunk& x, int sub) {
   if constexpr (Source::kMinimums || !kSumsHoldOffsets) {
@@ -22,7 +22,7 @@ inline int32_t OffsetOf(const ActivationChunk& x, int sub) {
   }
 }
 
-// low[m] += the sums of 16 activations each, times a factor for each sub-block. Where sums are int16.
+// low[m] += the sums of 16 activations, times an integer for each sub-block. For int16 sums.
 template <int M, class FactorOf>
 inline void AddSumsOf16(const ActivationChunk* x, const FactorOf& factor, Ints* low) {
   for (int two = 0; two < kSubs16 / 2; ++two) {
@@ -32,8 +32,8 @@ inline void AddSumsOf16(const ActivationChunk* x, const FactorOf& factor, Ints* 
   }
 }
 
-// total[m] += the scaled sums of the sub-blocks of a chunk, one by one. kRun groups of four are added up before a scale
-// comes in.
+// total[m] += the scaled sums of the sub-blocks of a chunk, one by one. kRun groups of four are added up before they
+// are scaled.
 template <int M, int kRun, class Source>
 inline void AddSubs(const Source& w, const ActivationChunk* x, Prefetch prefetch, Ints* total) {
   constexpr int kSubsInBlock = Source::kSubs / kBlocks;
@@ -61,7 +61,7 @@ inline void AddSubs(const Source& w, const ActivationChunk* x, Prefetch prefetch
   }
 }
 
-// The same of an unpacked chunk where sums are int16.
+// The same for an unpacked chunk with int16 sums.
 template <int M, int kRun, class Source>
 requires(!kSumsHoldOffsets) inline void AddSubs(const UnpackedWeights<Source>& w, const ActivationChunk* x,
                                                 Prefetch prefetch, Ints* total) {
@@ -89,8 +89,8 @@ requires(!kSumsHoldOffsets) inline void AddSubs(const UnpackedWeights<Source>& w
   }
 }
 
-// The same where sums are int16: each takes a whole sub-block where the activations leave room for it, and else as much
-// as always fits.
+// The same with int16 sums: each covers a whole sub-block if the activations are small enough, else as many groups as
+// always fit.
 template <int M, class Source>
 inline void AddInt16Subs(const Source& w, const ActivationChunk* x, Prefetch prefetch, Ints* total) {
   constexpr int kGroups = kChunk / kGroup / Source::kSubs;
@@ -115,7 +115,7 @@ inline void AddInt16Subs(const Source& w, const ActivationChunk* x, Prefetch pre
   }
 }
 
-// Whether the sum of each sub-block is an int16.
+// Whether the sum of each sub-block fits int16.
 template <int M, class Source>
 inline bool FitPairs(const ActivationChunk* x) {
   bool fit = true;
@@ -129,8 +129,8 @@ inline bool FitPairs(const ActivationChunk* x) {
   return fit;
 }
 
-// The same for two sub-blocks at a time, whose sums are multiplied with their scales at once, where FitPairs: that
-// takes the unit that multiplies bytes half as long.
+// The same for two sub-blocks at a time, whose sums are multiplied by their scales together, if FitPairs: this takes
+// half as many byte multiplications.
 template <int M, class Source>
 inline void AddPairsOfSubs(const Source& w, const ActivationChunk* x, Prefetch prefetch, Ints* total) {
   constexpr int kGroups = kChunk / kGroup / Source::kSubs;
@@ -140,11 +140,11 @@ inline void AddPairsOfSubs(const Source& w, const ActivationChunk* x, Prefetch p
 #pragma GCC unroll 2
     for (int h = 0; h < 2; ++h) {
       const int sub = 2 * two + h;
-      if (h == 0 || Source::kSubs == kBlocks) prefetch.Fetch(step);  // once a block
+      if (h == 0 || Source::kSubs == kBlocks) prefetch.Fetch(step);  // once per block
       for (int m = 0; m < M; ++m) sum[h][m] = SetInts(OffsetOf<Source>(x[m], sub));
 #pragma GCC unroll 8
       for (int i = 0; i < kGroups; ++i) {
-        const int group = (Source::kSubs == kSubs16 ? kGroups * h : 0) + i;  // of the block
+        const int group = (Source::kSubs == kSubs16 ? kGroups * h : 0) + i;  // index in the block
         const int block = Source::kSubs == kSubs16 ? two : sub;
         const Bytes weights = w.Group(block, group);
         for (int m = 0; m < M; ++m) {
@@ -157,7 +157,7 @@ inline void AddPairsOfSubs(const Source& w, const ActivationChunk* x, Prefetch p
   }
 }
 
-// The minimums times the sums of activations, as integers, and what those are scaled by.
+// The minimums times the sums of activations, as integers, and their float scale.
 template <int M, class Source>
 inline void AddMinimums(const Source& w, const ActivationChunk* x, Ints* low) {
   if constexpr (Source::kSubs == kBlocks) {
@@ -185,7 +185,7 @@ inline Floats MinimumsScale(const Source& w) {
   }
 }
 
-// sums[m] += what the chunk's scaled integer sums count for, less its minimums.
+// sums[m] += the chunk's scaled integer sums, minus its minimums.
 template <int M, class Source>
 inline void AddChunk(const Source& w, const ActivationChunk* x, const Ints* total, float* sums, int64_t stride) {
   Ints low[M];
@@ -203,7 +203,7 @@ inline void AddChunk(const Source& w, const ActivationChunk* x, const Ints* tota
   }
 }
 
-// The same as BlocksTile with integer scales a sub-block, one float scale a chunk, and perhaps minimums.
+// The same as BlocksTile with an integer scale per sub-block, one float scale per chunk, and perhaps minimums.
 template <int M, class Source>
 inline void ChunkTile(const Source& w, const ActivationChunk* x, Prefetch prefetch, float* sums, int64_t stride) {
   constexpr int kGroups = kChunk / kGroup / Source::kSubs;

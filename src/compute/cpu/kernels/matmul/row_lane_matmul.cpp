@@ -1,6 +1,6 @@
-// In place of int8_matmul.cpp on AVX2.
+// Replaces int8_matmul.cpp on AVX2.
 #include INFERFLUX_LANES
-// After the lanes.
+// After the lanes header.
 #include "compute/cpu/kernels/kernel_groups.h"
 #include "compute/cpu/kernels/matmul/row_lane_matmul_inl.h"
 

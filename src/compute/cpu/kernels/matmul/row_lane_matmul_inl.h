@@ -1,8 +1,8 @@
-// Matmuls of int8 activations and weights with integer scales for many rows, with the rows in lanes: the same bits as
-// Int8Matmul's, which has the outputs in lanes. The bytes that are multiplied come from memory as operands, where
-// outputs in lanes need an instruction to repeat four of them. Included for AVX2, after its lanes header.
+// Matmuls of int8 activations and weights with integer scales for many rows, with the rows in lanes. Results are
+// bit-identical to Int8Matmul's, which has the outputs in lanes. The bytes to multiply are memory operands here; with
+// outputs in lanes, an extra instruction has to broadcast four of them. Included for AVX2, after its lanes header.
 //
-// Formats with float scales for each block have more float operations, and were not faster so (Q4_0 and Q8_0 on Zen 3).
+// Formats with float scales per block have more float operations, and gained nothing (Q4_0 and Q8_0 on Zen 3).
 #pragma once
 
 #include <algorithm>
@@ -16,20 +16,20 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-// A chunk of weights unpacked once: four inputs of an output are ready to be repeated in all lanes.
+// A chunk of weights unpacked once: four inputs of an output are ready to be broadcast to all lanes.
 template <class Source>
 struct RowLaneWeights {
   static constexpr int kSubs = Source::kSubs;
   static constexpr int kPairs = kSubs / 2;
 
-  // By group of inputs, or sub-block, or two of these, and by output.
+  // By group of inputs, or sub-block, or pair of these, and by output.
   alignas(64) uint8_t groups[kChunk / kGroup][kGroupBytes];
-  alignas(64) int32_t scales[kSubs][kPanel];  // twice an int16
-  // ScalePairs of the sums of activations, an int16 for each of two sub-blocks: minimums, or scales where weights have
-  // an offset.
+  alignas(64) int32_t scales[kSubs][kPanel];  // each is an int16 twice
+  // ScalePairs for the sums of activations, an int16 for each of two sub-blocks: minimums, or scales if weights have an
+  // offset.
   alignas(64) int32_t pairs[kPairs][kPanel];
   alignas(64) float d[kPanel];
-  alignas(64) float minimums_scale[kPanel];  // only where there are minimums
+  alignas(64) float minimums_scale[kPanel];  // only if there are minimums
 
   explicit RowLaneWeights(const auto& chunk) {
     const Source packed(chunk);
@@ -55,7 +55,7 @@ struct RowLaneWeights {
 inline __m256i Repeat4(const void* p) { return LoadQuad(static_cast<const int8_t*>(p)); }
 inline __m256 RepeatFloat(const void* p) { return _mm256_castsi256_ps(Repeat4(p)); }
 
-// sum + the products of bytes, in this order (AddProducts); `inputs` is a memory operand.
+// sum + byte multiplications, in this order (AddProducts); `inputs` is a memory operand.
 inline __m256i AddProductsOf(__m256i sum, __m256i weights, const int8_t* inputs) {
   __m256i products;
   asm volatile("vpmaddubsw %[inputs], %[weights], %[products]\n\tvpaddw %[products], %[sum], %[sum]"
@@ -71,7 +71,7 @@ class RowLaneTile {
   using Weights = RowLaneWeights<Source>;
   using Inputs = RowLaneChunk<V>;
 
-  // sums[output][row] += the chunk's products, for the outputs from `output` on.
+  // sums[output][row] += the chunk's result, for the outputs from `output` on.
   static void Run(const Weights& w, int output, const Inputs& x, float* sums) {
     RowLaneTile(w, output, x).Multiply(sums + output * Inputs::kRows);
   }
@@ -81,7 +81,7 @@ class RowLaneTile {
 
   RowLaneTile(const Weights& w, int output, const Inputs& x) : w_(w), output_(output), x_(x) {}
 
-  // sums = the products of groups [first, first + kRun) of block b.
+  // sums = the byte dot products of groups [first, first + kRun) of block b.
   template <int kRun>
   [[gnu::always_inline]] void MultiplyGroups(int b, int first, Vectors& sums) const {
 #pragma GCC unroll 8
@@ -99,7 +99,7 @@ class RowLaneTile {
     }
   }
 
-  // total += the sums of all sub-blocks times their scales; kRun groups are added up before a scale comes in.
+  // total += the sums of all sub-blocks times their scales; kRun groups are added up before they are scaled.
   template <int kRun>
   [[gnu::always_inline]] void AddSubs(Vectors& total) const {
     constexpr int kSubsInBlock = Weights::kSubs / kBlocks;
@@ -122,7 +122,7 @@ class RowLaneTile {
     }
   }
 
-  // Each sum takes a whole sub-block where the activations leave room for it, and else as much as always fits.
+  // Each sum covers a whole sub-block if the activations are small enough, else as many groups as always fit.
   [[gnu::always_inline]] void AddAllSubs(Vectors& total) const {
     constexpr int kGroups = kChunk / kGroup / Weights::kSubs;
     constexpr int kRun = std::min(kGroups, SumGroups(Source::kMost));
@@ -188,7 +188,7 @@ class RowLaneTile {
   const Inputs& x_;
 };
 
-// How many outputs are multiplied at once: two where there are few sums, so that they hide the latency of the units.
+// Outputs that are multiplied at once: two if there are few sums, to hide the latency of the units.
 template <int V>
 constexpr int kOutputsAtOnce = V <= 4 ? 2 : 1;
 
@@ -201,7 +201,7 @@ inline void TransposeEight(const float* from, int64_t stride, float (*rows)[8]) 
     pairs[2 * i] = _mm256_unpacklo_ps(in[2 * i], in[2 * i + 1]);
     pairs[2 * i + 1] = _mm256_unpackhi_ps(in[2 * i], in[2 * i + 1]);
   }
-  for (int half = 0; half < 2; ++half) {  // rows 2 * half and 2 * half + 1, and those four further
+  for (int half = 0; half < 2; ++half) {  // rows 2 * half and 2 * half + 1, and the rows four after them
     const auto fours = [&](int i) {
       const __m256d low = _mm256_castps_pd(pairs[4 * i + half]);
       const __m256d high = _mm256_castps_pd(pairs[4 * i + 2 + half]);
@@ -217,7 +217,7 @@ inline void TransposeEight(const float* from, int64_t stride, float (*rows)[8]) 
   }
 }
 
-// sums: [16][stride], of `rows` rows.
+// sums: [16][stride], for `rows` rows.
 inline void StoreTransposed(const float* sums, int64_t stride, int64_t rows, int64_t outputs, float* y,
                             int64_t y_stride) {
   for (int64_t first = 0; first < rows; first += kLaneRows) {
@@ -238,7 +238,7 @@ inline void StoreTransposed(const float* sums, int64_t stride, int64_t rows, int
   }
 }
 
-// The work of one task: chunk by chunk, and in each panel by panel, so that a chunk of activations is fetched once.
+// The work of one task: chunk by chunk, and within a chunk panel by panel, so that activations are fetched once.
 template <class F, int V>
 class RowLaneTask {
  public:
@@ -266,7 +266,7 @@ class RowLaneTask {
  private:
   static constexpr int64_t kPanelSums = kTaskRows * kPanel;
 
-  // Beyond the task's own the next panels follow, which the next task is likely to take, or nothing.
+  // After the task's own panels come the next ones, which the next task is likely to take, or nothing.
   const Chunk& ChunkOf(int64_t step) const {
     const int64_t c = step / panels_;
     return ChunkAt<Chunk>(task_, task_.first_panel + step % panels_ + c / chunks_ * panels_, c % chunks_);
@@ -295,7 +295,7 @@ class RowLaneTask {
 
   float* Results(int64_t p) const { return task_.y + (task_.first_panel + p) * kPanel; }
 
-  // One line a row, far apart.
+  // One cache line per row, far apart.
   void FetchResults(int64_t p) const {
     for (int64_t r = 0; r < task_.rows; ++r) __builtin_prefetch(Results(p) + r * task_.y_stride, 1, 3);
   }
@@ -312,8 +312,8 @@ class RowLaneTask {
   const MatmulTask& task_;
   const int64_t panels_;
   const int64_t chunks_;
-  const int64_t in_lanes_;  // rows; the others, too few to fill a vector by half, are multiplied one by one
-  float* const sums_;       // [panel][16][V * 8], followed, in each panel, by its other rows' [row][16]
+  const int64_t in_lanes_;  // rows; the rest, less than half a vector, is multiplied row by row
+  float* const sums_;       // [panel][16][V * 8], followed, in each panel, by the remaining rows' [row][16]
 };
 
 template <class F>

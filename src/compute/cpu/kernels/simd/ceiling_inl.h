@@ -1,5 +1,5 @@
-// What this instruction set can do at best: the loops that ceilings are measured with. kMeterSums independent sums hide
-// the latency of the units. Included once an instruction set, after its lanes header.
+// The peak rates of this instruction set: the loops that measure ceilings. kMeterSums independent sums hide the latency
+// of the units. Included once per instruction set, after its lanes header.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-// Keeps the compiler from seeing that the sums never change.
+// Hides from the compiler that the sums never change.
 template <class T>
 inline void Opaque(T& value) {
   asm volatile("" : : "r"(&value) : "memory");
@@ -21,7 +21,7 @@ inline void Repeat(int64_t rounds, const Sum& zero, Step step) {
   Sum sums[kMeterSums];
   for (Sum& sum : sums) sum = zero;
   for (int64_t i = 0; i < rounds; i += 16) {
-    asm volatile("" : : : "memory");  // what is read is read again in each turn
+    asm volatile("" : : : "memory");  // forces a new read in each iteration
 #pragma GCC unroll 16
     for (int repeat = 0; repeat < 16; ++repeat) {
       for (int s = 0; s < kMeterSums; ++s) sums[s] = step(sums[s], repeat * kMeterSums + s);
@@ -33,8 +33,7 @@ inline void Repeat(int64_t rounds, const Sum& zero, Step step) {
   }
 }
 
-// Where a product is not fused with its addition it reads an operand of its own: one that came twice would be computed
-// once.
+// If multiply and add are not fused, each reads its own operand: the compiler would compute a repeated one only once.
 inline double Int8Rounds(int64_t rounds) {
   constexpr bool kFused = kSumsHoldOffsets;
   alignas(64) int8_t operands[kGroupBytes + kGroup * 16 * kMeterSums] = {};

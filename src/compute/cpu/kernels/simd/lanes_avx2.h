@@ -1,4 +1,4 @@
-// Sixteen lanes with AVX2, whose products of bytes are int16.
+// Sixteen lanes with AVX2, whose byte multiplications give int16.
 #pragma once
 
 #include <algorithm>
@@ -17,20 +17,20 @@ inline Bytes FromSigned(Bytes v) { return v; }
 
 inline Pairs Ones() { return {_mm256_set1_epi16(1), _mm256_set1_epi16(1)}; }
 
-// Sums of byte products in int16, two a lane: what widens them multiplies them by a scale as well, so it is put off for
-// as many groups of products as fit.
+// Sums of byte dot products in int16, two per lane. Widening them also multiplies them by a scale, so it waits for as
+// many groups as fit.
 using Sums = Pairs;
 using ScalePairs = Pairs;  // a scale twice in each lane
 constexpr bool kSumsHoldOffsets = false;
 
-// Groups of products with weights up to `most` that a Sums may take, as even parts of eight: a group adds two products
-// to each int16.
+// Groups with weights up to `most` that a Sums can hold, as an even part of eight: a group adds two results to each
+// int16.
 constexpr int SumGroups(int most) {
   return static_cast<int>(std::bit_floor(static_cast<unsigned>(std::min(8, INT16_MAX / (2 * 127 * most)))));
 }
 inline Sums StartSums(int32_t /*offset*/) { return ZeroInts(); }
-// sum += the products of bytes, in this order: GCC would make those of many groups before it adds up the first, and 16
-// registers don't hold them.
+// sum += byte multiplications, in this order: GCC would compute those of many groups before it adds up the first, and
+// 16 registers do not hold them.
 inline void AddProducts(__m256i& sum, __m256i weights, __m256i four) {
   __m256i products;
   asm volatile("vpmaddubsw %[four], %[weights], %[products]\n\tvpaddw %[products], %[sum], %[sum]"
@@ -48,7 +48,7 @@ inline Sums FirstGroup(Bytes weights, Quad four) {
 inline Ints Widen(Sums sum, int32_t offset) { return AddPairs(SetInts(offset), sum, Ones()); }
 inline Ints AddSums(Ints total, Sums sum) { return AddPairs(total, sum, Ones()); }
 
-// Byte i of 16 in the four bytes of lane i; those that `masked` has set are zero.
+// Byte i of 16 in the four bytes of lane i; bytes whose `masked` bit is set are zero.
 inline Bytes Spread(const void* p, int32_t masked) {
   const __m256i bytes = _mm256_broadcastsi128_si256(Load128(p));
   const __m256i mask = _mm256_set1_epi32(masked);
@@ -63,7 +63,7 @@ inline ScalePairs SignedScales(const int8_t* p) {
   return {_mm256_srai_epi16(four.a, 8), _mm256_srai_epi16(four.b, 8)};
 }
 inline Ints AddScaled(Ints total, Sums sum, ScalePairs scale) { return AddPairs(total, sum, scale); }
-// The first factor in the low half of each lane, the second in the high one.
+// The first scale in the low half of each lane, the second in the high half.
 inline Pairs PairOf(ScalePairs first, ScalePairs second) {
   return {_mm256_blend_epi16(first.a, second.a, 0xaa), _mm256_blend_epi16(first.b, second.b, 0xaa)};
 }
@@ -73,7 +73,7 @@ inline Sums AddSignedGroup(Sums sum, Bytes weights, Quad four) {
   AddProducts(sum.b, _mm256_abs_epi8(weights.b), _mm256_sign_epi8(four, weights.b));
   return sum;
 }
-// sum += four products a lane with signed weights, in this order.
+// sum += four multiplications per lane with signed weights, in this order.
 inline void AddSignedProducts(__m256i& sum, __m256i weights, __m256i magnitudes, __m256i four) {
   __m256i products;
   asm volatile(

@@ -26,7 +26,7 @@ constexpr int kFloatRows = 8;
 constexpr int kFloatSums = 16;   // sums that a tile of floats may hold in registers
 constexpr int kScoreGroups = 2;  // groups of keys that a tile of scores takes
 constexpr int kMeterSums = 12;
-constexpr bool kPairedSums = true;  // there are PairOf and DotPairs of two
+constexpr bool kPairedSums = true;  // PairOf and DotPairs for pairs exist
 constexpr bool kUnpacksOnce = false;
 constexpr int32_t kSignedOffset = 128;
 
@@ -61,13 +61,13 @@ inline Bytes Up(Bytes v) {
 // Signed weights as the dot product wants them: offset by kSignedOffset.
 inline Bytes FromSigned(Bytes v) { return _mm512_xor_si512(v, _mm512_set1_epi8(static_cast<char>(0x80))); }
 
-// 16 bytes, again and again; and for each byte of `indices`, which are below 16, the one that it counts to.
+// 16 bytes, repeated; and a look-up of them for each byte of `indices`, which are below 16.
 inline Bytes LoadTable(const int8_t* p) {
   return _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
 inline Bytes LookUp(Bytes table, Bytes indices) { return _mm512_shuffle_epi8(table, indices); }
 
-// sum + four products a lane; exact.
+// sum + a dot product of four bytes per lane; exact.
 inline Ints Dot(Ints sum, Bytes weights, Quad four) { return _mm512_dpbusd_epi32(sum, weights, four); }
 inline Ints DotSigned(Ints sum, Bytes weights, Quad four) { return _mm512_dpbusd_epi32(sum, weights, four); }
 
@@ -79,7 +79,7 @@ inline Pairs PairOf(Ints first, Ints second) {
   return _mm512_mask_blend_epi16(0xaaaaaaaa, first, _mm512_slli_epi32(second, 16));
 }
 inline Ints DotPairs(Ints sum, Pairs a, Pairs b) { return _mm512_dpwssd_epi32(sum, a, b); }
-// sum + two products a lane with the two numbers at `two`.
+// sum + a dot product of two per lane, with the two numbers at `two`.
 inline Ints DotPairs(Ints sum, Pairs weights, const int16_t* two) {
   int32_t both;
   std::memcpy(&both, two, 4);
@@ -108,22 +108,22 @@ inline Floats LoadFloats(const Fp8* p) {
   const __m512i bits = _mm512_mask_mov_epi32(_mm512_castps_si512(value), none, _mm512_set1_epi32(0x7fc00000));
   return _mm512_castsi512_ps(_mm512_or_si512(bits, _mm512_and_si512(wide, _mm512_set1_epi32(INT32_MIN))));
 }
-// Of 8-bit floats value / 256, which half floats have, subnormal ones too (as floats these would slow the product
-// down); what is no number becomes one.
+// 8-bit floats as value / 256, which half floats represent, including subnormals (as floats these would slow the matmul
+// down); NaN becomes a number.
 inline Floats LoadDownscaled(const Fp8* p) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   const __m256i words = _mm256_slli_epi16(_mm256_cvtepi8_epi16(bytes), 7);
-  return _mm512_cvtph_ps(_mm256_and_si256(words, _mm256_set1_epi16(INT16_C(-0x4080))));  // less the sign's second copy
+  return _mm512_cvtph_ps(_mm256_and_si256(words, _mm256_set1_epi16(INT16_C(-0x4080))));  // clears the copy of the sign
 }
 inline Two LoadTwo(const Bf16* p) {
   int32_t both;
   std::memcpy(&both, p, 4);
   return _mm512_set1_epi32(both);
 }
-// sum + two products a lane, of bfloat16 pairs.
+// sum + a dot product of two bfloat16 per lane.
 inline Floats DotBf16(Floats sum, Bytes weights, Two two) {
 #if defined(__AVX512BF16__)
-  return _mm512_dpbf16_ps(sum, (__m512bh)weights, (__m512bh)two);  // NOLINT: what __m512bh is differs by compiler
+  return _mm512_dpbf16_ps(sum, (__m512bh)weights, (__m512bh)two);  // NOLINT: __m512bh differs by compiler
 #else
   const auto low = [](__m512i v) { return _mm512_castsi512_ps(_mm512_slli_epi32(v, 16)); };
   const auto high = [](__m512i v) {

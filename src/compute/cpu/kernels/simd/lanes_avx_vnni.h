@@ -16,7 +16,7 @@ inline Bytes FromSigned(Bytes v) {
   return {_mm256_xor_si256(v.a, sign), _mm256_xor_si256(v.b, sign)};
 }
 
-// sum + four products a lane; exact.
+// sum + a dot product of four bytes per lane; exact.
 inline Ints Dot(Ints sum, Bytes weights, Quad four) {
   return {_mm256_dpbusd_avx_epi32(sum.a, weights.a, four), _mm256_dpbusd_avx_epi32(sum.b, weights.b, four)};
 }

@@ -23,7 +23,7 @@ struct Two {                           // the same 2 bfloat16 in each lane, wide
   float32x4_t low, high;
 };
 
-// Of the 32 registers, what a tile's sums leave has to hold 16 lanes of weights, and an input.
+// Besides a tile's sums, the 32 registers have to hold 16 lanes of weights and an input.
 constexpr int kChunkRows = 3;
 constexpr int kBlockRows = 3;
 constexpr int kDenseRows = 4;
@@ -98,13 +98,13 @@ inline Bytes Up(Bytes v) {
   return Each([](auto bytes) { return vshlq_n_u8(bytes, kShift); }, v);
 }
 inline Bytes FromSigned(Bytes v) { return v; }
-// 16 bytes, again and again; and for each byte of `indices`, which are below 16, the one that it counts to.
+// 16 bytes, repeated; and a look-up of them for each byte of `indices`, which are below 16.
 inline Bytes LoadTable(const int8_t* p) { return Same(vld1q_u8(reinterpret_cast<const uint8_t*>(p))); }
 inline Bytes LookUp(Bytes table, Bytes indices) {
   return Each([](auto t, auto i) { return vqtbl1q_u8(t, i); }, table, indices);
 }
 
-// sum + four products a lane; exact for weights from -128 to 127, so for unsigned ones of at most 7 bits too.
+// sum + a dot product of four per lane; exact for weights from -128 to 127, also for unsigned ones of up to 7 bits.
 inline Ints Dot(Ints sum, Bytes weights, Quad four) {
   return Each([=](auto s, auto w) { return vdotq_s32(s, vreinterpretq_s8_u8(w), four); }, sum, weights);
 }
@@ -114,7 +114,7 @@ inline Pairs WidenPairs(const uint8_t* p) {
   const auto widen = [](uint8x8_t bytes) { return vreinterpretq_s16_u16(vmovl_u8(bytes)); };
   return {widen(vld1_u8(p)), widen(vld1_u8(p + 8)), widen(vld1_u8(p + 16)), widen(vld1_u8(p + 24))};
 }
-// sum + two products a lane with the two numbers at `two`.
+// sum + a dot product of two per lane, with the two numbers at `two`.
 inline Ints DotPairs(Ints sum, Pairs weights, const int16_t* two) {
   const int16x8_t x = vreinterpretq_s16_u32(LoadEverywhere(two));
   const auto f = [=](auto s, auto w) {
@@ -157,12 +157,12 @@ inline Floats LoadFloats(const Fp8* p) {
   };
   return Each(f, WidenSigned(reinterpret_cast<const int8_t*>(p)));
 }
-// Of 8-bit floats value / 256, which half floats have, subnormal ones too (as floats these would slow the product
-// down); what is no number becomes one.
+// 8-bit floats as value / 256, which half floats represent, including subnormals (as floats these would slow the matmul
+// down); NaN becomes a number.
 inline Floats LoadDownscaled(const Fp8* p) {
   const auto eight = [&](int i) {
     const int16x8_t words = vshlq_n_s16(vmovl_s8(vld1_s8(reinterpret_cast<const int8_t*>(p + i))), 7);
-    return vandq_u16(vreinterpretq_u16_s16(words), vdupq_n_u16(0xbf80));  // less the sign's second copy
+    return vandq_u16(vreinterpretq_u16_s16(words), vdupq_n_u16(0xbf80));  // clears the copy of the sign
   };
   const auto four = [](uint16x4_t halves) { return vcvt_f32_f16(vreinterpret_f16_u16(halves)); };
   const uint16x8_t low = eight(0), high = eight(8);
@@ -176,7 +176,7 @@ inline Two LoadTwo(const Bf16* p) {
   const uint32x4_t both = LoadEverywhere(p);
   return {LowBf16(both), HighBf16(both)};
 }
-// sum + two products a lane, of bfloat16 pairs.
+// sum + a dot product of two bfloat16 per lane.
 inline Floats DotBf16(Floats sum, Bytes weights, Two two) {
   const auto f = [=](auto s, auto w) {
     const uint32x4_t pairs = vreinterpretq_u32_u8(w);

@@ -1,4 +1,4 @@
-// Sixteen lanes in plain C++: for machines without the instruction sets above it, and to check those against.
+// Sixteen lanes in plain C++: for machines without the other instruction sets, and to check those against.
 #pragma once
 
 #include <bit>
@@ -79,7 +79,7 @@ inline Bytes Up(const Bytes& x) {
   return Fill<Bytes>([&](size_t i) { return static_cast<uint8_t>(x.v[i] << kShift); });
 }
 inline Bytes FromSigned(const Bytes& x) { return x; }
-// 16 bytes, again and again; and for each byte of `indices`, which are below 16, the one that it counts to.
+// 16 bytes, repeated; and a look-up of them for each byte of `indices`, which are below 16.
 inline Bytes LoadTable(const int8_t* p) {
   return Fill<Bytes>([=](size_t i) { return static_cast<uint8_t>(p[i % 16]); });
 }
@@ -87,7 +87,7 @@ inline Bytes LookUp(const Bytes& table, const Bytes& indices) {
   return Fill<Bytes>([&](size_t i) { return table.v[indices.v[i]]; });
 }
 
-// sum + four products a lane; exact.
+// sum + a dot product of four bytes per lane; exact.
 inline Ints Dot(const Ints& sum, const Bytes& weights, Quad four) {
   return Fill<Ints>([&](size_t i) {
     const uint8_t* w = weights.v + 4 * i;
@@ -104,7 +104,7 @@ inline Ints DotSigned(const Ints& sum, const Bytes& weights, Quad four) {
 inline Pairs WidenPairs(const uint8_t* p) {
   return Fill<Pairs>([=](size_t i) { return int16_t{p[i]}; });
 }
-// sum + two products a lane with the two numbers at `two`.
+// sum + a dot product of two per lane, with the two numbers at `two`.
 inline Ints DotPairs(const Ints& sum, const Pairs& weights, const int16_t* two) {
   return Fill<Ints>([&](size_t i) { return sum.v[i] + weights.v[2 * i] * two[0] + weights.v[2 * i + 1] * two[1]; });
 }
@@ -133,8 +133,8 @@ inline Floats LoadFloats(const Bf16* p) {
 inline Floats LoadFloats(const Fp8* p) {
   return Fill<Floats>([=](size_t i) { return ToFloat(p[i]); });
 }
-// Of 8-bit floats value / 256, which half floats have, subnormal ones too (as floats these would slow the product
-// down); what is no number becomes one.
+// 8-bit floats as value / 256, which half floats represent, including subnormals (as floats these would slow the matmul
+// down); NaN becomes a number.
 inline Floats LoadDownscaled(const Fp8* p) {
   return Fill<Floats>([=](size_t i) {
     return ToFloat(Fp16{static_cast<uint16_t>((p[i].bits & 0x80) << 8 | (p[i].bits & 0x7f) << 7)});
@@ -144,7 +144,7 @@ inline Floats LoadFloats(const int8_t* p) {
   return Fill<Floats>([=](size_t i) { return static_cast<float>(p[i]); });
 }
 inline Two LoadTwo(const Bf16* p) { return p; }
-// sum + two products a lane, of bfloat16 pairs.
+// sum + a dot product of two bfloat16 per lane.
 inline Floats DotBf16(const Floats& sum, const Bytes& weights, Two two) {
   const auto pairs = std::bit_cast<Array<Bf16, 32>>(weights);
   return Fill<Floats>([&](size_t i) {

@@ -1,5 +1,4 @@
-// Sixteen lanes with AVX2, FMA and F16C: two registers each. What multiplies bytes follows in the header that includes
-// it.
+// Sixteen lanes with AVX2, FMA and F16C: two registers each. The including header adds byte multiplication.
 #pragma once
 
 #include <immintrin.h>
@@ -26,7 +25,7 @@ using Two = __m256i;   // the same 2 bfloat16 in each lane
 constexpr int kDenseRows = 6;
 constexpr int kDensePanels = 1;
 constexpr int kFloatRows = 6;
-constexpr int kFloatSums = 4;  // where a tile has several vectors, which take two registers each themselves
+constexpr int kFloatSums = 4;  // for a tile of several vectors, which take two registers each themselves
 constexpr int kScoreGroups = 1;
 constexpr int kMeterSums = 6;
 constexpr bool kUnpacksOnce = true;
@@ -71,7 +70,7 @@ template <int kShift>
 inline Bytes Up(Bytes v) {
   return {_mm256_slli_epi16(v.a, kShift), _mm256_slli_epi16(v.b, kShift)};
 }
-// 16 bytes, again and again; and for each byte of `indices`, which are below 16, the one that it counts to.
+// 16 bytes, repeated; and a look-up of them for each byte of `indices`, which are below 16.
 inline Bytes LoadTable(const int8_t* p) {
   const __m256i table = _mm256_broadcastsi128_si256(Load128(p));
   return {table, table};
@@ -88,7 +87,7 @@ inline Ints AddPairs(Ints sum, Pairs pairs, Pairs factors) {
 inline Pairs WidenPairs(const uint8_t* p) {
   return {_mm256_cvtepu8_epi16(Load128(p)), _mm256_cvtepu8_epi16(Load128(p + 16))};
 }
-// sum + two products a lane with the two numbers at `two`.
+// sum + a dot product of two per lane, with the two numbers at `two`.
 inline Ints DotPairs(Ints sum, Pairs weights, const int16_t* two) {
   int32_t both;
   std::memcpy(&both, two, 4);
@@ -123,11 +122,11 @@ inline Floats LoadFloats(const Fp8* p) {
   const Ints wide = WidenSigned(reinterpret_cast<const int8_t*>(p));
   return {FromFp8(wide.a), FromFp8(wide.b)};
 }
-// Of 8-bit floats value / 256, which half floats have, subnormal ones too (as floats these would slow the product
-// down); what is no number becomes one.
+// 8-bit floats as value / 256, which half floats represent, including subnormals (as floats these would slow the matmul
+// down); NaN becomes a number.
 inline Floats LoadDownscaled(const Fp8* p) {
   const __m256i words = _mm256_slli_epi16(_mm256_cvtepi8_epi16(Load128(p)), 7);
-  const __m256i halves = _mm256_and_si256(words, _mm256_set1_epi16(INT16_C(-0x4080)));  // less the sign's second copy
+  const __m256i halves = _mm256_and_si256(words, _mm256_set1_epi16(INT16_C(-0x4080)));  // clears the copy of the sign
   return {_mm256_cvtph_ps(_mm256_castsi256_si128(halves)), _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1))};
 }
 inline Two LoadTwo(const Bf16* p) {
@@ -135,7 +134,7 @@ inline Two LoadTwo(const Bf16* p) {
   std::memcpy(&both, p, 4);
   return _mm256_set1_epi32(both);
 }
-// sum + two products a lane, of bfloat16 pairs.
+// sum + a dot product of two bfloat16 per lane.
 inline __m256 DotBf16(__m256 sum, __m256i weights, __m256i two) {
   const auto low = [](__m256i v) { return _mm256_castsi256_ps(_mm256_slli_epi32(v, 16)); };
   const auto high = [](__m256i v) {

@@ -1,29 +1,28 @@
-// What is needed soon, asked for piece by piece while there is work on something else. Past the end of memory it is a
-// hint that comes to nothing.
+// Prefetches memory in pieces during other work. Past the end of memory a prefetch has no effect.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 namespace inferflux::compute::cpu {
-namespace {  // each instruction set has its own
+namespace {  // one per instruction set
 
 class Prefetch {
  public:
   Prefetch() = default;
   Prefetch(const void* data, int64_t bytes) : at_(static_cast<const char*>(data)), end_(at_ + bytes) {}
 
-  // Lines of 64 bytes, of the next `bytes`.
+  // Prefetches the next `bytes`, in lines of 64 bytes.
   void Fetch(int64_t bytes) {
     for (const char* to = std::min(end_, at_ + bytes); at_ < to; at_ += 64) __builtin_prefetch(at_, 0, 3);
   }
 
-  // What each of `pieces` calls of Fetch has to ask for.
+  // Bytes per call, for `pieces` calls of Fetch.
   int64_t StepOf(int64_t pieces) const { return (end_ - at_ + pieces - 1) / pieces; }
 
   // The share of part `part` of `parts`.
   Prefetch Part(int64_t part, int64_t parts) const {
-    if (parts == 1) return *this;  // one row waits for a division
+    if (parts == 1) return *this;  // avoids a division, whose latency one row would notice
     const int64_t lines = (end_ - at_) / 64;
     const int64_t first = lines * part / parts;
     return {at_ + 64 * first, 64 * (lines * (part + 1) / parts - first)};

@@ -1,5 +1,5 @@
-// Activations to int8: q = round(x * 127 / max|x|), to nearest even; keys and values to fp16. Included once an
-// instruction set, after its lanes header and vector_ops_inl.h.
+// Quantises activations to int8: q = round(x * 127 / max|x|), to nearest even; rounds keys and values to fp16. Included
+// once per instruction set, after its lanes header and vector_ops_inl.h.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace inferflux::compute::cpu {
 namespace {
 
-// As whole numbers magnitudes have the order of their values, with infinity above and what is no number above that, so
-// that neither gets lost, as comparisons of floats would have it.
+// As integers, magnitudes have the order of their values, with infinity and then NaN above all others. So neither is
+// lost, as could happen in comparisons of floats.
 inline float HighestMagnitude(const float* x, int64_t n) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> di;
@@ -24,7 +24,7 @@ inline float HighestMagnitude(const float* x, int64_t n) {
   return std::bit_cast<float>(hn::GetLane(hn::MaxOfLanes(di, highest)));
 }
 
-// `n` values, a multiple of 32, with one scale, which is returned; it is no finite number where one of them is none.
+// `n` values, a multiple of 32, with one scale, which is returned; the scale is not finite if one of the values is not.
 inline float QuantizeRun(const float* x, int64_t n, int8_t* q) {
   const float highest = HighestMagnitude(x, n);
   if (highest == 0.0f) {
@@ -51,7 +51,7 @@ void RoundToFp16(const float* x, int64_t n, Fp16* out) {
   for (; i < n; ++i) out[i] = ToFp16(x[i]);
 }
 
-// sums[i] and magnitudes[i]: of the 16 values from q[16 * i] on, and of what they are without their signs.
+// sums[i] and magnitudes[i]: the sums of the 16 values from q[16 * i] on, and of their absolute values.
 inline void SumsOf16(const int8_t* q, int32_t* sums, int32_t* magnitudes) {
   const hn::ScalableTag<int8_t> d;
   if constexpr (hn::MaxLanes(d) < 8) {
@@ -66,7 +66,7 @@ inline void SumsOf16(const int8_t* q, int32_t* sums, int32_t* magnitudes) {
     const hn::RebindToUnsigned<decltype(d)> du;
     const hn::Repartition<uint64_t, decltype(d)> d64;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    alignas(64) uint64_t shifted[kChunk / 8];  // of eight values, each with 128 added
+    alignas(64) uint64_t shifted[kChunk / 8];  // of eight values, each plus 128
     alignas(64) uint64_t positive[kChunk / 8];
     for (int64_t i = 0; i < kChunk; i += lanes) {
       const auto values = hn::LoadU(d, q + i);
@@ -80,15 +80,15 @@ inline void SumsOf16(const int8_t* q, int32_t* sums, int32_t* magnitudes) {
   }
 }
 
-// Where sums are int16, of the values q[16 * i] and on: their sum and that of their magnitudes, and the highest sum of
-// positive ones, or of negative ones without their sign, that comes together in an int16 which takes two of each four.
+// For int16 sums of the values from q[16 * i] on: their sum, the sum of their magnitudes, and the highest sum of
+// positive values, or of the magnitudes of negative ones, in one int16, which takes two of each four values.
 template <class D>
 inline int32_t SumsOfHalves16(D d, const int8_t* q, int32_t* sums, int32_t* magnitudes) {
   const hn::RepartitionToWide<D> d16;
   const hn::RepartitionToWide<decltype(d16)> d32;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  // Each int32 of a block of 16 bytes: what its eight int16 add up to, the even ones in its low half. Shuffles are
-  // found by their arguments, since one lane alone has none.
+  // Each int32 of a block of 16 bytes has the sum of its eight int16, the even ones in its low half. Shuffles are found
+  // by their arguments, because a target with one lane has none.
   const auto fold = [&](auto pairs) {
     pairs = hn::Add(pairs, hn::BitCast(d16, Shuffle1032(hn::BitCast(d32, pairs))));
     return hn::Add(pairs, hn::BitCast(d16, Shuffle2301(hn::BitCast(d32, pairs))));
@@ -133,7 +133,7 @@ void QuantizeBlocks(const float* x, int64_t n, int32_t offset, ActivationChunk* 
   }
 }
 
-// sums[i] and magnitudes[i] of a chunk's q as above, and what is kept of them for its matmuls.
+// sums[i] and magnitudes[i] of a chunk's q as above, and the bounds that its matmuls need.
 template <class D>
 inline void KeepSumsOf16(D d, int32_t* sums, int32_t* magnitudes, ActivationChunk* out) {
   if constexpr (kSumsHoldOffsets) {
@@ -155,7 +155,7 @@ void QuantizeChunk(const float* x, ActivationChunk* out) {
   for (int b = 0; b < kBlocks; ++b) {
     const int32_t sum = sums[2 * b] + sums[2 * b + 1];
     out->sums[b] = static_cast<int16_t>(sum);
-    // The positive ones alone, or the negative ones.
+    // Only the positive values, or only the negative ones.
     const int32_t highest = (magnitudes[2 * b] + magnitudes[2 * b + 1] + std::abs(sum)) / 2;
     out->highest32 = std::max(out->highest32, highest);
   }

@@ -1,6 +1,6 @@
 #include INFERFLUX_LANES
 #include "compute/cpu/kernels/simd/vector_ops_inl.h"
-// Last: they build on both.
+// Last, because they need both.
 #include "compute/cpu/kernels/kernel_groups.h"
 #include "compute/cpu/kernels/simd/ceiling_inl.h"
 #include "compute/cpu/kernels/simd/quantize_inl.h"

@@ -1,5 +1,5 @@
-// Rows of floats: the plain vector code, on Google Highway for the instruction set that this file is compiled for.
-// Lanes are filled by index, so a row's result depends on the row alone.
+// Operations on rows of floats, with Google Highway for the instruction set that this file is compiled for. Lanes are
+// filled by index, so a row's result depends only on the row.
 #pragma once
 
 #include <hwy/highway.h>
@@ -17,7 +17,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using FloatVector = hn::Vec<hn::ScalableTag<float>>;
 
-// out[i] = f(inputs[i]...); what is past n is read as zero and not written.
+// out[i] = f(inputs[i]...); inputs past n are read as zero, and outputs past n are not written.
 template <class F, class... In>
 inline void Map(float* out, int64_t n, F f, const In*... in) {
   const hn::ScalableTag<float> d;
@@ -41,7 +41,7 @@ inline void ScaleRow(const float* x, float factor, float* out, int64_t n) {
       out, n, [=](auto v) { return hn::Mul(v, by); }, x);
 }
 
-// Sum of f(x[i]), in as many partial sums as there are lanes.
+// Sum of f(x[i]), with one partial sum per lane.
 template <class F>
 inline float Sum(const float* x, int64_t n, F f) {
   const hn::ScalableTag<float> d;
@@ -73,17 +73,17 @@ inline void LayerNormRow(const float* x, const float* weight, const float* bias,
   Map(out, n, f, x, weight, bias);
 }
 
-// e^x for x up to 0, to 1 unit in the last place; what is below -86 counts as that. Half the operations of Highway's,
-// which has to care for more: x = n log(2) + rest (Cody and Waite, Software Manual for the Elementary Functions, 1980),
-// and a polynomial, fitted to the least highest relative error, for e^rest.
+// e^x for x <= 0, to 1 unit in the last place; x below -86 is treated as -86. Half the operations of Highway's, which
+// covers more cases: x = n log(2) + rest (Cody and Waite, Software Manual for the Elementary Functions, 1980), and a
+// polynomial for e^rest, fitted for the lowest maximum relative error.
 inline FloatVector ExpUpTo0(FloatVector x) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> di;
-  x = hn::Max(hn::Set(d, -86.0f), x);           // in this order: NaN stays
+  x = hn::Max(hn::Set(d, -86.0f), x);           // in this order: keeps NaN
   const auto to_whole = hn::Set(d, 0x1.8p23f);  // n + this has n in its lowest bits
   const auto shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), to_whole);
   const auto n = hn::Sub(shifted, to_whole);
-  auto rest = hn::NegMulAdd(n, hn::Set(d, 0x1.62e4p-1f), x);  // log(2): what n times it makes exact, and what is left
+  auto rest = hn::NegMulAdd(n, hn::Set(d, 0x1.62e4p-1f), x);  // log(2): a part that n multiplies exactly, and the rest
   rest = hn::NegMulAdd(n, hn::Set(d, 0x1.7f7d1cp-20f), rest);
   auto sum = hn::Set(d, 0.00138144742f);
   for (const float factor : {0.0083687827f, 0.0416683927f, 0.166665196f, 0.49999994f, 1.0f, 1.0f}) {
@@ -125,7 +125,7 @@ inline void GateRow(const float* gate, const float* up, float* out, int64_t n) {
       out, n, [](auto g, auto u) { return hn::Mul(F{}(g), u); }, gate, up);
 }
 
-// Highway has no erf; the models that want this one are small encoders.
+// Highway has no erf; the models that need it are small encoders.
 inline void ActivateGeluErf(const float* x, float* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = 0.5f * x[i] * (1.0f + std::erf(x[i] * 0.7071067811865476f));  // 1 / sqrt(2)
 }

@@ -1,5 +1,5 @@
-// Sums of byte products where the instruction set's dot product adds up in int32: a whole block of them, with its
-// offset. Included by such a lanes header, at its end.
+// Sums of byte dot products for instruction sets that add them up in int32: a whole block, with its offset. Such a
+// lanes header includes this at its end.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ using Sums = Ints;
 using ScalePairs = Ints;
 constexpr bool kSumsHoldOffsets = true;
 
-// Groups of products with weights up to `most` that a Sums may take.
+// Groups with weights up to `most` that a Sums can hold.
 constexpr int SumGroups(int /*most*/) { return 8; }
 inline Sums StartSums(int32_t offset) { return SetInts(offset); }
 inline Sums AddGroup(const Sums& sum, const Bytes& weights, Quad four) { return Dot(sum, weights, four); }
@@ -20,7 +20,7 @@ inline Sums FirstGroup(const Bytes& weights, Quad four) { return Dot(ZeroInts(),
 inline Ints Widen(const Sums& sum, int32_t /*offset*/) { return sum; }
 inline Ints AddSums(const Ints& total, const Sums& sum) { return MulAdd(sum, SetInts(1), total); }
 
-// What integer scales are multiplied as.
+// The type of integer scales in multiplications.
 inline ScalePairs UnsignedScales(const uint8_t* p) { return WidenUnsigned(p); }
 inline ScalePairs SignedScales(const int8_t* p) { return WidenSigned(p); }
 inline Ints AddScaled(const Ints& total, const Sums& sum, const ScalePairs& scale) { return MulAdd(sum, scale, total); }
