@@ -1,4 +1,4 @@
-// How far apart two results are.
+// Distance between two results.
 #pragma once
 
 #include <cmath>

@@ -24,7 +24,7 @@ inline host::Buffer RandomBuffer(host::Arena& arena, std::mt19937& random, int64
   return out;
 }
 
-// A weight matrix and the bytes that it borrows.
+// A weight matrix and the bytes that it references.
 struct OwnedMatrix {
   std::vector<std::byte> bytes;
   HostMatrix matrix;
@@ -39,7 +39,7 @@ void FillBlocks(std::vector<std::byte>& bytes, const Fix& fix) {
 
 }  // namespace internal
 
-// Random bits in every field, but scales of a size that models have.
+// Random bits in every field, but scales of a realistic size.
 inline OwnedMatrix RandomMatrix(formats::TensorType type, std::mt19937& random, int64_t rows, int64_t cols) {
   using namespace formats;  // NOLINT: the block structs
   OwnedMatrix out;
@@ -109,7 +109,7 @@ inline OwnedMatrix RandomMatrix(formats::TensorType type, std::mt19937& random, 
     case TensorType::kIq1S:
       internal::FillBlocks<BlockIq1S>(out.bytes, [&](auto& b) { b.d = small(5e-3f); });
       break;
-    case TensorType::kIq1M:  // its scale lies in the top bits of four words
+    case TensorType::kIq1M:  // its scale is in the top bits of four words
       internal::FillBlocks<BlockIq1M>(out.bytes, [&](auto& b) {
         const uint16_t d = small(5e-3f).bits;
         for (int i = 0; i < 4; ++i) {
@@ -158,7 +158,8 @@ inline OwnedMatrix RandomMatrix(formats::TensorType type, std::mt19937& random, 
   return out;
 }
 
-// Q8_0 whose numbers are at most 15 above the lowest of `run` blocks, which share a scale. `high`: all but one are.
+// Q8_0 whose numbers are at most 15 above the lowest of `run` blocks, which share a scale. `high`: all but one are 15
+// above.
 inline OwnedMatrix ZeroPoint4Matrix(std::mt19937& random, int64_t outputs, int64_t inputs, int run, bool high = false) {
   OwnedMatrix out = RandomMatrix(formats::TensorType::kQ8_0, random, outputs, inputs);
   auto* blocks = reinterpret_cast<formats::BlockQ8_0*>(out.bytes.data());

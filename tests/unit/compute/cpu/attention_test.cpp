@@ -11,7 +11,7 @@ struct AttentionShape {
   bool causal = true;
 };
 
-// Several sequences whose keys and values are known for every position, so that any cut of them into steps can be run.
+// Several sequences with known keys and values for every position, so that any cut into steps can run.
 struct Sequences {
   std::vector<int32_t> lengths;
   std::vector<host::Buffer> q, k, v;  // [length, ...]
@@ -19,7 +19,7 @@ struct Sequences {
   int32_t block_count = 0;
 };
 
-// A step over [first[s], last[s]) of each sequence; empty ranges are left out.
+// A step over [first[s], last[s]) of each sequence; skips empty ranges.
 struct Step {
   StepGeometry geometry;
   std::vector<std::pair<int32_t, int32_t>> rows;  // (sequence, position)
@@ -56,7 +56,7 @@ class CpuAttentionTest : public CpuTest {
       out.blocks.emplace_back();
       for (int32_t p = 0; p < length; p += shape.block_size) out.blocks.back().push_back(out.block_count++);
     }
-    std::vector<int32_t> order(static_cast<size_t>(out.block_count));  // blocks lie anywhere
+    std::vector<int32_t> order(static_cast<size_t>(out.block_count));  // blocks in any order
     for (int32_t i = 0; i < out.block_count; ++i) order[i] = i;
     std::shuffle(order.begin(), order.end(), random);
     for (auto& table : out.blocks) {
@@ -80,7 +80,7 @@ class CpuAttentionTest : public CpuTest {
             shape.window, shape.softcap,  shape.causal};
   }
 
-  // Appends and attends; `poison` fills the store with NaN first, as memory that nobody wrote may hold.
+  // Appends and attends; `poison` fills the store with NaN first, as unwritten memory may contain.
   template <class B, class E>
   host::Buffer Run(typename B::Context& context, typename B::template KvCache<E>& cache, const Sequences& all,
                    const AttentionShape& shape, const Step& step, host::View sinks) {
@@ -106,7 +106,7 @@ class CpuAttentionTest : public CpuTest {
         << shape.heads << "/" << shape.kv_heads << " heads of " << shape.head_dim;
   }
 
-  // Whole sequences at once, against random cuts into steps, on one thread and on three: the same bits.
+  // Whole sequences at once, compared with random cuts into steps, on one thread and on three: bit-identical.
   template <class E>
   void IsInvariant(const AttentionShape& shape, const std::vector<int32_t>& lengths) {
     const Sequences all = MakeSequences(shape, lengths);
@@ -217,7 +217,7 @@ TEST_P(CpuAttentionTest, OtherLayersMayHaveOtherHeads) {
 }
 
 TEST_P(CpuAttentionTest, CopiesABlockInEveryLayer) {
-  const KvShape kv{{{1, 40}, {2, 24}, {}, {3, 8}}, 3, 16};  // one layer keeps nothing
+  const KvShape kv{{{1, 40}, {2, 24}, {}, {3, 8}}, 3, 16};  // one layer keeps no KV
   auto cache = *Cpu::CreateKvCache<KvFp16>(cpu, kv);
   const AttentionShape shape{.heads = 2, .kv_heads = 2, .head_dim = 24, .block_size = 16};
   Sequences all = MakeSequences(shape, {16});

@@ -1,4 +1,4 @@
-// Runs a test once for each instruction set that this machine has.
+// Runs a test once for each instruction set that this machine supports.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Weights of 8-bit floats as checkpoints have them: the same bits as the floats that they stand for.
+// Weights of 8-bit floats from checkpoints: results are bit-identical to those of the floats that they represent.
 #include <cmath>
 #include <limits>
 
@@ -14,7 +14,7 @@ struct Fp8Shape {
   int64_t outputs, inputs, block_outputs, block_inputs;
 };
 
-// A matrix in FP8, and the floats that it stands for.
+// A matrix in FP8, and the floats that it represents.
 struct Both {
   std::vector<std::byte> values;
   std::vector<float> scales;
@@ -32,7 +32,8 @@ Both RandomFp8(const Fp8Shape& shape, std::mt19937& random) {
   out.values.resize(static_cast<size_t>(shape.outputs * shape.inputs));
   for (std::byte& each : out.values) {
     each = static_cast<std::byte>(random());
-    if ((each & std::byte{0x7f}) == std::byte{0x7f}) each = std::byte{0x81};  // the least below zero, and no NaN
+    if ((each & std::byte{0x7f}) == std::byte{0x7f})
+      each = std::byte{0x81};  // the negative number nearest to zero, not NaN
   }
   const Fp8Layout form{.block_outputs = shape.block_outputs,
                        .block_inputs = shape.block_inputs,
@@ -85,7 +86,7 @@ TEST_P(CpuFp8Test, TakesAQuarterOfTheMemory) {
   EXPECT_EQ(Cpu::Describe(fp8), "FP8 [256, 4096] packed as fp8, " + std::string(CpuIsaName(GetParam())));
 }
 
-// An output that has a weight that is no number is none itself, and no other output is the worse for it.
+// An output with a NaN weight is NaN, and all other outputs are unaffected.
 TEST_P(CpuFp8Test, AWeightThatIsNoNumberIsSeen) {
   for (const uint8_t none : {0x7f, 0xff}) {
     Both both = RandomFp8({40, 512, 1, 512}, random);

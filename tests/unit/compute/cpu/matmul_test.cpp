@@ -34,12 +34,12 @@ TEST_P(CpuMatMulTest, EqualsReferenceWhereInt8IsExact) {
   }
 }
 
-// Where kernels add up in 16 bits, the largest sums must fit: all weights at an end of their range, all activations
-// too, or those around which a sum of 16 or 32 of them passes 16 bits.
+// If kernels add up in 16 bits, the largest sums must fit: all weights at an end of their range, with all activations
+// at an end too, or near the point where a sum of 16 or 32 of them exceeds 16 bits.
 TEST_P(CpuMatMulTest, TheLargestSumsAreExact) {
   struct Layout {
     TensorType type;
-    size_t block, first, last;  // bytes of a block, and of those the ones that hold weights
+    size_t block, first, last;  // bytes of a block, and the range of them that holds weights
   };
   for (const Layout& at : {Layout{TensorType::kQ8_0, 34, 2, 34},
                            {TensorType::kQ4_0, 18, 2, 18},
@@ -68,10 +68,10 @@ TEST_P(CpuMatMulTest, TheLargestSumsAreExact) {
       const auto expected = *Reference::LoadMatrix(reference, {&weights.matrix, 1});
       const auto actual = *Cpu::LoadMatrix(cpu, {&weights.matrix, 1});
       for (const float most : {30, 31, 32, 33, 34, 59, 60, 63, 64, 66, 67, 68, 69, 127}) {
-        auto x = reference.arena.Allocate(27, 512);  // more than one tile of rows, and of what fills no tile
+        auto x = reference.arena.Allocate(27, 512);  // more than one tile of rows, and a partial tile
         for (int64_t row = 0; row < x.rows(); ++row) {
           std::fill_n(x.row(row), 512, row % 2 == 0 ? most : -most);
-          x.row(row)[0] = x.row(row)[256] = row % 2 == 0 ? 127.0f : -127.0f;  // what int8 steps are chosen by
+          x.row(row)[0] = x.row(row)[256] = row % 2 == 0 ? 127.0f : -127.0f;  // determines the int8 step
         }
         EXPECT_LT(RelativeError(Cpu::MatMul(cpu, x, actual), Reference::MatMul(reference, x, expected)), 2e-6)
             << formats::TensorTypeName(at.type) << " of " << weight << " with " << most;
@@ -80,7 +80,7 @@ TEST_P(CpuMatMulTest, TheLargestSumsAreExact) {
   }
 }
 
-// What rounded activations cost. Uniform rounding to 127 steps of the largest of 32 or 256 normal values.
+// The error of rounded activations: uniform rounding to 127 steps of the largest of 32 or 256 normal values.
 TEST_P(CpuMatMulTest, StaysWithinTheErrorOfRoundedActivations) {
   for (const TensorType type : kTypes) {
     const OwnedMatrix weights = RandomMatrix(type, random, 96, 2048);
@@ -113,7 +113,7 @@ TEST_P(CpuMatMulTest, InputsNeedNotFillAChunk) {
   }
 }
 
-// A model takes about the memory that its file does: decoding reads all of it once a token.
+// A model takes about as much memory as its file: decoding reads all of it once per token.
 TEST(CpuPanelsTest, TakeLittleMoreThanTheFile) {
   struct Bits {
     TensorType type;
@@ -140,7 +140,7 @@ TEST(CpuPanelsTest, TakeLittleMoreThanTheFile) {
              static_cast<double>(cpu::kPanel * inputs);
     };
     EXPECT_LE(bits(4096), most) << formats::TensorTypeName(type);
-    // Inputs that end within a chunk take the scales of a whole one, and no more.
+    // Inputs that end within a chunk take the scales of a whole one, and nothing else.
     if (formats::Traits(type).block_elements == 32) {
       EXPECT_LE(bits(896), 1.02 * most) << formats::TensorTypeName(type);
     }
@@ -169,7 +169,7 @@ TEST_P(CpuMatMulTest, PartsOfDifferentTypesAreStacked) {
   }
 }
 
-// Left in their file, weights give the same bits, only slower.
+// Weights left in their file give bit-identical results, only slower.
 TEST_P(CpuMatMulTest, WeightsNeedNotBePackedAtLoad) {
   Cpu::Context in_file(pool, GetParam());
   in_file.repack = false;
@@ -188,7 +188,7 @@ TEST_P(CpuMatMulTest, WeightsNeedNotBePackedAtLoad) {
   }
 }
 
-// The promise of the backend: a row's result is the same alone, in any batch, on any number of threads.
+// The backend's guarantee: a row's result is the same alone, in any batch, on any number of threads.
 TEST_P(CpuMatMulTest, ARowDoesNotDependOnItsBatchOrOnThreads) {
   ThreadPool one(1);
   ThreadPool three(3);
@@ -211,7 +211,7 @@ TEST_P(CpuMatMulTest, ARowDoesNotDependOnItsBatchOrOnThreads) {
   }
 }
 
-// However rows fill the tiles and tasks that they are multiplied in.
+// For any way in which rows fill tiles and tasks.
 TEST_P(CpuMatMulTest, ManyRowsGiveTheBitsOfOne) {
   for (const TensorType type : {TensorType::kQ8_0, TensorType::kNvfp4, TensorType::kQ2_K, TensorType::kQ3_K,
                                 TensorType::kQ4_K, TensorType::kQ5_K, TensorType::kQ6_K, TensorType::kIq3S}) {
@@ -231,7 +231,7 @@ TEST_P(CpuMatMulTest, ManyRowsGiveTheBitsOfOne) {
   }
 }
 
-// Machines without bfloat16 products make the same of the same roundings, but for the order of two additions.
+// Machines without bfloat16 instructions round identically; only the order of two additions differs.
 TEST_P(CpuMatMulTest, Bf16DoesNotNeedItsUnit) {
   CpuFeatures features = DetectCpuFeatures();
   features.avx512_bf16 = false;
@@ -270,7 +270,7 @@ TEST_P(CpuMatMulTest, RowsOfZerosGiveZeros) {
   }
 }
 
-// A model that computes no numbers says so, and does not answer from what rounding makes of them; other rows go on.
+// A model that computes NaN or infinity must report it, not answer from rounded values; other rows are unaffected.
 TEST_P(CpuMatMulTest, WhatIsNoNumberStaysNone) {
   for (const TensorType type : kTypes) {
     const OwnedMatrix weights = RandomMatrix(type, random, 40, 768);

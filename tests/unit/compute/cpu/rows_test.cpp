@@ -1,4 +1,4 @@
-// The operations on rows of floats, against the reference, at widths that fill vectors and that do not.
+// The operations on rows of floats, compared with the reference, at widths that fill vectors and that do not.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -71,7 +71,7 @@ TEST_P(CpuRowsTest, GatesOverTheWholeRangeOfFloats) {
   }
 }
 
-// As near as floats are, down to where the result has no normal exponent any more; and what is no number stays none.
+// As exact as floats allow, down to results below the normal range; NaN stays NaN.
 TEST_P(CpuRowsTest, SiluIsRightToAFewUnitsInTheLastPlace) {
   constexpr int64_t kCount = 100'003;
   host::Buffer x = cpu.arena.Allocate(1, kCount);
@@ -112,7 +112,7 @@ TEST_P(CpuRowsTest, ExpertsTakeTheRowsThatAreRoutedToThem) {
   const auto expected = *Reference::LoadExperts(reference, parts);
   const auto logits = Random(17, 5);
   const auto routing = Cpu::Route(cpu, logits, {.used = 2, .normalise = true});
-  for (const int rows : {17, 34}) {  // a row for each token, or one for each of its choices
+  for (const int rows : {17, 34}) {  // a row per token, or one per chosen expert
     const auto x = Random(rows, 64);
     EXPECT_LT(RelativeError(Cpu::ExpertMatMul(cpu, x, actual, routing),
                             Reference::ExpertMatMul(reference, x, expected, routing)),
@@ -151,7 +151,7 @@ TEST_P(CpuRowsTest, EmbedsRowsOfAnyType) {
   }
 }
 
-// Keys and values are stored alike on every instruction set: subnormals, ties, overflow and what is no number too.
+// Keys and values are stored identically on every instruction set, including subnormals, ties, overflow and NaN.
 TEST_P(CpuRowsTest, RoundsToHalvesAsTheScalarConversionDoes) {
   std::vector<float> values{0.0f,        -0.0f,        65504.0f,    65519.9f,   65520.0f,
                             -1e9f,       INFINITY,     0x1p-24f,    0x1.8p-24f, 0x1p-25f,

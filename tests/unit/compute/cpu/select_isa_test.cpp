@@ -33,7 +33,7 @@ TEST(SelectCpuIsa, AnUnknownNameIsAnErrorThatListsTheKnownOnes) {
   EXPECT_NE(isa.error().message.find("avx512-vnni"), std::string::npos);
 }
 
-// Otherwise a machine would run instructions that it has not, or measure other kernels than those that were named.
+// Otherwise a machine would run unsupported instructions, or measure other kernels than the named ones.
 TEST(SelectCpuIsa, ASetIsForcedOnlyWhereItIsBuiltAndRuns) {
   for (const CpuIsa isa : kEvery) {
     const ForcedIsa forced(isa);

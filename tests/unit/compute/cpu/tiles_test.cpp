@@ -1,4 +1,4 @@
-// What AMX's tiles must keep of the vectors that they stand in for. Listed where the machine has them.
+// AMX's tiles must give the results of the vectors that they replace. Registered if the machine has AMX.
 #include <initializer_list>
 #include <limits>
 #include <utility>
@@ -10,16 +10,16 @@ namespace {
 
 using formats::TensorType;
 
-// One of each packed format, with values of their own where two types share one.
+// One of each packed format, and types with other values that share a format.
 constexpr TensorType kBlockTypes[] = {TensorType::kQ8_0, TensorType::kQ5_0,  TensorType::kQ4_0, TensorType::kQ4_1,
                                       TensorType::kQ5_1, TensorType::kIq4Nl, TensorType::kMxfp4};
 constexpr TensorType kChunkTypes[] = {TensorType::kQ2_K, TensorType::kQ3_K, TensorType::kQ4_K, TensorType::kQ5_K,
                                       TensorType::kQ6_K, TensorType::kIq3S, TensorType::kTq1_0};
 
-// Row counts that fill tiles, and that do not; more than one task has too.
+// Row counts that fill tiles and that do not, including more than one task has.
 constexpr int kRowCounts[] = {1, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 47, 48, 49, 63, 64, 70};
 
-// Inputs that many rows take in more than one go.
+// Inputs that many rows process in more than one pass.
 constexpr int kSlabs = 5376;
 
 class CpuTilesTest : public CpuTest {
@@ -61,12 +61,12 @@ TEST_P(CpuTilesTest, ChunksGiveTheBitsOfVectors) {
   }
 }
 
-// A weight times its scale takes two bytes, which take turns to be signed: at the ends of their ranges too.
+// A weight times its scale takes a signed byte and an unsigned one: test both at the ends of their ranges.
 TEST_P(CpuTilesTest, TheLargestProductsAreExact) {
   for (const TensorType type : kChunkTypes) {
     for (const int byte : {0x00, 0x7f, 0x80, 0xff}) {
       OwnedMatrix weights = RandomMatrix(type, random, 16, 512);
-      const size_t block = weights.bytes.size() / 32;  // of 256 inputs; its scales are its first four bytes or its last
+      const size_t block = weights.bytes.size() / 32;  // of 256 inputs; its scales are its first or last four bytes
       for (size_t i = 0; i < weights.bytes.size(); ++i) {
         if (i % block >= 4 && i % block < block - 4) weights.bytes[i] = static_cast<std::byte>(byte);
       }
@@ -79,7 +79,7 @@ TEST_P(CpuTilesTest, TheLargestProductsAreExact) {
   }
 }
 
-// In tiles the sums of bfloat16 products are formed in another order, and so every row's are.
+// Tiles add up bfloat16 dot products in another order, and must do so for every number of rows.
 TEST_P(CpuTilesTest, Bf16RowsDoNotDependOnTheirBatch) {
   for (const auto& [outputs, inputs] : {std::pair{1, 1}, {16, 31}, {33, 32}, {70, 255}, {64, 1100}, {130, 2080}}) {
     const OwnedMatrix weights = RandomMatrix(TensorType::kBf16, random, outputs, inputs);

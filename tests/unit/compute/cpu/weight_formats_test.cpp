@@ -16,8 +16,8 @@ namespace {
 
 using formats::TensorType;
 
-// The format of each type of a file, and a hash (FNV-1a) of two panels that are packed from random bytes. A new format
-// adds a row. Kernels and packing would agree on a layout that changed by mistake; this does not.
+// The format of each type in a file, and a hash (FNV-1a) of two panels packed from random bytes. A new format adds a
+// row. Kernels and packing would agree on a layout that changed by mistake; the hash detects it.
 struct Golden {
   TensorType type;
   const char* format;
@@ -70,7 +70,7 @@ std::vector<TensorType> TypesOf(FileBlockList<Each...>) {
   return {Each::kType...};
 }
 
-// A type in two rows would be packed as the second; one without a golden row would not be tested.
+// A type in two rows would be packed as the second; one without a golden row would be untested.
 TEST(WeightFormats, EachTypeIsInOneRowAndHasAGolden) {
   std::vector<TensorType> types;
   ForFormats(

@@ -1,4 +1,4 @@
-// Q8_0 that takes four bits: what GPTQ's and AWQ's groups with zero points become.
+// Q8_0 weights that fit into 4 bits with a zero point: what GPTQ's and AWQ's groups become.
 #include <cmath>
 #include <limits>
 

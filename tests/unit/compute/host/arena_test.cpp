@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kPageFloats = 4096 / sizeof(float);
 
-// Lines one a row would all fall into the same few sets of a cache.
+// With a bad stride, one line per row would map to the same few sets of a cache.
 TEST(ArenaTest, RowsAreNotWholePagesApart) {
   Arena arena;
   for (const int64_t cols : {kPageFloats, 2 * kPageFloats, 16 * kPageFloats}) {
@@ -32,7 +32,7 @@ TEST(ArenaTest, WhatIsFreedIsHandedOutAnew) {
   }
 }
 
-// Sizes are rounded up by a quarter at most, beyond the smallest.
+// Sizes are rounded up by at most a quarter, except for the smallest.
 TEST(ArenaTest, PiecesAreHardlyLargerThanAskedFor) {
   for (int64_t floats = 1024; floats < (1 << 22); floats = floats * 9 / 8 + 1) {
     Arena arena;

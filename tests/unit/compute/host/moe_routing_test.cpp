@@ -1,4 +1,4 @@
-// A mixture of experts as its papers write it: every expert computed for every row, and the chosen ones summed.
+// Mixture of experts (MoE) as published: every expert is computed for every row, and the chosen ones are summed.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Attention over MLX's KV arrays, against the reference: any mix of prefill and decode, blocks that lie anywhere.
+// Attention over MLX's KV arrays, compared with the reference: any mix of prefill and decode, blocks in any order.
 #include <numeric>
 
 #include "compute/mlx/mlx_test.h"
@@ -15,8 +15,8 @@ struct AttentionShape {
 
 class MlxAttentionTest : public MlxTest {
  protected:
-  // Sequences of these lengths are fed in two steps, cut at `cuts`, through both backends; the second step's outputs
-  // are compared. Blocks are shuffled, or lie in a row.
+  // Feeds sequences of these lengths in two steps, cut at `cuts`, through both backends, and compares the second step's
+  // outputs. Blocks are shuffled, or contiguous.
   template <class E>
   void EqualsReference(const AttentionShape& shape, const std::vector<int32_t>& lengths,
                        const std::vector<int32_t>& cuts, bool shuffled, double bound) {
@@ -112,7 +112,7 @@ TEST_F(MlxAttentionTest, ACopiedBlockHoldsTheSameInEveryLayer) {
   }
 }
 
-// A step must cost what it writes, not what the whole store holds.
+// A step must cost only what it writes, not the size of the whole store.
 TEST_F(MlxAttentionTest, StepsAndCopiesWriteTheStoreInPlace) {
   const KvShape shape{std::vector<KvGeometry>(1, {2, 8}), 64, 4};
   auto cache = *Mlx::CreateKvCache<KvFp32>(context, shape);

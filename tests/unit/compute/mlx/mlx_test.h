@@ -1,4 +1,4 @@
-// MLX beside the reference: the same inputs for both.
+// MLX and the reference with the same inputs.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// MLX's operations on rows, against the reference.
+// MLX's operations on rows, compared with the reference.
 #include <limits>
 
 #include "compute/mlx/mlx_test.h"
@@ -46,7 +46,7 @@ TEST_F(MlxRowsTest, ActivationsGatesAndSoftCap) {
 
 TEST_F(MlxRowsTest, RopeInBothStylesAndOfPartOfAHead) {
   StepGeometry step{.tokens = std::vector<TokenId>(11), .query_starts = {}};
-  for (int r = 0; r < 11; ++r) step.positions.push_back(r * 9973);  // far ones too
+  for (int r = 0; r < 11; ++r) step.positions.push_back(r * 9973);  // distant positions too
   const Mlx::Batch batch = Mlx::LoadBatch(context, step);
   for (const int32_t rotated : {32, 16}) {
     RopeSpec spec{.inverse_frequencies = {}, .magnitude = 1.1f};

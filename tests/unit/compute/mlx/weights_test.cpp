@@ -8,7 +8,8 @@ using formats::TensorType;
 
 class MlxWeightsTest : public MlxTest, public ::testing::WithParamInterface<TensorType> {};
 
-// Exact forms differ by the order of a sum alone. What becomes BF16 loses its 9th bit on: 2^-9 at most, 2e-3.
+// Exact layouts differ only by the order of sums. Weights that become BF16 lose bits from the 9th on: at most 2^-9,
+// 2e-3.
 double Bound(TensorType type) {
   switch (type) {
     case TensorType::kQ6_K:
@@ -55,7 +56,7 @@ TEST_P(MlxWeightsTest, ExpertsTakeTheRowsThatAreRoutedToThem) {
   const RoutingParams params{.used = 2, .normalise = true};
   const auto their_routing = Reference::Route(reference, logits, params);
   const auto our_routing = Mlx::Route(context, On(logits), params);
-  for (const int rows : {9, 18}) {  // a row for each token, or one for each of its choices
+  for (const int rows : {9, 18}) {  // a row per token, or one per chosen expert
     const auto x = Random(rows, 256);
     const auto want = Reference::AddExpertBias(
         reference, Reference::ExpertMatMul(reference, x, *expected, their_routing), biases, their_routing);
@@ -83,7 +84,7 @@ TEST_F(MlxMixedWeightsTest, AnOutputThatIsTheEmbeddingIsHeldOnce) {
   EXPECT_EQ(output->parts[0].values.data<uint32_t>(), table->parts[0].values.data<uint32_t>());
 }
 
-// Q6_K has groups of 16, for which MLX has no form.
+// Q6_K has groups of 16, for which MLX has no layout.
 TEST_F(MlxMixedWeightsTest, WhatHasNoFormTakesHalfTheMemoryInEightBitsAndSaysSo) {
   const OwnedMatrix owned = RandomMatrix(TensorType::kQ6_K, random, 40, 512);
   const auto expected = Reference::LoadMatrix(reference, {&owned.matrix, 1});
@@ -104,7 +105,7 @@ TEST_F(MlxMixedWeightsTest, WhatHasNoFormTakesHalfTheMemoryInEightBitsAndSaysSo)
       << notes[1];
 }
 
-// 1.5 q + 0.25 and the like, so that a wrong order of bits or a wrong sign shows.
+// Values such as 1.5 q + 0.25, so that a wrong order of bits or a wrong sign shows.
 TEST_F(MlxMixedWeightsTest, TypesWithAMinimumOfTheirOwn) {
   for (const TensorType type : {TensorType::kQ4_1, TensorType::kQ5_1}) {
     OwnedMatrix owned = RandomMatrix(type, random, 12, 64);
@@ -139,7 +140,7 @@ TEST_F(MlxMixedWeightsTest, PartsOfSeveralTypesAreOneProductAndTheNotesSayWhatTh
   EXPECT_NE(notes[2].find("Q6_K weights are held as bf16"), std::string::npos) << notes[2];
 }
 
-// As on a GPU: 16-bit products of 16-bit weights.
+// As on a GPU: 16-bit matmuls with 16-bit weights.
 TEST_F(MlxMixedWeightsTest, ZeroPoint4IsCloseToQ8_0) {
   context.narrow_products = true;
   for (const TensorType type : {TensorType::kBf16, TensorType::kMxfp4}) {
@@ -149,7 +150,7 @@ TEST_F(MlxMixedWeightsTest, ZeroPoint4IsCloseToQ8_0) {
     ASSERT_TRUE(ours && expected);
     const auto x = Random(5, 512);
     EXPECT_LT(Error(Mlx::MatMul(context, On(x), *ours), Reference::MatMul(reference, x, *expected)), 1e-2);
-    if (type == TensorType::kBf16) continue;  // on a CPU, MLX gathers plain matrices in float32 alone
+    if (type == TensorType::kBf16) continue;  // on a CPU, MLX gathers plain matrices only in float32
     const std::vector<std::vector<HostMatrix>> alone{{owned.matrix}};
     const auto experts = Mlx::LoadExperts(context, alone);
     ASSERT_TRUE(experts) << experts.error().message;
