@@ -39,9 +39,8 @@ enum class RopeStyle {
 // Chosen once, at load, from the configured context; never from the current length (shared keys must not depend on
 // history).
 struct RopeSpec {
-  std::vector<float>
-      inverse_frequencies;  // one per pair; 2 * size() dimensions of each head are rotated, the rest are not
-  float magnitude = 1.0f;   // multiplies cos and sin (YaRN and LongRoPE)
+  std::vector<float> inverse_frequencies;  // one per pair; only 2 * size() dimensions of each head are rotated
+  float magnitude = 1.0f;                  // multiplies cos and sin (YaRN and LongRoPE)
 };
 
 struct RopeParams {

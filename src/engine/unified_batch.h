@@ -22,9 +22,8 @@ struct OutputSpec {
   int32_t token_index = 0;  // index into the item's tokens: the output follows this token
   Kind kind = Kind::kSample;
   SamplingParams sampling;    // kSample
-  int32_t prompt_tokens = 0;  // kSample: length of the sequence's prompt; the output after it gets the penalties
-  uint64_t draw =
-      0;  // kSample: index of this draw in its sequence; together with the seed it determines the random number
+  int32_t prompt_tokens = 0;  // kSample: length of the sequence's prompt, for the penalties
+  uint64_t draw = 0;  // kSample: index of this draw in its sequence; it and the seed determine the random number
   // kSample: mirostat's state after the previous draw. If absent, the item's previous output provides it; the first
   // draw of a sequence has none.
   std::optional<float> mirostat_mu;

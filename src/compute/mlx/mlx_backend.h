@@ -113,8 +113,7 @@ struct Mlx {
     bool requantise = false;
     int64_t weight_bytes = 0;  // of what LoadMatrix, LoadTable and LoadExperts hold
     std::map<std::string, Converted> converted;
-    std::map<std::string, Matrix, std::less<>>
-        tables;  // by name: an output that equals the embedding shares its arrays
+    std::map<std::string, Matrix, std::less<>> tables;  // by name: a tied output shares the embedding's arrays
     std::vector<std::weak_ptr<std::vector<KvLayer>>> caches;
     std::vector<mlx::core::array> KvArrays();  // of the caches that are still alive
   };

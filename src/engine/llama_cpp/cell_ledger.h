@@ -29,10 +29,9 @@ class SequenceMemory {
 
 struct LedgerLimits {
   int64_t cells = 0;
-  int32_t ids = 0;            // sequences that the library can distinguish
-  int32_t max_sequences = 0;  // maximum number of live ones; the other ids only keep prefixes
-  bool partial_copies =
-      true;  // false: only whole prefixes can be copied, because the state of a shorter one does not exist
+  int32_t ids = 0;             // sequences that the library can distinguish
+  int32_t max_sequences = 0;   // maximum number of live ones; the other ids only keep prefixes
+  bool partial_copies = true;  // false: only whole prefixes can be copied (no state exists for shorter ones)
 };
 
 class CellLedger {

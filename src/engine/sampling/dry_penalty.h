@@ -18,8 +18,7 @@ class DryPenalty {
   void Apply(std::span<float> logits, const SamplingParams& params, std::span<const TokenId> history);
 
  private:
-  std::vector<int32_t>
-      repeats_;  // [vocab], all 0 between calls: length of the repetition that the token would continue
+  std::vector<int32_t> repeats_;    // [vocab], all 0 between calls: tokens of repetition that the token continues
   std::vector<TokenId> continued_;  // tokens with a value other than 0
 };
 

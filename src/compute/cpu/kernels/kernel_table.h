@@ -111,8 +111,7 @@ struct Kernels {
   int32_t signed_offset = 0;
   // Up to 256 floats; missing ones are zero.
   void (*quantize_blocks)(const float* x, int64_t n, int32_t offset, ActivationChunk* out) = nullptr;
-  void (*quantize_halves)(const float* x, int64_t n, int32_t offset,
-                          ActivationChunk* out) = nullptr;  // an offset per 16 inputs
+  void (*quantize_halves)(const float* x, int64_t n, int32_t offset, ActivationChunk* out) = nullptr;  // offsets by 16
   void (*quantize_chunk)(const float* x, ActivationChunk* out) = nullptr;
   void (*round_fp16)(const float* x, int64_t n, Fp16* out) = nullptr;
   void (*round_bf16)(const float* x, int64_t n, Bf16* out) = nullptr;

@@ -131,8 +131,7 @@ class Attention {
     const int32_t blocks = (seen.back() + batch_.block_size) / batch_.block_size;
     std::vector<const T*> keys(static_cast<size_t>(blocks));
     std::vector<const T*> values(static_cast<size_t>(blocks));
-    for (int32_t b = seen.front() / batch_.block_size; b < blocks;
-         ++b) {  // blocks before the window may have been freed
+    for (int32_t b = seen.front() / batch_.block_size; b < blocks; ++b) {  // earlier blocks may have been freed
       const int32_t block = batch_.block_tables[batch_.table_starts[tile.sequence] + b];
       keys[b] = cache_.keys(layer_, block, tile.kv_head);
       values[b] = cache_.values(layer_, block, tile.kv_head);

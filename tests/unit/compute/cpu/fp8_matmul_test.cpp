@@ -32,8 +32,7 @@ Both RandomFp8(const Fp8Shape& shape, std::mt19937& random) {
   out.values.resize(static_cast<size_t>(shape.outputs * shape.inputs));
   for (std::byte& each : out.values) {
     each = static_cast<std::byte>(random());
-    if ((each & std::byte{0x7f}) == std::byte{0x7f})
-      each = std::byte{0x81};  // the negative number nearest to zero, not NaN
+    if ((each & std::byte{0x7f}) == std::byte{0x7f}) each = std::byte{0x81};  // smallest negative, not NaN
   }
   const Fp8Layout form{.block_outputs = shape.block_outputs,
                        .block_inputs = shape.block_inputs,

@@ -8,7 +8,7 @@
 namespace inferflux::compute::cpu {
 
 // 256 activations of one row as int8. Two variants use the same record: by block, one scale for 32 inputs (Q8_0, Q4_0
-// and the like; NVFP4 has two scales per block); by chunk, one scale for all 256 (the K types).
+// and the like; NVFP4 weights have two per 32); by chunk, one scale for all 256 (the K types).
 struct alignas(64) ActivationChunk {
   int8_t q[kChunk];
   union {
@@ -20,8 +20,8 @@ struct alignas(64) ActivationChunk {
   };
   float scales[kBlocks];  // by chunk: only [0]
   int16_t sums[kBlocks];  // of each block's q, for the minimums
-  // By chunk: bounds on the sums of q times weights of 0 or 1 over a block of 32, and of -1 to 1 over 16. While a bound
-  // fits int16, the sum can be computed in int16.
+  // By chunk: bounds on the sums of |q| times weights of 0 or 1 over a block of 32, and of -1 to 1 over 16. While a
+  // bound fits int16, the sum can be computed in int16.
   int32_t highest32;
   union {
     int32_t highest16;

@@ -54,7 +54,7 @@ inline void BlocksTile(const Source& w, const ActivationChunk* x, int blocks, Pr
         constexpr int kRun = std::min(kGroups, SumGroups(Source::kMost));
 #pragma GCC unroll 2
         for (int run = 0; run < kGroups; run += kRun) {
-          // Starts with the offset, or with the previous sums.
+          // Each sum starts with the offset.
           const auto offset = [&](int m) { return Source::kMinimums ? 0 : x[m].offsets[part]; };
           Sums sum[M];
           for (int m = 0; m < M; ++m) sum[m] = StartSums(offset(m));

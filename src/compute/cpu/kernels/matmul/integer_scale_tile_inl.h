@@ -129,8 +129,8 @@ inline bool FitPairs(const ActivationChunk* x) {
   return fit;
 }
 
-// The same for two sub-blocks at a time, whose sums are multiplied by their scales together, if FitPairs: this takes
-// half as many byte multiplications.
+// The same for two sub-blocks at a time, whose sums are multiplied by their scales together, if FitPairs: this
+// halves the time on the unit that multiplies bytes.
 template <int M, class Source>
 inline void AddPairsOfSubs(const Source& w, const ActivationChunk* x, Prefetch prefetch, Ints* total) {
   constexpr int kGroups = kChunk / kGroup / Source::kSubs;
