@@ -1,5 +1,5 @@
 // An engine runs one loaded model: it steps batches of sequences and owns their KV. This is the run-time interface:
-// NativeEngine<B> implements it for each compute backend, LlamaEngine for llama.cpp. ExecuteUnifiedBatch is the one
+// NativeEngine<B> implements it for each compute backend, LlamaCppEngine for llama.cpp. ExecuteUnifiedBatch is the one
 // step; Prefill, Decode, Submit and Collect are other ways to call it.
 //
 // Engines are thread-affine: every call except info() must come from one thread, the scheduler's.
