@@ -14,7 +14,7 @@ namespace {
 
 using formats::JsonObject;
 
-// Of a pooling module's switches, which of llama.cpp's kinds each stands for; 0: none of them.
+// llama.cpp's pooling kind for each switch of a pooling module; 0: none.
 constexpr std::pair<std::string_view, uint32_t> kSwitches[] = {
     {"pooling_mode_mean_tokens", 1},
     {"pooling_mode_cls_token", 2},
