@@ -80,7 +80,7 @@ Status WeightCollector::CheckExpertCount(const SafetensorsTensor& stack) const {
   const uint64_t found = stack.shape.empty() ? 0 : stack.shape[0], wanted = config_.experts.value_or(0);
   if (found == wanted) return {};
   return Fail(ErrorCode::kDataLoss,
-              "tensor '{}' has {} experts, but {} has {}: not of one model; fetch the checkpoint or convert it anew",
+              "tensor '{}' has {} experts, but {} has {}: different models; fetch the checkpoint or convert it anew",
               stack.name, found, config_.raw.source(), wanted);
 }
 

@@ -71,7 +71,7 @@ const SafetensorsTensor* WeightCollector::Take(const std::string& base, std::str
 tl::unexpected<Error> WeightCollector::Lacks(const SafetensorsTensor& tensor, std::string_view base,
                                              std::string_view suffix) const {
   return Fail(ErrorCode::kDataLoss,
-              "tensor '{}' has no '{}{}' beside it: the checkpoint is not whole; fetch it or convert it anew",
+              "tensor '{}' has no '{}{}' beside it: the checkpoint is incomplete; fetch it or convert it anew",
               tensor.name, base, suffix);
 }
 

@@ -38,7 +38,7 @@ Result<uint32_t> ReadPoolingKind(const std::filesystem::path& file) {
     }
     kind = number;
   }
-  if (!kind) return Fail(ErrorCode::kUnsupported, "{}: it names no pooling that is known here", file.string());
+  if (!kind) return Fail(ErrorCode::kUnsupported, "{}: it names no supported pooling", file.string());
   return *kind;
 }
 

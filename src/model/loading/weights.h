@@ -118,7 +118,7 @@ Result<ModelWeights<B>> LoadWeights(typename B::Context& context, const ModelCon
   ModelWeights<B> weights{.embedding = std::move(*embedding)};
   if (auto loaded = LoadInput<B>(loader, &weights); !loaded) return Forward(loaded);
   for (int32_t i = 0; i < config.layers; ++i) {
-    if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "the load of {} was called off", source.path());
+    if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "the load of {} was cancelled", source.path());
     auto layer = LoadLayer<B>(loader, i);
     if (!layer) return Forward(layer);
     weights.layers.push_back(std::move(*layer));
