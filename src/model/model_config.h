@@ -1,5 +1,6 @@
-// What a model is, a decoder or an encoder, whatever file it came from. A family's file (families/) fills it from
-// metadata; the one forward pass (layer_forward.h) reads it. Knobs are named after what they do, never after a family.
+// The structure of a model, decoder or encoder, independent of its file format. A family's file (families/) fills it
+// from metadata, and the one forward pass (layer_forward.h) reads it. Fields are named after their effect, never after
+// a family.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +18,18 @@ enum class QkNorm {
   kWhole,  // RMSNorm on the whole width of q and of k, before RoPE
 };
 
-// Where the layers of one model differ.
+// The properties that may differ between the layers of one model.
 struct LayerKind {
   compute::KvGeometry kv;  // its heads divide ModelConfig::heads
-  int32_t rope = 0;        // which of ModelConfig::ropes; kNoRope: positions are not rotated
+  int32_t rope = 0;        // index into ModelConfig::ropes; kNoRope: positions are not rotated
 };
 inline constexpr int32_t kNoRope = -1;
 
-// The mixture of experts that takes the feed-forward network's place.
+// The mixture of experts (MoE) that replaces the feed-forward network.
 struct MoeConfig {
   int32_t experts = 0;              // 0: an ordinary feed-forward network
   int32_t feed_forward = 0;         // of one expert
-  int32_t shared_feed_forward = 0;  // of the expert that every token goes to; 0: none
+  int32_t shared_feed_forward = 0;  // of the expert that processes every token; 0: none
   compute::RoutingParams routing;
 };
 
@@ -39,13 +40,13 @@ struct ModelConfig {
   int32_t hidden = 0;
   int32_t layers = 0;
   int32_t heads = 0;     // of the queries
-  int32_t head_dim = 0;  // of the queries and keys of a layer that says nothing else
+  int32_t head_dim = 0;  // of queries and keys, unless a layer has its own
   int32_t feed_forward = 0;
-  int32_t context = 0;  // tokens that the model can serve: what it was trained for, or what its RoPE is stretched to
+  int32_t context = 0;  // tokens that the model supports: its trained context, or the length to which RoPE is scaled
 
   std::vector<LayerKind> layer_kinds;  // [layers]
 
-  // false: an encoder. Tokens see what follows them too, nothing is kept of a sequence, and there are no logits.
+  // false: an encoder. Tokens also attend to later tokens, no state of a sequence is kept, and there are no logits.
   bool causal = true;
   PoolingConfig pooling;
 
@@ -53,16 +54,16 @@ struct ModelConfig {
   compute::RopeStyle rope_style = compute::RopeStyle::kHalves;
   std::vector<compute::RopeSpec> ropes;
   bool learned_positions = false;  // a table of [context, hidden] is added to the embedding
-  bool token_types = false;  // the first row of a table of them is added to the embedding: all text is of one type
+  bool token_types = false;        // adds the first row of a token type table: all text has the same type
 
   // --- norms ---
   float norm_epsilon = 1e-5f;
-  bool layer_norm = false;                     // LayerNorm with bias, in RMSNorm's place
+  bool layer_norm = false;                     // LayerNorm with bias instead of RMSNorm
   bool input_norms = true;                     // before attention and before the feed-forward network
-  bool output_norms = false;                   // after them, before the residual is added
-  bool residual_norms = false;                 // after them, of the sum
-  bool embedding_norm = false;                 // of what the layers begin with
-  bool final_norm = true;                      // of what the last layer yields
+  bool output_norms = false;                   // after them, before the residual sum
+  bool residual_norms = false;                 // after them, on the residual sum
+  bool embedding_norm = false;                 // on the input of the first layer
+  bool final_norm = true;                      // on the output of the last layer
   std::string feed_forward_norm = "ffn_norm";  // the tensor of the norm before the feed-forward network
   QkNorm qk_norm = QkNorm::kNone;
 
@@ -70,19 +71,19 @@ struct ModelConfig {
   float attention_scale = 1.0f;
   float attention_softcap = 0.0f;  // 0: none
   bool attention_sinks = false;
-  bool qkv_bias = false;  // these biases must be there; others are used where the file has them
+  bool qkv_bias = false;  // these biases are required; others are optional
   bool gated = true;      // act(gate) * up; otherwise act(up)
   compute::Activation activation = compute::Activation::kSilu;
   MoeConfig moe;
 
   // --- scales; 1 and 0 change nothing ---
   float embedding_scale = 1.0f;
-  float residual_scale = 1.0f;  // of what a layer adds to its input
+  float residual_scale = 1.0f;  // of a layer's contribution to the residual sum
   float logit_scale = 1.0f;
   float logit_softcap = 0.0f;
 };
 
-// The KV that a sequence needs, by layer. An encoder keeps nothing from one layer to the next: all use the first's.
+// The KV geometry of each layer. An encoder keeps no KV between layers, so all its layers share the first one's.
 inline std::vector<compute::KvGeometry> KvLayers(const ModelConfig& config) {
   std::vector<compute::KvGeometry> out;
   for (const LayerKind& kind : config.layer_kinds) {

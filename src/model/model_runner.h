@@ -1,4 +1,4 @@
-// A loaded model on one device context: weights, KV, and the forward pass over a step.
+// A model loaded on one device context: weights, KV, and the forward pass of a step.
 #pragma once
 
 #include <memory>
@@ -21,9 +21,9 @@ template <compute::Backend B, class Kv>
 requires compute::PagedKv<B, Kv>
 class ModelRunner {
  public:
-  // Loads the weights and makes an empty KV of `blocks` blocks of `block_size` tokens. `context` must outlive the
-  // runner; `source` is kept, since a backend may read weights where they are mapped. `stop` calls the load off,
-  // between layers.
+  // Loads the weights and allocates an empty KV cache of `blocks` blocks of `block_size` tokens. `context` must outlive
+  // the runner. The runner keeps `source`, because a backend may read mapped weights. `stop` cancels the load between
+  // layers.
   static Result<ModelRunner> Load(typename B::Context& context, ModelConfig config,
                                   std::shared_ptr<const ModelSource> source, int32_t blocks, int32_t block_size,
                                   const std::stop_token& stop = {}) {
@@ -37,12 +37,12 @@ class ModelRunner {
     return ModelRunner(context, std::move(config), std::move(source), std::move(*weights), std::move(*cache));
   }
 
-  // Runs the step's tokens through all layers, keeps their KV, and yields the hidden states of the rows asked for,
-  // ready for Logits: [output_rows.size(), hidden]. The geometry must be valid: ids, positions and blocks in range; the
-  // sequences of an encoder are in it as a whole.
+  // Runs the step's tokens through all layers, stores their KV, and returns the hidden states of the requested rows,
+  // ready for Logits: [output_rows.size(), hidden]. The geometry must be valid: ids, positions and blocks in range, and
+  // an encoder's sequences complete.
   compute::Buffer<B> Step(const compute::StepGeometry& geometry, std::span<const int32_t> output_rows);
 
-  // hidden: [rows, hidden] to the logits that follow them, [rows, vocab_size]. Only where the model is causal.
+  // hidden: [rows, hidden] to next-token logits, [rows, vocab_size]. Requires a causal model.
   compute::Buffer<B> Logits(compute::View<B> hidden);
 
   compute::Buffer<B> GatherRows(compute::View<B> x, std::span<const int32_t> rows) {
@@ -55,7 +55,7 @@ class ModelRunner {
   typename B::template KvCache<Kv>& cache() { return cache_; }
   const ModelConfig& config() const { return config_; }
 
-  // One line a product: which kernel runs it.
+  // One line per matmul: its kernel.
   std::vector<std::string> Plan() const;
 
  private:
@@ -82,7 +82,7 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Step(con
                                                                              std::span<const int32_t> output_rows) {
   const StepInputs<B> step = Inputs(geometry);
   const KeptRows kept = KeepRows(geometry, output_rows);
-  // An encoder's rows see one another: all of them go on to the end.
+  // An encoder's rows attend to one another, so all of them continue to the end.
   const bool narrows = config_.causal && kept.rows.size() < geometry.tokens.size();
   KeptInputs<B> kept_inputs{.rows = kept.rows, .step = {}};
   if (narrows && !kept.rows.empty()) kept_inputs.step = Inputs(kept.geometry);
@@ -112,7 +112,7 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Embed(co
   auto x = B::Embed(*context_, weights_.embedding, step.batch);
   if (config_.embedding_scale != 1.0f) x = B::Scale(*context_, x, config_.embedding_scale);
   if (weights_.positions) {
-    compute::StepGeometry places = geometry;  // a position's row is looked up as a token's is
+    compute::StepGeometry places = geometry;  // looks up a position's row like a token's
     places.tokens.assign(geometry.positions.begin(), geometry.positions.end());
     x = B::Add(*context_, x, B::Embed(*context_, *weights_.positions, B::LoadBatch(*context_, places)));
   }

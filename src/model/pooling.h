@@ -14,9 +14,9 @@ enum class Pooling {
 };
 
 struct PoolingConfig {
-  std::optional<Pooling> type;   // nothing: the model is not made for embeddings
-  bool normalise = true;         // to length 1
-  std::vector<int32_t> lengths;  // that a vector may be cut to, as the model was trained (arXiv:2205.13147); ascending
+  std::optional<Pooling> type;   // nothing: the model does not make embeddings
+  bool normalise = true;         // normalised to length 1
+  std::vector<int32_t> lengths;  // lengths to which a vector may be truncated, as trained (arXiv:2205.13147); ascending
 };
 
 }  // namespace inferflux::model

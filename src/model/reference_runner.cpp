@@ -1,4 +1,4 @@
-// The reference backend's runners: instantiated here once, so that no other file pays for them.
+// The reference backend's runners, instantiated once here to save compile time elsewhere.
 #include "compute/reference/reference_backend.h"
 #include "model/model_runner.h"
 

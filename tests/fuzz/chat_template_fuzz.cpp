@@ -1,5 +1,5 @@
-// Any bytes as a chat template, and after a zero byte as its context: never a crash, a leak or an endless render, and
-// never a trusted span with text of the request.
+// Any bytes as a chat template and, after a zero byte, its context. There must be no crash, no leak, no endless
+// rendering, and no trusted span with text of the request.
 #include <boost/json.hpp>
 #include <cstdint>
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 namespace {
 
-// A private character in every text of the request; no template writes it by accident.
+// A private-use character in every text of the request; no template writes it by accident.
 constexpr std::string_view kMark = "\xEF\xA3\xBF";
 
 boost::json::object DefaultContext() {

@@ -1,4 +1,4 @@
-// Any safetensors file as the tensors of one quantised weight. The first four bytes are its format.
+// Any safetensors file as the tensors of one quantised weight. The first four bytes choose the format.
 #include <array>
 #include <cstdlib>
 #include <span>
@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (fp8) (void)fp8->Read();
   }
   if (find("weight") != nullptr && find("scales") != nullptr && find("biases") != nullptr) {
-    const auto expert = static_cast<int8_t>(data[3]);  // negative: the tensors are no stacks
+    const auto expert = static_cast<int8_t>(data[3]);  // negative: the tensors are not stacked
     const auto groups = expert < 0 ? MlxAffineWeights::Open(*find("weight"), *find("scales"), *find("biases"), data[2])
                                    : MlxAffineWeights::OpenExpert(*find("weight"), *find("scales"), *find("biases"),
                                                                   data[2], static_cast<uint64_t>(expert));

@@ -1,5 +1,5 @@
-// Any bytes as a GBNF grammar, and after a zero byte as a text: never a crash, never an endless compilation, and a mask
-// allows a token exactly where the token can be taken.
+// Any bytes as a GBNF grammar and, after a zero byte, a text. There must be no crash and no endless compilation, and a
+// mask must allow exactly the tokens that the matcher accepts.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,4 +1,4 @@
-// Any bytes as a GGUF file: an error or a sound file, whose every value and tensor can be read and dequantised.
+// Any bytes as a GGUF file: an error, or a valid file whose values and tensors can all be read and dequantised.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -37,7 +37,7 @@ void ReadTensors(const GgufFile& file) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  std::vector<uint64_t> aligned((size + 7) / 8);  // as a mapped file is
+  std::vector<uint64_t> aligned((size + 7) / 8);  // aligned like a mapped file
   if (size > 0) std::memcpy(aligned.data(), data, size);
   const auto file = GgufFile::Parse(std::as_bytes(std::span(aligned)).first(size));
   if (!file) return 0;

@@ -1,4 +1,4 @@
-// What the harnesses of grammars have in common: a walk through a grammar, as a model would take it.
+// Shared by the grammar harnesses: a walk through a grammar, as a model would take it.
 #pragma once
 
 #include <cstdlib>
@@ -22,8 +22,8 @@ inline std::shared_ptr<const text::Tokenizer> SmallTokenizer() {
   return *text::Tokenizer::Create(std::move(spec), {});
 }
 
-// Compiles the grammar and takes the tokens that `choices` choose among the allowed ones. Returns the text where it is
-// whole.
+// Compiles the grammar and accepts the tokens that `choices` select from the allowed ones. Returns the text if it is
+// complete.
 inline std::string WalkGrammar(const text::GrammarSpec& spec, std::string_view choices) {
   static const auto tokenizer = SmallTokenizer();
   const auto require = [](bool holds) {
@@ -51,7 +51,7 @@ inline std::string WalkGrammar(const text::GrammarSpec& spec, std::string_view c
       break;
     }
     text::GrammarMatcher ahead = matcher;
-    // The whole text may have too many readings where none of its parts has.
+    // The whole text may have too many parses even if none of its parts has.
     const auto fits = [&](text::GrammarMatcher& at, TokenId id) {
       const auto taken = at.Accept(id);
       return taken.has_value() || taken.error().message.find("too ambiguous") != std::string::npos;

@@ -1,5 +1,5 @@
-// Any bytes as a JSON schema, and after a zero byte as a document: never a crash, never an endless compilation, and
-// what the grammar takes as whole is JSON.
+// Any bytes as a JSON schema and, after a zero byte, a document. There must be no crash and no endless compilation, and
+// every complete text of the grammar must be JSON.
 #include <boost/json.hpp>
 #include <cstdint>
 #include <cstdlib>

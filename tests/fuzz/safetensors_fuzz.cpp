@@ -1,4 +1,4 @@
-// Any bytes as a safetensors file: an error, or tensors whose every value can be read.
+// Any bytes as a safetensors file: an error, or tensors whose values can all be read.
 #include <vector>
 
 #include "formats/safetensors/safetensors_file.h"

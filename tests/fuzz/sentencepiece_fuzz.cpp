@@ -1,4 +1,4 @@
-// Any bytes as a SentencePiece model, and what is made of it.
+// Any bytes as a SentencePiece model, and the tokenizer made from it.
 #include <string_view>
 
 #include "formats/huggingface/hf_vocab.h"

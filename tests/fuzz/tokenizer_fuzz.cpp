@@ -1,8 +1,8 @@
-// Any bytes, in any spans, through every kind of tokeniser; and vocabularies made of any bytes.
+// Any bytes, in any spans, with every kind of tokenizer; and vocabularies made of any bytes.
 //
-// The first byte chooses a tokeniser, or a vocabulary of the rest. Then come spans: a byte for length and trust, and
-// the text. Checked: no control token comes from text that is not trusted, spans of one trust give what their text
-// gives, byte-level vocabularies give back what they took, and streams are valid UTF-8.
+// The first byte chooses a tokenizer, or a vocabulary from the rest. Then spans follow: a byte for length and trust,
+// and the text. Checked: no control token comes from untrusted text, spans of the same trust give the same result as
+// their joined text, byte-level vocabularies return their input, and streams are valid UTF-8.
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -73,7 +73,7 @@ void CheckEncode(const TokenizerPtr& tokenizer, const std::vector<TextSpan>& spa
     Require(inferflux::unicode::IsValidUtf8(stream.Push(id)));
   }
   Require(tokens == tokenizer->Encode(text));
-  // The first of Tokenizers() keeps text as it is.
+  // The first of Tokenizers() preserves text.
   if (tokenizer == Tokenizers().front()) Require(tokenizer->Decode(tokens) == text);
 }
 
@@ -89,7 +89,7 @@ void FuzzText(const TokenizerPtr& tokenizer, const uint8_t* data, size_t size) {
   CheckEncode(tokenizer, spans);
 }
 
-// Tokens and merges are the lines of the input; the first bytes set the rest.
+// The lines of the input are tokens and merges; the first bytes choose the settings.
 void FuzzVocabulary(const uint8_t* data, size_t size) {
   if (size < 8) return;
   const char* models[] = {"gpt2", "llama", "gemma4", "t5", "bert", "rwkv"};

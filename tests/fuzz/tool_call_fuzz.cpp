@@ -1,7 +1,7 @@
-// Any text as an answer in every form of calls: how it is cut into pieces decides nothing, what holds no call comes out
-// as it went in, and the arguments of every call are a JSON object.
+// Any text as an answer in every format of calls. The result must not depend on how the text is split, text without a
+// call must be returned unchanged, and the arguments of every call must be a JSON object.
 //
-// The first byte chooses the form and whether several calls may come, the second how long a piece is.
+// The first byte chooses the format and whether several calls may come, the second the length of the pieces.
 #include <boost/json.hpp>
 #include <cstdint>
 #include <cstdlib>
@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const ToolCallForm& form = forms[data[0] % 128 % forms.size()];
   const bool several = data[0] < 128;
   const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
-  if (!inferflux::unicode::IsValidUtf8(text)) return 0;  // a detokeniser gives no other
+  if (!inferflux::unicode::IsValidUtf8(text)) return 0;  // a detokenizer returns only valid UTF-8
   const Answer whole = Read(form, several, text, text.size() + 1);
   if (whole.calls.empty()) Require(whole.content == text);
   Require(Read(form, several, text, 1 + data[1] % 16) == whole);

@@ -1,8 +1,8 @@
-// Any bytes as the schema of a tool's arguments, and after a zero byte as choices among what a forced answer in some
-// form of calls may go on with: never a crash, and what the grammar takes as whole is read as calls of the tools, whose
-// arguments are JSON objects.
+// Any bytes as the schema of a tool's arguments and, after a zero byte, choices of how a forced answer continues. There
+// must be no crash, and every complete text of the grammar must parse as calls of the tools whose arguments are JSON
+// objects.
 //
-// The first byte chooses the form and whether several calls may come.
+// The first byte chooses the format and whether several calls may come.
 #include <boost/json.hpp>
 #include <cstdint>
 #include <cstdlib>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace inferflux::text;
 
-// The bytes of the input, and then some that they determine.
+// The bytes of the input, followed by bytes derived from them.
 class Choices {
  public:
   explicit Choices(std::string_view bytes) : bytes_(bytes) {}
@@ -37,8 +37,8 @@ class Choices {
   uint32_t state_ = 1;
 };
 
-// A text that the grammar takes as whole, or nothing where the way to one is long. Every other step is one towards the
-// end of a value: any text between tags would not find it by itself.
+// A complete text of the grammar, or nothing if its end is too far away. Every other step leads towards the end of a
+// value: in free text between tags, random choices would not reach it.
 std::string Walk(const std::shared_ptr<const CompiledGrammar>& grammar, const ToolCallForm& form, Choices choices) {
   constexpr size_t kMostBytes = 4096;
   Pushdown run(grammar);

@@ -1,4 +1,4 @@
-// Values as GGUF files hold them: little-endian, texts behind their length.
+// Values as stored in GGUF files: little-endian, each text after its length.
 #pragma once
 
 #include <cstdint>

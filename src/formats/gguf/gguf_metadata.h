@@ -20,8 +20,8 @@ namespace inferflux::formats {
 class GgufMetadata {
  public:
   GgufMetadata() = default;
-  // `entries` have distinct keys. `source` names the file in errors. `owner` keeps alive what they look into; null
-  // where the caller does.
+  // `entries` have distinct keys. `source` names the file in errors. `owner` keeps alive the memory that they point
+  // into; null if the caller does.
   GgufMetadata(std::string source, std::vector<GgufEntry> entries, std::shared_ptr<const void> owner = nullptr);
 
   const std::vector<GgufEntry>& entries() const { return entries_; }

@@ -66,7 +66,7 @@ struct GgufEntry {
   uint64_t count = 1;                                  // elements of an array; 1 otherwise
   std::span<const std::byte> payload;  // a scalar, a string's text, or an array's elements back to back (unaligned)
   std::span<const std::byte> encoded;  // type and value, as the file holds them: for verbatim copies
-  uint64_t offset = 0;                 // of `encoded`, from the start of the file; 0 where it was made in memory
+  uint64_t offset = 0;                 // of `encoded`, from the start of the file; 0 if it was made in memory
 };
 
 }  // namespace inferflux::formats

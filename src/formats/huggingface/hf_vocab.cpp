@@ -39,7 +39,7 @@ Result<std::optional<std::string>> SplitPattern(const JsonObject& step) {
   auto text = pattern->Find<std::string>("Regex");
   if (!text) return Forward(text);
   if (!*text) {
-    return Fail(ErrorCode::kUnsupported, "{}: a Split that is no regular expression has no counterpart in GGUF",
+    return Fail(ErrorCode::kUnsupported, "{}: a Split without a regular expression has no counterpart in GGUF",
                 step.source());
   }
   return std::move(*text);

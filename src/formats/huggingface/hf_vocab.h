@@ -28,7 +28,7 @@ enum class HfVocabKind {
   kWordPiece,         // GGUF's "bert"
 };
 
-// kUnsupported where the kind has no metadata here, or cannot be told.
+// kUnsupported if the kind has no metadata here, or cannot be determined.
 Result<HfVocabKind> ClassifyHfVocab(const HfTokenizer& tokenizer);
 
 // How a byte-level tokenizer splits text before it merges: its passes in order. ByteLevel's own rule counts as a pass
@@ -48,7 +48,7 @@ struct HfVocabParts {
   std::vector<TokenId> eos;
 };
 
-// kDataLoss where the tokenizer has more tokens than the model has rows; both numbers are named.
+// kDataLoss if the tokenizer has more tokens than the model has rows; the error names both numbers.
 Status WriteHfVocab(const HfVocabParts& parts, GgufMetadataBuilder& metadata);
 
 }  // namespace inferflux::formats

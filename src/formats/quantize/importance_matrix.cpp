@@ -23,7 +23,7 @@ std::vector<float> ReadFloats(const GgufTensor& tensor) {
 Result<ImportanceMatrix> ImportanceMatrix::Open(const std::string& path) {
   const auto file = GgufFile::Open(path);
   if (!file) {
-    return Fail(file.error().code, "{} (an importance matrix in the old .dat form must be made again as GGUF)",
+    return Fail(file.error().code, "{} (an importance matrix in the old .dat format must be regenerated as GGUF)",
                 file.error().message);
   }
   return FromGguf(**file);

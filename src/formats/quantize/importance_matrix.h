@@ -1,5 +1,5 @@
 // The importance of each column of each matrix, measured on sample text: an "importance matrix" in llama.cpp's GGUF
-// form.
+// format.
 #pragma once
 
 #include <memory>

@@ -214,7 +214,7 @@ Result<const QuantMix*> FindQuantMix(std::string_view name) {
     names += names.empty() ? "" : ", ";
     names += mix.name;
   }
-  return Fail(ErrorCode::kInvalidArgument, "'{}' is no quantisation that this program makes; it makes {}", name, names);
+  return Fail(ErrorCode::kInvalidArgument, "'{}' is not a supported quantisation; supported are {}", name, names);
 }
 
 Result<MixModel> DescribeForMix(const GgufFile& file) {

@@ -25,7 +25,7 @@ class Mxfp4Expert {
   // kDataLoss names both tensors if their shapes do not match, or if the rows do not alternate.
   static Result<Mxfp4Expert> Open(const SafetensorsTensor& blocks, const SafetensorsTensor& scales, uint64_t expert,
                                   RowsInTurn rows);
-  // The same bytes in MLX's form: words [experts, rows, inputs / 8] of U32.
+  // The same bytes in MLX's layout: words [experts, rows, inputs / 8] of U32.
   static Result<Mxfp4Expert> OpenWords(const SafetensorsTensor& words, const SafetensorsTensor& scales,
                                        uint64_t expert);
   // A single matrix, as in compressed-tensors' "mxfp4-pack-quantized": bytes [rows, inputs / 2] and scales [rows,

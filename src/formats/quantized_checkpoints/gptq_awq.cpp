@@ -228,7 +228,7 @@ int32_t GroupwiseInts::Zero(int64_t group, int64_t output) const {
   return static_cast<int32_t>(Unpack(qzeros_, group * row_words, output, format_) + format_.zero_bias);
 }
 
-// For groups of whole runs.
+// For groups that consist of complete runs.
 bool GroupwiseInts::AllZero(int64_t group, int64_t group_size, int64_t output) const {
   const int32_t zero = Zero(group, output);
   const int64_t end = std::min(inputs_, (group + 1) * group_size);

@@ -13,7 +13,7 @@ namespace inferflux::formats {
 // No current model has a larger dimension, and the product of two dimensions fits in 63 bits.
 inline constexpr int64_t kMaxTensorDimension = int64_t{1} << 28;
 
-// kDataLoss names the tensor and the expected form.
+// kDataLoss names the tensor and the expected type or rank.
 Status CheckKind(const SafetensorsTensor& tensor, std::initializer_list<SafetensorsDtype> dtypes, size_t rank);
 
 // kDataLoss names both tensors and both shapes.

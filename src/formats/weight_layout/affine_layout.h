@@ -1,5 +1,5 @@
-// Weights in MLX's form: w[o][i] = scale[o][g] * q[o][i] + bias[o][g], where g is the group of input i (ml-explore/mlx,
-// its affine quantisation).
+// Weights in MLX's layout: w[o][i] = scale[o][g] * q[o][i] + bias[o][g], where g is the group of input i
+// (ml-explore/mlx, its affine quantisation).
 #pragma once
 
 #include <cstddef>

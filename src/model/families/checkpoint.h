@@ -1,5 +1,5 @@
-// How Hugging Face directories hold the models of a family: the words of config.json, the names of the tensors, and
-// what has to be done to a tensor so that it is what GGUF files hold.
+// How Hugging Face directories store the models of a family: the keys of config.json, the names of the tensors, and the
+// change that each tensor needs to match its GGUF form.
 #pragma once
 
 #include <span>
@@ -13,52 +13,52 @@ namespace inferflux::model {
 
 enum class TensorChange {
   kNone,
-  kInterleaveRows,  // rotary pairs, half a head apart, become neighbours
-  kAddOne,          // to each value, which become float32
-  kTranspose,       // of matrices that are [inputs, outputs]
-  kDropRows,        // the first ones
+  kInterleaveRows,  // GGUF's order of rotary pairs: neighbours, not half a head apart
+  kAddOne,          // adds 1 to each value; the result is float32
+  kTranspose,       // matrices stored as [inputs, outputs]
+  kDropRows,        // drops the first rows
 };
 
-// A tensor's name without ".weight" or ".bias", in the checkpoint and in GGUF files. A "*" is a number: the first is
-// the layer's, a second one the expert's, which GGUF files stack in one tensor.
+// A tensor's name without ".weight" or ".bias", in the checkpoint and in GGUF files. "*" is a number: the first is the
+// layer's, the second the expert's. GGUF files stack all experts in one tensor.
 //   {"layers.*.mlp.experts.*.up_proj", "blk.*.ffn_up_exps"}
 struct TensorName {
   std::string_view checkpoint;
   std::string_view gguf;
   TensorChange change = TensorChange::kNone;
-  bool whole = false;  // the checkpoint's name ends here: it has no ".weight"
+  bool whole = false;  // the complete name in the checkpoint, without ".weight"
 };
 
-// What transformers calls the tensors of a decoder, where a family has no names of its own.
+// transformers' names of a decoder's tensors, for families without names of their own.
 extern const std::span<const TensorName> kDecoderTensors;
-// q and k, whose rotary pairs GGUF keeps as neighbours and the checkpoint half a head apart.
+// q and k. GGUF stores the two values of a rotary pair as neighbours, the checkpoint half a head apart.
 extern const std::span<const TensorName> kInterleavedTensors;
 // The norms of the heads of q and k.
 extern const std::span<const TensorName> kQkNormTensors;
-// Routed experts: apart, and stacked as MLX's tools write them.
+// Routed experts: one tensor each, or stacked as MLX's tools write them.
 extern const std::span<const TensorName> kExpertTensors;
 
-// A number of config.json that is GGUF metadata as it is.
+// A number of config.json that is copied to the GGUF metadata unchanged.
 struct ConfigNumber {
   std::string_view key;   // config.json's
   std::string_view gguf;  // without the architecture
 };
 
 struct Checkpoint {
-  std::vector<std::string_view> model_types;  // config.json's
-  std::string_view activation = "silu";       // what hidden_act must be: GGUF files do not say it
+  std::vector<std::string_view> model_types;  // model_type in config.json
+  std::string_view activation = "silu";       // required hidden_act: GGUF files do not store it
   bool causal = true;                         // false: an encoder
-  bool unused_positions = false;  // the table of positions begins with rows that none has: the padding token's id + 1
-  std::vector<TensorName> own_tensors = {};                              // looked up before `tensors`
+  bool unused_positions = false;              // the position table starts with (padding token id + 1) unused rows
+  std::vector<TensorName> own_tensors = {};   // looked up before `tensors`
   std::vector<std::span<const TensorName>> tensors = {kDecoderTensors};  // in this order
-  std::vector<std::string_view> prefixes = {"model.", "transformer."};   // one of them may be in front of all names
+  std::vector<std::string_view> prefixes = {"model.", "transformer."};   // optional prefixes of all names
   std::vector<std::string_view> ignored = {"*.rotary_emb.inv_freq"};     // tensors that are not part of the model
   std::vector<ConfigNumber> numbers = {};
-  // Refuses what config.json says and GGUF cannot; null: there is nothing of the kind.
+  // Refuses settings of config.json that GGUF cannot express; null: no such settings.
   Status (*check)(const formats::HfConfig& config) = nullptr;
 };
 
-// Whether `pattern` is `name`, or its end ("*.attn.bias") or its beginning ("pooler.*").
+// Whether `pattern` equals `name`, or matches its end ("*.attn.bias") or its beginning ("pooler.*").
 bool MatchesName(std::string_view pattern, std::string_view name);
 
 }  // namespace inferflux::model

@@ -12,7 +12,7 @@
 namespace inferflux::model {
 namespace {
 
-// Sizes beyond these are no model of today, and every product of two of them fits in 63 bits.
+// No current model exceeds these sizes, and the product of any two of them fits in 63 bits.
 constexpr int32_t kMaxDimension = 1 << 24;
 constexpr int32_t kMaxLayers = 4096;
 constexpr int32_t kMaxHeadDim = 4096;
@@ -45,7 +45,7 @@ Status ReadShape(const ModelSource& source, const std::string& prefix, ModelConf
                 source.path(), config->head_dim, value_length);
   }
 
-  // The vocabulary's size is the embedding's own: some files leave the key out.
+  // The vocabulary's size comes from the embedding, because some files omit the key.
   const compute::HostMatrix* embedding = source.Find("token_embd.weight");
   if (embedding == nullptr) {
     return Fail(ErrorCode::kNotFound, "{}: tensor 'token_embd.weight' is missing", source.path());
@@ -82,7 +82,7 @@ Status ReadScales(const ModelSource& source, const std::string& prefix, ModelCon
   return {};
 }
 
-// Which layers have the window. GGUF says it as a period, or layer by layer.
+// Which layers use the window. GGUF gives a period, or one value per layer.
 Result<std::vector<bool>> WindowedLayers(const ModelSource& source, const std::string& key, int32_t layers,
                                          int32_t period) {
   std::vector<bool> windowed;
@@ -101,7 +101,7 @@ Result<std::vector<bool>> WindowedLayers(const ModelSource& source, const std::s
   return windowed;
 }
 
-// GGUF says it for all layers, or layer by layer; where it does not say it, each query head has its own.
+// GGUF gives one number for all layers, or one per layer. If the key is absent, each query head has its own KV head.
 Result<std::vector<int32_t>> KvHeads(const ModelSource& source, const std::string& prefix, const ModelConfig& config) {
   const std::string key = prefix + "attention.head_count_kv";
   std::vector<int32_t> heads(static_cast<size_t>(config.layers), config.heads);
@@ -141,7 +141,7 @@ Status ReadLayerKinds(const ModelSource& source, const std::string& prefix, int3
   }
   const auto window = source.metadata().GetOr<int64_t>(prefix + "attention.sliding_window", 0);
   if (!window) return Forward(window);
-  // A window at least as long as the context hides nothing.
+  // A window at least as long as the context has no effect.
   if (*window <= 0 || *window >= config->context) return {};
   const auto windowed =
       WindowedLayers(source, prefix + "attention.sliding_window_pattern", config->layers, window_period);

@@ -1,4 +1,4 @@
-// What most families share, so that a family's file says only where it differs.
+// What most families share, so that a family's file states only the differences.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,15 @@
 
 namespace inferflux::model {
 
-// Decoders, and encoders that are built as they are. Reads sizes, norms, scales, windows, experts and RoPE under the
-// architecture's own key prefix, and checks that they can belong together. `family` holds the family's own knobs, and
-// its defaults of what the file may leave out. `context`: tokens that the model is configured for; 0: what it was
-// trained for. `window_period`: where a file gives a window and not whose it is, the last of every `window_period`
-// layers sees all and the others the window; 0: all layers have the window.
+// Decoders, and encoders with the same structure. Reads sizes, norms, scales, windows, experts and RoPE from the keys
+// with the architecture's prefix, and checks that they are consistent. `family` holds the family's own settings and the
+// defaults for keys that the file may omit. `context`: the number of tokens that the model is configured for; 0: its
+// trained context. `window_period`: if a file gives a window but not its layers, the last of every `window_period`
+// layers has full attention and the others use the window; 0: all layers use the window.
 Result<ModelConfig> ReadDecoderConfig(const ModelSource& source, int32_t context, ModelConfig family = {},
                                       int32_t window_period = 0);
 
-// For families whose windowed layers rotate without scaling, and by a base of their own (rope.freq_base_swa, or
-// `base`).
+// For families whose windowed layers rotate without scaling and with their own base (rope.freq_base_swa, or `base`).
 Status ReadWindowRope(const ModelSource& source, float base, ModelConfig* config);
 
 }  // namespace inferflux::model

@@ -6,7 +6,7 @@
 
 namespace inferflux::model {
 
-// The table: a row a family, whose file defines the function of that name.
+// The table: one row per family. The family's file defines the function in the row.
 #define INFERFLUX_FAMILIES(ROW) \
   ROW(Llama)                    \
   ROW(Qwen2)                    \

@@ -1,6 +1,6 @@
-// What is known of a model family: its GGUF architecture, how metadata become a ModelConfig, how Hugging Face
-// directories hold it, and what its tokenizers are known for. One file a family makes one, and the table in family.cpp
-// has one row for it. No file outside this folder knows a family by its name.
+// All facts about a model family: its GGUF architecture, how metadata become a ModelConfig, how Hugging Face
+// directories store it, and its tokenizers' traits. Each family has one file and one row in family.cpp's table. No file
+// outside this folder names a family.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ namespace inferflux::model {
 
 struct Family {
   std::string_view architecture;  // GGUF's general.architecture
-  // Reads and checks the configuration. `context`: tokens that the model is configured for, by which RoPE scaling is
-  // chosen; 0: what it was trained for.
+  // Reads and checks the configuration. `context`: the number of tokens that the model is configured for, which selects
+  // the RoPE scaling; 0: its trained context.
   Result<ModelConfig> (*read)(const ModelSource& source, int32_t context);
-  std::vector<Checkpoint> checkpoints = {};  // the kinds of directories that hold it
+  std::vector<Checkpoint> checkpoints = {};  // the kinds of directories that store it
   TokenizerTraits tokenizers = {};
 };
 
-// The table, in the order in which errors list it.
+// The table, in the order of error messages.
 std::span<const Family* const> Families();
 
 // Reads the configuration of any known family. kUnsupported names the architecture and lists the known ones.

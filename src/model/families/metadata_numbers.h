@@ -1,4 +1,4 @@
-// Numbers of a model's metadata, each checked against the range that makes sense.
+// Numbers of a model's metadata, each checked against a plausible range.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace inferflux::model {
 
 struct Size {
   const char* key;  // under the architecture's prefix
-  int32_t* value;   // left alone where the key is absent and not required
+  int32_t* value;   // unchanged if the key is absent and not required
   int32_t limit;
   bool required;
 };
 
-// Each is between 1 and its limit, or an error names file, key and limit.
+// Each number must be between 1 and its limit. An error names file, key and limit.
 Status ReadSizes(const ModelSource& source, const std::string& prefix, std::initializer_list<Size> sizes);
 
-// `fallback` where the key is absent; an error where the number is not between `least` and `most`.
+// `fallback` if the key is absent; an error if the number is not between `least` and `most`.
 Result<float> ReadNumber(const ModelSource& source, const std::string& key, float fallback, float least, float most);
 
 }  // namespace inferflux::model

@@ -1,4 +1,4 @@
-// How a model's file says that hidden states are pooled.
+// Reads how a model's file says that hidden states are pooled.
 #pragma once
 
 #include "base/result.h"
@@ -7,9 +7,8 @@
 
 namespace inferflux::model {
 
-// Sets config.pooling by ARCHITECTURE.pooling_type, with the numbers that llama.cpp gives its kinds. Where the file
-// says none, a decoder's text is its last token's state, and an encoder's the mean of all. A model that ranks makes no
-// embeddings.
+// Sets config.pooling from ARCHITECTURE.pooling_type, with llama.cpp's numbers for the kinds. If the file has no such
+// key, a decoder uses the last token's state and an encoder the mean of all. A ranking model makes no embeddings.
 Status ReadPooling(const ModelSource& source, ModelConfig* config);
 
 }  // namespace inferflux::model

@@ -11,7 +11,7 @@
 namespace inferflux::model {
 namespace {
 
-constexpr float kLargest = 1e9f;  // of a factor or a base: beyond it a file is broken
+constexpr float kLargest = 1e9f;  // limit of a factor or a base; a file beyond it is broken
 
 struct RopeReader {
   const ModelSource& source;
@@ -43,7 +43,7 @@ Result<int32_t> RopeReader::Dimensions() const {
   return static_cast<int32_t>(*dims);
 }
 
-// What each pair's frequency is divided by.
+// The divisor of each pair's frequency.
 Result<std::vector<float>> RopeReader::Factors(const char* tensor, int32_t pairs) const {
   auto factors = source.Vector(tensor, pairs);
   if (!factors) return factors;
@@ -77,7 +77,7 @@ Status RopeReader::Yarn(float base, int32_t dims, const RopeRules& rules, comput
   const auto magnitude = Number("scaling.yarn_attn_factor", *factor > 1.0f ? 0.1f * std::log(*factor) + 1.0f : 1.0f);
   if (!magnitude) return Forward(magnitude);
 
-  // The pair that turns `rotations` times over the original context.
+  // The pair that rotates `rotations` times over the original context.
   const auto pair_of = [&](double rotations) {
     return dims * std::log(*original / (rotations * 2.0 * std::numbers::pi)) / (2.0 * std::log(double{base}));
   };

@@ -1,4 +1,4 @@
-// What the package compressed-tensors writes, and NVIDIA's ModelOpt.
+// The tensors of the package compressed-tensors and of NVIDIA's ModelOpt.
 #include "model/huggingface/weight_collector.h"
 
 namespace inferflux::model {
@@ -6,7 +6,7 @@ namespace inferflux::model {
 using formats::SafetensorsDtype;
 using formats::SafetensorsTensor;
 
-// A tensor of integers that has scales beside it.
+// A tensor of integers with a tensor of scales.
 bool WeightCollector::IsInt8(const SafetensorsTensor& tensor) const {
   if (tensor.dtype != SafetensorsDtype::kI8 || !tensor.name.ends_with(kWeight)) return false;
   const bool compressed = config_.quantization && config_.quantization->method == "compressed-tensors";
@@ -15,7 +15,7 @@ bool WeightCollector::IsInt8(const SafetensorsTensor& tensor) const {
 
 Status WeightCollector::AddPacked(const SafetensorsTensor& packed) {
   const std::string base = packed.name.substr(0, packed.name.size() - kWeightPacked.size());
-  if (packed.dtype == SafetensorsDtype::kU8) {  // four-bit floats: the type of their scales says which
+  if (packed.dtype == SafetensorsDtype::kU8) {  // 4-bit floats: the type of their scales tells the format
     const SafetensorsTensor* scales = model_.FindTensor(base + ".weight_scale");
     if (scales != nullptr && scales->dtype == SafetensorsDtype::kU8) return AddMxfp4Matrix(packed, base);
     const SafetensorsTensor* factor = Take(base, ".weight_global_scale");
@@ -61,7 +61,7 @@ Status WeightCollector::AddMxfp4Matrix(const SafetensorsTensor& packed, const st
   return {};
 }
 
-// ModelOpt's, which calls the packed tensor as if it were none.
+// ModelOpt's, which names the packed tensor like an unpacked one.
 bool WeightCollector::IsModelOptNvfp4(const SafetensorsTensor& tensor) const {
   return tensor.dtype == SafetensorsDtype::kU8 && tensor.name.ends_with(kWeight) &&
          model_.FindTensor(tensor.name + "_scale_2") != nullptr;

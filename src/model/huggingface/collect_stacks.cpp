@@ -1,4 +1,4 @@
-// MLX's groups, and experts that are stacked or fused.
+// MLX's groups, and stacked or fused experts.
 #include "formats/quantized_checkpoints/stacked_experts.h"
 #include "model/huggingface/weight_collector.h"
 
@@ -11,8 +11,8 @@ bool WeightCollector::IsMlx(const SafetensorsTensor& tensor) const {
   return config_.quantization && config_.quantization->method == "mlx" && tensor.dtype == SafetensorsDtype::kU32;
 }
 
-// "model.layers.0.mlp.switch_mlp.up_proj.weight" or "...mlp.experts.up_proj.weight", as MLX's tools call it: a
-// projection of all experts.
+// "model.layers.0.mlp.switch_mlp.up_proj.weight" or "...mlp.experts.up_proj.weight", MLX's names for one projection of
+// all experts.
 bool WeightCollector::IsStack(const SafetensorsTensor& tensor) {
   std::string_view name = tensor.name;
   if (!name.ends_with("_proj.weight")) return false;
@@ -22,7 +22,7 @@ bool WeightCollector::IsStack(const SafetensorsTensor& tensor) {
 }
 
 Status WeightCollector::AddMlx(const SafetensorsTensor& weight) {
-  if (!weight.name.ends_with(kWeight)) return {};  // what it is will be asked of its name
+  if (!weight.name.ends_with(kWeight)) return {};  // PlanTensors decides by its name
   const std::string base = weight.name.substr(0, weight.name.size() - kWeight.size());
   const SafetensorsTensor* scales = Take(base, ".scales");
   if (scales == nullptr) return Lacks(weight, base, ".scales");
@@ -66,7 +66,7 @@ Status WeightCollector::AddMxfp4(const SafetensorsTensor& weight, const Safetens
   });
 }
 
-// Experts in plain numbers.
+// Experts that are not quantised.
 Status WeightCollector::AddStack(const SafetensorsTensor& weight) {
   return ForEachExpert(weight, [&](uint32_t e) -> Status {
     const auto own = formats::SliceExpert(weight, e);
@@ -80,7 +80,7 @@ Status WeightCollector::CheckExpertCount(const SafetensorsTensor& stack) const {
   const uint64_t found = stack.shape.empty() ? 0 : stack.shape[0], wanted = config_.experts.value_or(0);
   if (found == wanted) return {};
   return Fail(ErrorCode::kDataLoss,
-              "tensor '{}' has {} experts, but {} has {}: not of one model; fetch the checkpoint or convert it anew",
+              "tensor '{}' has {} experts, but {} has {}: different models; fetch the checkpoint or convert it anew",
               stack.name, found, config_.raw.source(), wanted);
 }
 

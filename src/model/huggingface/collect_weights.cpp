@@ -1,4 +1,4 @@
-// Which tensors of a checkpoint belong together, by its quantisation.
+// Finds which tensors of a checkpoint form one weight, by its quantisation.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kQweight = ".qweight";
 
-// What checkpoints hold for activations and for a KV cache of 8 bits, which are not rounded so here.
+// Tensors for quantised activations and 8-bit KV caches, neither of which is used here.
 constexpr std::string_view kOfActivations[] = {
     ".input_scale", ".input_zero_point", ".input_global_scale", ".output_scale", ".output_zero_point", ".q_scale",
     ".k_scale",     ".v_scale",          ".q_zero_point",       ".k_zero_point", ".v_zero_point"};
@@ -71,7 +71,7 @@ const SafetensorsTensor* WeightCollector::Take(const std::string& base, std::str
 tl::unexpected<Error> WeightCollector::Lacks(const SafetensorsTensor& tensor, std::string_view base,
                                              std::string_view suffix) const {
   return Fail(ErrorCode::kDataLoss,
-              "tensor '{}' has no '{}{}' beside it: the checkpoint is not whole; fetch it or convert it anew",
+              "tensor '{}' has no '{}{}' beside it: the checkpoint is incomplete; fetch it or convert it anew",
               tensor.name, base, suffix);
 }
 
@@ -105,8 +105,8 @@ Status WeightCollector::AddGroupwiseInts(const SafetensorsTensor& qweight) {
   return {};
 }
 
-// Outputs and inputs that share a scale, where config.json says so: of all weights, or of a group of
-// compressed-tensors, which is that whose block the scales fit.
+// The block of outputs and inputs that share a scale, if config.json gives one: for all weights, or for the group of
+// compressed-tensors whose block matches the shape of the scales.
 Result<std::array<uint32_t, 2>> WeightCollector::Fp8Block(const SafetensorsTensor& weight,
                                                           const SafetensorsTensor& scales) const {
   std::array<uint32_t, 2> block{};
@@ -126,7 +126,7 @@ Result<std::array<uint32_t, 2>> WeightCollector::Fp8Block(const SafetensorsTenso
 }
 
 Status WeightCollector::AddFp8(const SafetensorsTensor& weight) {
-  if (!weight.name.ends_with(kWeight)) return {};  // what it is will be asked of its name
+  if (!weight.name.ends_with(kWeight)) return {};  // PlanTensors decides by its name
   const std::string base = weight.name.substr(0, weight.name.size() - kWeight.size());
   const SafetensorsTensor* scales = Take(base, ".weight_scale");
   const SafetensorsTensor* block_scales = Take(base, ".weight_scale_inv");

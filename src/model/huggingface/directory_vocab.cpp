@@ -11,7 +11,7 @@ namespace inferflux::model {
 namespace {
 
 bool HasFile(const std::string& directory, const char* name) {
-  std::error_code ignored;  // a file that cannot be asked about fails where it is opened
+  std::error_code ignored;  // if the status cannot be read, opening the file reports why
   return std::filesystem::exists(std::filesystem::path(directory) / name, ignored);
 }
 

@@ -1,4 +1,4 @@
-// The vocabulary of a Hugging Face directory as GGUF metadata, for serving it and for converting it alike.
+// The vocabulary of a Hugging Face directory as GGUF metadata, for serving and for conversion.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace inferflux::model {
 
-// Whether there is a file that WriteDirectoryVocab makes a vocabulary of.
+// Whether the directory has a file that WriteDirectoryVocab can read.
 bool HasVocab(const std::string& directory);
 
-// Reads tokenizer.json, or a SentencePiece model where that is missing (tokenizer.model, spiece.model,
-// added_tokens.json); and tokenizer_config.json, chat_template.jinja and generation_config.json where they are.
-// kNotFound without the first. `pre`: the pre-tokenizer's name; empty: found by the tokenizer's rule.
+// Reads tokenizer.json or, if it is missing, a SentencePiece model (tokenizer.model, spiece.model, added_tokens.json);
+// and tokenizer_config.json, chat_template.jinja and generation_config.json if they exist. kNotFound if there is
+// neither of the former. `pre`: the pre-tokenizer's name; empty: found from the tokenizer's rule.
 Status WriteDirectoryVocab(const std::string& directory, const formats::HfConfig& config, std::string pre,
                            formats::GgufMetadataBuilder& metadata);
 

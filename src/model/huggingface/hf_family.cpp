@@ -10,7 +10,7 @@
 namespace inferflux::model {
 namespace {
 
-// Quantisations whose tensors CollectWeights knows, each in the form that it knows.
+// The quantisations that CollectWeights supports, each with its supported formats.
 Status CheckQuantization(const formats::HfQuantization& quantization, const std::string& source) {
   const auto refuse = [&](std::string_view key, std::string_view value, std::string_view known) {
     return Fail(ErrorCode::kUnsupported,
@@ -35,7 +35,7 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
   if (method == "compressed-tensors") {
     constexpr std::string_view kFormats[] = {"float-quantized", "int-quantized",        "naive-quantized",
                                              "pack-quantized",  "nvfp4-pack-quantized", "mxfp4-pack-quantized",
-                                             "mixed-precision"};  // the last: each group has a format of its own
+                                             "mixed-precision"};  // the last: each group has its own format
     const auto check = [&](const std::string& format) -> Status {
       const bool known = std::ranges::find(kFormats, format) != std::end(kFormats);
       return known ? Status() : refuse("format", format, fmt::format("{}", fmt::join(kFormats, ", ")));
@@ -53,7 +53,7 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
   }
   if (method == "modelopt") {
     constexpr std::string_view kAlgorithms[] = {"NVFP4", "W4A16_NVFP4", "FP8", "FP8_PER_CHANNEL_PER_TOKEN",
-                                                "MIXED_PRECISION"};  // the last: of the others
+                                                "MIXED_PRECISION"};  // the last: a mix of the others
     const bool known = std::ranges::find(kAlgorithms, quantization.algorithm) != std::end(kAlgorithms);
     return known ? Status()
                  : refuse("quant_algo", quantization.algorithm, fmt::format("{}", fmt::join(kAlgorithms, ", ")));
@@ -79,7 +79,7 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
 }  // namespace
 
 uint32_t UnusedPositions(const formats::HfConfig& config, const Checkpoint& checkpoint) {
-  constexpr TokenId kPadding = 1;  // where the file does not say
+  constexpr TokenId kPadding = 1;  // if the file gives none
   if (!checkpoint.unused_positions) return 0;
   return static_cast<uint32_t>(std::clamp(config.pad.value_or(kPadding), 0, 1 << 24)) + 1;
 }

@@ -1,4 +1,4 @@
-// Finds the family of a Hugging Face directory by its config.json.
+// Finds the family of a Hugging Face directory from its config.json.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace inferflux::model {
 
 struct HfFamily {
   std::string_view architecture;  // GGUF's general.architecture
-  const Checkpoint& checkpoint;   // how directories of this model_type hold it
+  const Checkpoint& checkpoint;   // how directories of this model_type store it
 };
 
-// Rows at the front of the table of positions that no token has.
+// Rows at the start of the position table that no token uses.
 uint32_t UnusedPositions(const formats::HfConfig& config, const Checkpoint& checkpoint);
 
-// kUnsupported where the model type, its activation or its quantisation is not known here: it is named, with what is
-// known.
+// kUnsupported if the model type, its activation or its quantisation is not supported. The error names it and lists the
+// supported ones.
 Result<HfFamily> FindHfFamily(const formats::HfConfig& config);
 
 }  // namespace inferflux::model

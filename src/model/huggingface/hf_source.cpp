@@ -12,14 +12,13 @@
 namespace inferflux::model {
 namespace {
 
-// All that the tensors of a directory look into.
+// The owner of everything that a directory's tensors point into.
 struct Directory {
   formats::SafetensorsModel checkpoint;
   std::vector<TensorRecipe> plan;
 };
 
-// A tensor that the checkpoint holds otherwise is made whenever it is asked for, and goes when its user is done with
-// it.
+// A tensor whose stored form differs from GGUF's is made at each request, and freed after use.
 Result<std::vector<ModelSource::Tensor>> Tensors(const std::shared_ptr<const Directory>& directory) {
   std::vector<ModelSource::Tensor> tensors;
   for (const TensorRecipe& recipe : directory->plan) {
@@ -63,7 +62,7 @@ Result<std::shared_ptr<const ModelSource>> OpenHuggingFace(const std::string& pa
   if (auto written = WriteHfMetadata(*config, *family, metadata); !written) return Forward(written);
   const std::string prefix = std::string(family->architecture) + ".";
   if (auto written = WriteSentenceModules(path, prefix, metadata); !written) return Forward(written);
-  // A directory without a tokenizer is a model all the same, though none that can be served.
+  // A directory without a tokenizer is still a model, but it cannot be served.
   if (HasVocab(path)) {
     if (auto written = WriteDirectoryVocab(path, *config, "", metadata); !written) return Forward(written);
   }

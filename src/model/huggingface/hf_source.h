@@ -10,7 +10,7 @@
 
 namespace inferflux::model {
 
-// Tensors are mapped where the checkpoint holds them as GGUF files do, and made in memory, on demand, where not.
+// Tensors are mapped if the checkpoint stores them as GGUF files do, and otherwise made in memory on request.
 Result<std::shared_ptr<const ModelSource>> OpenHuggingFace(const std::string& directory);
 
 }  // namespace inferflux::model

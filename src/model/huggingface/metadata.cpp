@@ -12,7 +12,7 @@ namespace {
 using formats::HfConfig;
 using formats::HfRopeScaling;
 
-// A metadata that puts the architecture in front of each key, and leaves out what config.json leaves out.
+// Metadata with the architecture as the prefix of each key. Values that config.json omits are omitted.
 struct Keys {
   formats::GgufMetadataBuilder& metadata;
   std::string prefix;
@@ -97,7 +97,7 @@ void WriteExperts(const HfConfig& config, Keys& keys) {
   if (config.norm_topk_prob) keys.metadata.Set(keys.prefix + "expert_weights_norm", *config.norm_topk_prob);
 }
 
-// How much YaRN scales the rotations: the paper's formula, or DeepSeek's two of it (arXiv:2309.00071).
+// YaRN's scale of the rotations: the paper's formula, or DeepSeek's quotient of two (arXiv:2309.00071).
 std::optional<double> YarnMagnitude(const HfRopeScaling& rope, double factor) {
   if (rope.attention_factor || !rope.mscale || !rope.mscale_all_dim) return rope.attention_factor;
   const auto scale = [&](double m) { return factor <= 1.0 ? 1.0 : 0.1 * m * std::log(factor) + 1.0; };
@@ -125,12 +125,12 @@ Status WriteRopeScaling(const HfConfig& config, const HfRopeScaling& rope, Keys&
   } else if (rope.type == "longrope" || rope.type == "su") {
     keys.metadata.Set(keys.prefix + "rope.scaling.type", "longrope");
     keys.Size("rope.scaling.original_context_length", original);
-    // The directory's own context counts, not its factor, where it says both (as Phi-3's makers do).
+    // If the directory gives both a context and a factor (as Phi-3's does), the context decides.
     const double stretch = original > 0 ? context / original : factor;
     const double magnitude =
         stretch > 1.0 ? std::sqrt(1.0 + std::log(stretch) / std::log(static_cast<double>(original))) : 1.0;
     keys.Number("rope.scaling.attn_factor", rope.attention_factor.value_or(magnitude));
-  } else if (rope.type != "llama3") {  // whose factors are a tensor
+  } else if (rope.type != "llama3") {  // llama3's factors are a tensor
     return Fail(ErrorCode::kUnsupported,
                 "{}: RoPE scaling '{}' is not supported; supported are linear, dynamic, yarn, "
                 "longrope and llama3",

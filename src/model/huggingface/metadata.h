@@ -8,8 +8,8 @@
 
 namespace inferflux::model {
 
-// Sets general.architecture and the model's own keys, as its family's GGUF files have them; nothing of the tokeniser.
-// What GGUF cannot say and would be computed otherwise is an error.
+// Sets general.architecture and the model's own keys, as in its family's GGUF files; no keys of the tokenizer. A
+// setting that GGUF cannot express and that changes the result is an error.
 Status WriteHfMetadata(const formats::HfConfig& config, const HfFamily& family, formats::GgufMetadataBuilder& metadata);
 
 }  // namespace inferflux::model

@@ -1,4 +1,4 @@
-// GGUF files name the rule by which a byte-level tokenizer cuts text; tokenizer.json spells the rule out.
+// GGUF files name the rule by which a byte-level tokenizer splits text; tokenizer.json contains the rule itself.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace inferflux::model {
 
-// The name whose rule is the tokenizer's, pattern by pattern. kUnsupported, with the patterns, where no name has it: a
-// near miss would tokenise wrongly without a word.
+// The name whose rule equals the tokenizer's, pattern by pattern. kUnsupported, with the patterns, if there is none: a
+// similar rule would tokenise wrongly without an error.
 Result<std::string> FindPreTokenizerName(const formats::HfTokenizer& tokenizer);
 
 }  // namespace inferflux::model

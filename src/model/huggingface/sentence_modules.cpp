@@ -14,7 +14,7 @@ namespace {
 
 using formats::JsonObject;
 
-// Of a pooling module's switches, which of llama.cpp's kinds each stands for; 0: none of them.
+// llama.cpp's pooling kind for each switch of a pooling module; 0: none.
 constexpr std::pair<std::string_view, uint32_t> kSwitches[] = {
     {"pooling_mode_mean_tokens", 1},
     {"pooling_mode_cls_token", 2},
@@ -38,7 +38,7 @@ Result<uint32_t> ReadPoolingKind(const std::filesystem::path& file) {
     }
     kind = number;
   }
-  if (!kind) return Fail(ErrorCode::kUnsupported, "{}: it names no pooling that is known here", file.string());
+  if (!kind) return Fail(ErrorCode::kUnsupported, "{}: it names no supported pooling", file.string());
   return *kind;
 }
 

@@ -1,4 +1,4 @@
-// modules.json: what sentence-transformers does with a model's hidden states.
+// modules.json: how sentence-transformers processes a model's hidden states.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace inferflux::model {
 
-// Sets PREFIXpooling_type, and PREFIXpooling_normalize where vectors keep their length; nothing where the directory has
-// no modules.json. A module or a pooling that would be computed otherwise here is an error that names it.
+// Sets PREFIXpooling_type, and PREFIXpooling_normalize if vectors keep their length; nothing if the directory has no
+// modules.json. A module or a pooling that is not supported here is an error that names it.
 Status WriteSentenceModules(const std::string& directory, const std::string& prefix,
                             formats::GgufMetadataBuilder& metadata);
 

@@ -1,4 +1,4 @@
-// One weight of a checkpoint: a tensor of its own, or the several that a quantised one is made of.
+// One weight of a checkpoint: a single tensor, or the several tensors of a quantised weight.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,9 @@ namespace inferflux::model {
 
 class StoredWeight {
  public:
-  // `name`: what the weight would be called were it not quantised, "model.layers.0.mlp.up_proj.weight".
+  // `name`: the weight's name without quantisation, "model.layers.0.mlp.up_proj.weight".
   StoredWeight(std::string name, const formats::SafetensorsTensor& tensor, std::optional<uint32_t> expert = {});
-  // One that is made of `packed`, a reader of formats/checkpoint.
+  // A weight made from `packed`, a reader of formats/quantized_checkpoints.
   template <class Packed>
   requires requires(const Packed& packed) { packed.Read(); }
   StoredWeight(std::string name, Packed packed, uint64_t stored_bytes, std::optional<uint32_t> expert = {})
@@ -39,22 +39,22 @@ class StoredWeight {
         expert_(expert),
         data_(std::move(packed)) {}
 
-  // One value, [1] of F32, that goes with a weight.
+  // One value, [1] of F32, that belongs to a weight.
   StoredWeight(std::string name, formats::TensorScale factor);
 
   const std::string& name() const { return name_; }
   const std::vector<uint64_t>& shape() const { return shape_; }  // slowest-varying first: {outputs, inputs}
   formats::TensorType type() const { return type_; }
   uint64_t stored_bytes() const { return stored_bytes_; }
-  // Whose weight of a stack it is, where name() is that of the stack.
+  // The index in a stack of experts, if name() is the stack's.
   std::optional<uint32_t> expert() const { return expert_; }
 
-  // The values in type() where the checkpoint has them so, unaligned; empty where they must be made by Read.
+  // The values in type() if the checkpoint stores them so, unaligned; empty if Read must make them.
   std::span<const std::byte> mapped() const;
   std::vector<std::byte> Read() const;
-  // As the checkpoint has it, where that is a form that GGUF has not.
+  // The checkpoint's own layout, if GGUF does not have it.
   std::optional<formats::WeightLayout> form() const;
-  // What form() told, with the numbers, which it leaves out where they must be made.
+  // The layout from form() with its data, which form() omits if they must be made.
   formats::WeightLayout ReadForm(const formats::WeightLayout& form) const;
 
  private:
@@ -68,9 +68,9 @@ class StoredWeight {
       data_;
 };
 
-// All weights of a checkpoint, in the order of its files. Errors: a quantised weight that lacks one of its tensors, or
-// whose tensors contradict each other (kDataLoss with both names); an element type that GGUF does not have, and a
-// quantisation that is not known here (kUnsupported).
+// All weights of a checkpoint, in the order of its files. Errors: kDataLoss, with both names, if a quantised weight
+// lacks one of its tensors or its tensors contradict each other; kUnsupported for an element type that GGUF does not
+// have, and for an unsupported quantisation.
 Result<std::vector<std::shared_ptr<const StoredWeight>>> CollectWeights(const formats::HfConfig& config,
                                                                         const formats::SafetensorsModel& model);
 

@@ -7,11 +7,11 @@
 namespace inferflux::model {
 namespace {
 
-constexpr size_t kAlignment = 8;  // what decoders of GGUF's types need
+constexpr size_t kAlignment = 8;  // required by the decoders of GGUF's types
 
 bool IsAligned(std::span<const std::byte> data) { return reinterpret_cast<uintptr_t>(data.data()) % kAlignment == 0; }
 
-// Row 2i + j of a head is its row j * half + i. A vector is a column: one value a row.
+// Row 2i + j of a head comes from its row j * half + i. A vector is a column: one value per row.
 std::vector<std::byte> Interleave(std::span<const std::byte> data, uint32_t heads, size_t rows) {
   std::vector<std::byte> out(data.size());
   const size_t row_bytes = data.size() / rows, head_rows = rows / heads, half = head_rows / 2;
@@ -37,7 +37,7 @@ formats::AffineLayout InterleavedLayout(formats::AffineLayout form, uint32_t hea
   return form;
 }
 
-// Rows of one block may part: each gets scales of its own.
+// Rows of one block may be separated, so each row gets its own scales.
 formats::Fp8Layout InterleavedLayout(formats::Fp8Layout form, uint32_t heads, size_t rows) {
   const size_t columns = form.scales.size() / ((rows + static_cast<size_t>(form.block_outputs) - 1) /
                                                static_cast<size_t>(form.block_outputs));

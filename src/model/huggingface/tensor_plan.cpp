@@ -16,7 +16,7 @@ namespace {
 
 using formats::HfConfig;
 
-// A factor of a whole weight, as CollectWeights makes it beside NVFP4.
+// The per-tensor scale that CollectWeights makes for an NVFP4 weight.
 constexpr std::string_view kFactor = ".scale";
 
 bool TakePrefix(std::string_view& text, std::string_view prefix) {
@@ -25,7 +25,7 @@ bool TakePrefix(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-// A name with "*" in the place of its numbers, of which the first is the layer's and the second an expert's.
+// A name with its numbers replaced by "*". The first number is the layer's, the second an expert's.
 struct NumberedName {
   std::string pattern;
   std::vector<uint32_t> numbers;
@@ -62,14 +62,14 @@ const TensorName* FindTensorName(const Checkpoint& checkpoint, std::string_view 
   return found;
 }
 
-// Where a tensor of the checkpoint goes.
+// The destination of a checkpoint's tensor.
 struct Place {
   std::string name;
   const TensorName* rule;
   std::optional<uint32_t> expert;
 };
 
-// Without the name of the model that a checkpoint may put in front.
+// The name without the model prefix that some checkpoints have.
 std::string_view Unprefixed(const Checkpoint& checkpoint, std::string_view name) {
   for (const std::string_view prefix : checkpoint.prefixes) {
     if (TakePrefix(name, prefix)) break;
@@ -88,7 +88,7 @@ std::optional<Place> PlaceOf(const Checkpoint& checkpoint, std::string_view name
     kind = pattern.substr(dot);
     rule = FindTensorName(checkpoint, pattern.substr(0, dot), false);
     if (rule == nullptr) return std::nullopt;
-    if (kind == ".gamma") kind = ".weight";  // of norms, in checkpoints of the first years
+    if (kind == ".gamma") kind = ".weight";  // of norms, in the earliest checkpoints
     if (kind == ".beta") kind = ".bias";
   }
   Place place{.name = {}, .rule = rule, .expert = {}};
@@ -109,7 +109,7 @@ TensorChange ChangeOf(const Place& place, const StoredWeight& weight) {
   return place.rule->change == TensorChange::kTranspose && !matrix ? TensorChange::kNone : place.rule->change;
 }
 
-// What each plain frequency is divided by, Llama 3's way (its reference code's apply_scaling).
+// The divisor of each plain frequency, as in Llama 3's reference code (apply_scaling).
 std::vector<float> Llama3Factors(const HfConfig& config, const formats::HfRopeScaling& rope) {
   const auto dims = static_cast<uint32_t>(config.head_dim * config.partial_rotary_factor.value_or(1.0));
   const double factor = rope.factor.value_or(8.0), slow = rope.low_freq_factor.value_or(1.0),
@@ -131,7 +131,7 @@ void AddRopeFactors(const HfConfig& config, std::vector<TensorRecipe>* plan) {
   if (!rope.short_factor.empty()) plan->push_back({.name = "rope_factors_short.weight", .computed = rope.short_factor});
 }
 
-// Of experts some of which have a factor all have one.
+// If some experts of a tensor have a scale, all get one.
 void AddScalesOfOne(const HfConfig& config, std::vector<TensorRecipe>& plan) {
   for (TensorRecipe& recipe : plan) {
     if (!recipe.per_expert || !recipe.name.ends_with(kFactor)) continue;

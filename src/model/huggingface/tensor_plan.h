@@ -1,5 +1,5 @@
-// Which tensor of a GGUF file is made from which of a checkpoint, and how. A reader of directories and a converter
-// follow the same plan.
+// Maps the tensors of a checkpoint to those of a GGUF file. The reader of directories and the converter use the same
+// plan.
 #pragma once
 
 #include <cstddef>
@@ -20,36 +20,36 @@ namespace inferflux::model {
 
 struct TensorRecipe {
   std::string name;  // GGUF's: "blk.0.attn_q.weight"
-  // One weight; or one an expert, in order, which a GGUF file stacks as [experts, rows, cols].
+  // One weight; or one per expert, in order, which a GGUF file stacks as [experts, rows, cols].
   std::vector<std::shared_ptr<const StoredWeight>> parts;
   TensorChange change = TensorChange::kNone;
-  uint32_t heads = 0;           // kInterleaveRows: heads that the rows are of
-  uint32_t dropped = 0;         // kDropRows: so many
-  std::vector<float> computed;  // what the tensor is where it has no parts: the RoPE factors of config.json
+  uint32_t heads = 0;           // kInterleaveRows: number of heads in the rows
+  uint32_t dropped = 0;         // kDropRows: number of rows
+  std::vector<float> computed;  // the tensor's values if it has no parts: RoPE factors from config.json
   bool per_expert = false;
 };
 
-// Errors: a tensor whose name is not known here, an expert that is missing, and what CollectWeights finds wrong.
+// Errors: an unknown tensor name, a missing expert, and the errors of CollectWeights.
 Result<std::vector<TensorRecipe>> PlanTensors(const formats::HfConfig& config, const HfFamily& family,
                                               const formats::SafetensorsModel& model);
 
-// One part of a tensor, [rows, cols], a vector being one row.
+// One part of a tensor, [rows, cols]. A vector is one row.
 struct TensorPart {
   formats::TensorType type = formats::TensorType::kF32;
   int64_t rows = 0;
   int64_t cols = 0;
-  std::span<const std::byte> data;  // of the checkpoint where it holds them so; empty where they must be made
-  std::vector<std::byte> owned;     // what `data` looks into where it was made
+  std::span<const std::byte> data;  // in the checkpoint if it stores them so; empty if they must be made
+  std::vector<std::byte> owned;     // the memory of `data` if it was made
 };
 
-// Without the values that must be made, which is cheap. `part` < max(1, recipe.parts.size()). kDataLoss names a tensor
-// that is empty, or does not have the rows that the change needs.
+// Without values that must be made, so it is cheap. `part` < max(1, recipe.parts.size()). kDataLoss names a tensor that
+// is empty, or lacks the rows that the change needs.
 Result<TensorPart> DescribeTensorPart(const TensorRecipe& recipe, size_t part);
-// The part in a form of the checkpoint's own, where it has one and the change is none or one of the order of rows.
-// Making it puts the rows in their new order.
+// The part in a layout of the checkpoint's own, if it has one and the change is none or only reorders rows. Make()
+// applies the new order of rows.
 struct LayoutPart {
   std::shared_ptr<const StoredWeight> weight;
-  formats::WeightLayout stored;  // as the checkpoint has it, perhaps without its numbers
+  formats::WeightLayout stored;  // as in the checkpoint, possibly without its data
   TensorChange change = TensorChange::kNone;
   uint32_t heads = 0;
 

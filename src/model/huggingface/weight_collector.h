@@ -1,5 +1,5 @@
-// Collects the weights of a checkpoint: which tensors belong together, by its quantisation. Each way to quantise has
-// its methods in a file of its own.
+// Collects the weights of a checkpoint: finds which tensors belong together, by its quantisation. The methods of each
+// quantisation are in a separate file.
 #pragma once
 
 #include <array>
@@ -48,7 +48,7 @@ class WeightCollector {
   Status AddModelOptNvfp4(const Tensor& weight);
   Status AddNvfp4(const Tensor& packed, const std::string& base, const Tensor& factor, formats::Nvfp4::Factor how);
 
-  // MLX's groups, and experts that are stacked or fused: collect_stacks.cpp.
+  // MLX's groups, and stacked or fused experts: collect_stacks.cpp.
   bool IsMlx(const Tensor& tensor) const;
   static bool IsStack(const Tensor& tensor);
   Status AddMlx(const Tensor& weight);
@@ -56,7 +56,7 @@ class WeightCollector {
   Status AddStack(const Tensor& weight);
   Status AddExperts(const Tensor& blocks);
   Status CheckExpertCount(const Tensor& stack) const;
-  // Of a stack that is one of as many experts as the model has.
+  // Requires a stack with as many experts as the model has.
   template <class F>
   Status ForEachExpert(const Tensor& stack, const F& add) const {
     if (auto checked = formats::CheckKind(stack, {stack.dtype}, 3); !checked) return checked;
@@ -72,7 +72,7 @@ class WeightCollector {
     made_[&tensor].push_back(std::make_shared<const StoredWeight>(std::move(name), std::move(packed), bytes, expert));
   }
 
-  // The tensor beside one of `base`, whose name is `base` and `suffix`; taken, so that it is no weight of its own.
+  // The tensor named `base` + `suffix`. It is marked as taken, so it does not count as a separate weight.
   const Tensor* Take(const std::string& base, std::string_view suffix);
   tl::unexpected<Error> Lacks(const Tensor& tensor, std::string_view base, std::string_view suffix) const;
 

@@ -1,4 +1,4 @@
-// An activation on its way through a layer: a fresh buffer, or a view of somebody else's that no step has replaced yet.
+// An activation on its way through a layer: an owned buffer, or a view of another one that no step has replaced yet.
 //
 //   Value<B> q = B::Columns(qkv, 0, width);
 //   if (norm) q = (*norm)(context, q);
@@ -14,10 +14,10 @@ namespace inferflux::model {
 template <compute::Backend B>
 class Value {
  public:
-  Value(compute::View<B> view) : view_(view) {}  // NOLINT: converts; what it looks into must outlive it
-  Value(compute::Buffer<B> buffer) : buffer_(std::move(buffer)), view_(*buffer_) {}  // NOLINT: converts
+  Value(compute::View<B> view) : view_(view) {}  // NOLINT: implicit; the viewed buffer must outlive it
+  Value(compute::Buffer<B> buffer) : buffer_(std::move(buffer)), view_(*buffer_) {}  // NOLINT: implicit
 
-  operator compute::View<B>() const { return view_; }  // NOLINT: converts
+  operator compute::View<B>() const { return view_; }  // NOLINT: implicit
 
  private:
   std::optional<compute::Buffer<B>> buffer_;

@@ -1,4 +1,4 @@
-// The attention of a layer: its weights, and what it computes.
+// The attention of a layer: its weights and its computation.
 #pragma once
 
 #include <optional>
@@ -22,11 +22,11 @@ struct StepInputs {
   std::vector<compute::Buffer<B>> rope_angles;  // one for each of ModelConfig::ropes
 };
 
-// Those rows of a step that go on from here.
+// The rows of a step that continue after their keys and values are written.
 template <compute::Backend B>
 struct KeptInputs {
   std::vector<int32_t> rows;
-  std::optional<StepInputs<B>> step;  // of them; none where there are no rows
+  std::optional<StepInputs<B>> step;  // of these rows; none if there are no rows
 };
 
 template <compute::Backend B>
@@ -71,7 +71,7 @@ Result<AttentionWeights<B>> LoadAttention(const WeightLoader<B>& loader, const s
   return weights;
 }
 
-// q or k, [rows, heads * head_dim]: normalised and rotated, where the model and the layer do so.
+// q or k, [rows, heads * head_dim]: normalised and rotated, if the model and the layer do so.
 template <compute::Backend B>
 Value<B> WithPositions(typename B::Context& context, const ModelConfig& config, compute::View<B> x,
                        const std::optional<Norm<B>>& norm, const StepInputs<B>& step, const LayerKind& kind,
@@ -84,8 +84,8 @@ Value<B> WithPositions(typename B::Context& context, const ModelConfig& config, 
   return y;
 }
 
-// x: [rows, hidden] to [rows, hidden], or to [kept rows, hidden]. The rows' keys and values are appended to the cache
-// first and read from there.
+// x: [rows, hidden] to [rows, hidden], or to [kept rows, hidden]. The rows' keys and values are first appended to the
+// cache and then read from it.
 template <compute::Backend B, class Kv>
 requires compute::PagedKv<B, Kv> compute::Buffer<B> Attention(typename B::Context& context, const ModelConfig& config,
                                                               const AttentionWeights<B>& weights, compute::View<B> x,

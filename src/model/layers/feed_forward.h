@@ -1,4 +1,4 @@
-// The feed-forward network of a decoder layer: gated, plain, or a mixture of experts (moe.h).
+// The feed-forward network of a decoder layer: gated, plain, or a mixture of experts (MoE, moe.h).
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class FeedForward {
   // x: [rows, hidden] to [rows, hidden].
   virtual compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x) const = 0;
 
-  // One line a product: its name and which kernel runs it.
+  // One line per matmul: its name and its kernel.
   virtual std::vector<std::string> Describe() const = 0;
 };
 
@@ -30,8 +30,8 @@ class FeedForward {
 template <compute::Backend B>
 class GatedFeedForward final : public FeedForward<B> {
  public:
-  // The tensors are `prefix`ffn_gate`suffix` and so on; one ffn_up of twice the width holds gate and up where there is
-  // no gate. `width`: of the layer between.
+  // The tensors are `prefix`ffn_gate`suffix` and so on. If there is no gate tensor, one ffn_up of twice the width holds
+  // gate and up. `width`: of the hidden layer.
   static Result<GatedFeedForward> Load(const WeightLoader<B>& loader, const std::string& prefix,
                                        const std::string& suffix, int32_t width) {
     const ModelConfig& config = loader.config();
@@ -65,7 +65,7 @@ class GatedFeedForward final : public FeedForward<B> {
   compute::Activation activation_;
 };
 
-// down(act(up(x))), the transformer's own.
+// down(act(up(x))), as in the original transformer.
 template <compute::Backend B>
 requires compute::Activations<B>
 class PlainFeedForward final : public FeedForward<B> {

@@ -1,5 +1,5 @@
-// The rows of a step whose hidden states are asked for. Keys and values are wanted of every row, and nothing else of
-// the others once the last layer has them: it goes on with these alone.
+// The rows of a step whose hidden states are requested. All rows need keys and values. In the last layer, the other
+// rows stop after their keys and values are written; only the requested rows continue.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 namespace inferflux::model {
 
 struct KeptRows {
-  std::vector<int32_t> rows;        // of the step, ascending, each once
-  compute::StepGeometry geometry;   // they as a step of their own, in which what lies side by side is a sequence
-  std::vector<int32_t> output_row;  // which of `rows` output i is
+  std::vector<int32_t> rows;        // of the step, ascending and unique
+  compute::StepGeometry geometry;   // these rows as a step; each run of neighbouring rows is a sequence
+  std::vector<int32_t> output_row;  // for output i, its index in `rows`
 };
 
-// output_rows: of `step`, in any order, also more than once.
+// output_rows: rows of `step`, in any order, with repetitions allowed.
 KeptRows KeepRows(const compute::StepGeometry& step, std::span<const int32_t> output_rows);
 
 }  // namespace inferflux::model

@@ -1,4 +1,4 @@
-// The one layer. Every family, every backend and every KV type runs through here.
+// The layer. All families, backends and KV types share this code.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ struct LayerWeights {
   std::unique_ptr<FeedForward<B>> feed_forward;
 };
 
-// residual_norm(kept + scale * output_norm(f(input_norm(x)))). `kept` are those rows of x that f goes on with.
+// residual_norm(kept + scale * output_norm(f(input_norm(x)))). `kept` are the rows of x for which f returns a result.
 template <compute::Backend B, class F>
 compute::Buffer<B> Residual(typename B::Context& context, const ModelConfig& config, const SubLayerNorms<B>& norms,
                             compute::View<B> x, compute::View<B> kept, F f) {
@@ -33,8 +33,8 @@ compute::Buffer<B> Residual(typename B::Context& context, const ModelConfig& con
   return norms.residual ? (*norms.residual)(context, sum) : std::move(sum);
 }
 
-// x: [rows, hidden] to [rows, hidden], or to [kept rows, hidden]. The rows' keys and values are appended to the cache:
-// an encoder's has one layer, since nobody reads them afterwards.
+// x: [rows, hidden] to [rows, hidden], or to [kept rows, hidden]. The rows' keys and values are appended to the cache.
+// An encoder's cache has one layer, because no later step reads them.
 template <compute::Backend B, class Kv>
 requires compute::PagedKv<B, Kv> compute::Buffer<B> LayerForward(
     typename B::Context& context, const ModelConfig& config, const LayerWeights<B>& weights, compute::View<B> x,

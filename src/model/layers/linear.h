@@ -1,5 +1,5 @@
-// y = f * (x W^T) + b, x's columns in the order of W's. The seam for weight formats and for sharding: which kernel runs
-// is decided once, at load, inside.
+// y = scale * (x W^T) + b, with x's columns permuted if W uses act-order. Isolates callers from weight formats and
+// sharding: the kernel is chosen once, at load.
 #pragma once
 
 #include <optional>
@@ -13,17 +13,17 @@
 
 namespace inferflux::model {
 
-// What is done to the outputs of a product, one value an output (of each expert in turn) or none.
+// Applied to the outputs of a matmul: one value per output (of each expert, expert by expert), or none.
 struct OutputTerms {
-  std::vector<float> factors;  // only for a backend that has TensorScales
+  std::vector<float> factors;  // per-tensor scales; only for a backend that has TensorScales
   std::vector<float> biases;
 };
 
 template <compute::Backend B>
 class Linear {
  public:
-  // `parts` are stacked along their outputs. `order`: which input each of their columns is of, or none where they are
-  // in order; only for a backend that has ActOrder.
+  // `parts` are stacked along their outputs. `order`: the act-order permutation, which gives the input of each column;
+  // empty if the columns are in order. Only for a backend that has ActOrder.
   static Result<Linear> Load(typename B::Context& context, std::span<const compute::HostMatrix> parts,
                              const OutputTerms& terms, std::vector<int32_t> order = {}) {
     auto matrix = B::LoadMatrix(context, parts);
@@ -64,7 +64,7 @@ class Linear {
   std::optional<compute::Buffer<B>> bias_;
 };
 
-// One such product for each expert of a mixture; lines go to the experts that the routing names.
+// One linear layer for each expert of an MoE. The routing selects the experts of each row.
 template <compute::Backend B>  // that has MoeRouting
 class ExpertLinear {
  public:

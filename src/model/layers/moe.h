@@ -1,5 +1,5 @@
-// A mixture of experts in the feed-forward network's place: a router sends each row to a few of them, and all rows to a
-// shared one where the model has it.
+// A mixture of experts (MoE) as the feed-forward network: a router sends each row to a few experts, and all rows to a
+// shared expert if the model has one.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ class MoeFeedForward final : public FeedForward<B> {
  private:
   struct SharedExpert {
     GatedFeedForward<B> network;
-    Linear<B> gate;  // one output: the logit of how much of it a row takes
+    Linear<B> gate;  // one output: the logit of the shared expert's weight for a row
   };
 
   MoeFeedForward(const ModelConfig& config, Linear<B> router, ExpertLinear<B> gate_up, ExpertLinear<B> down)

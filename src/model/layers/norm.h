@@ -1,4 +1,4 @@
-// A normalisation and its weights: RMSNorm, or LayerNorm where there is a bias.
+// A normalisation and its weights: LayerNorm if there is a bias, otherwise RMSNorm.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ class Norm {
   Norm(compute::Buffer<B> weight, compute::Buffer<B> bias, float epsilon) requires compute::LayerNorms<B>
       : weight_(std::move(weight)), bias_(std::move(bias)), epsilon_(epsilon) {}
 
-  // x: [rows, n] to [rows, n]. An RMSNorm with a weight of fewer columns normalises run by run: head by head.
+  // x: [rows, n] to [rows, n]. An RMSNorm whose weight has fewer columns normalises each run of that width: each head.
   compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x) const {
     if constexpr (compute::LayerNorms<B>) {
       if (bias_) return B::LayerNorm(context, x, weight_, *bias_, epsilon_);
@@ -29,7 +29,7 @@ class Norm {
   float epsilon_;
 };
 
-// The norms around a sub-layer; most models have the first only.
+// The norms around a sub-layer; most models have only the first.
 template <compute::Backend B>
 struct SubLayerNorms {
   std::optional<Norm<B>> input;

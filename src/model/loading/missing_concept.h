@@ -1,4 +1,4 @@
-// The refusal of a model that needs what its backend cannot do.
+// The error for a model that needs an operation that its backend lacks.
 #pragma once
 
 #include "base/result.h"

@@ -34,7 +34,7 @@ Result<std::shared_ptr<const ModelSource>> OpenGguf(const std::string& path) {
 }  // namespace
 
 Result<std::shared_ptr<const ModelSource>> ModelSource::Open(const std::string& path) {
-  std::error_code ignored;  // a path that cannot be asked about fails where it is opened
+  std::error_code ignored;  // if the status cannot be read, opening the path reports why
   return std::filesystem::is_directory(path, ignored) ? OpenHuggingFace(path) : OpenGguf(path);
 }
 
@@ -98,7 +98,7 @@ Result<compute::HostMatrix> ModelSource::Expert(std::string_view name, int32_t e
   const size_t bytes = all->data.size() / static_cast<size_t>(experts);
   all->data = all->data.subspan(static_cast<size_t>(expert) * bytes, bytes);
   all->rows = rows;
-  taken_weights_ -= (experts - 1) * rows * all->cols;  // the others are asked for apart
+  taken_weights_ -= (experts - 1) * rows * all->cols;  // the other experts are requested separately
   return all;
 }
 
@@ -163,7 +163,7 @@ int64_t ModelSource::WeightBytes(formats::WeightLayouts forms) const {
   for (const auto& [name, tensor] : tensors_) {
     const compute::HostMatrix& matrix = tensor.matrix;
     formats::WeightLayouts own = forms;
-    own.ordered = forms.ordered && !name.ends_with(']');  // experts' inputs stay in the activations' order
+    own.ordered = forms.ordered && !name.ends_with(']');  // experts do not support act-order
     if (tensor.form && own.Contains(tensor.form->stored)) {
       total += StoredBytes(tensor.form->stored, matrix.rows, matrix.cols);
       continue;

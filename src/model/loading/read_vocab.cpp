@@ -8,7 +8,7 @@
 namespace inferflux::model {
 
 Result<VocabSpecs> ReadVocab(const std::string& path) {
-  std::error_code ignored;  // a path that cannot be asked about fails where it is opened
+  std::error_code ignored;  // if the status cannot be read, opening the path reports why
   if (std::filesystem::is_directory(path, ignored)) {
     const auto config = formats::ReadHfConfig(path);
     if (!config) return Forward(config);

@@ -8,7 +8,7 @@
 
 namespace inferflux::model {
 
-// `path`: a GGUF file, one with the vocabulary alone will do, or a Hugging Face directory. Errors name it.
+// `path`: a GGUF file, possibly with the vocabulary alone, or a Hugging Face directory. Errors name it.
 Result<VocabSpecs> ReadVocab(const std::string& path);
 
 }  // namespace inferflux::model

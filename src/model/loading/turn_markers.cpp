@@ -14,7 +14,7 @@ using text::TokenKind;
 
 using Names = std::unordered_set<std::string_view>;
 
-// Of all families: a vocabulary does not say whose it is.
+// Of all families, because a vocabulary does not name its family.
 Names AllNames(std::vector<std::string_view> TokenizerTraits::*of_family) {
   Names names;
   for (const TokenizerTraits* traits : AllTokenizerTraits()) {

@@ -21,7 +21,7 @@ using text::VocabSpec;
 
 std::string Key(std::string_view name) { return fmt::format("tokenizer.ggml.{}", name); }
 
-// `into` stays as it is where the key is absent.
+// `into` does not change if the key is absent.
 template <class T>
 Status Read(const GgufMetadata& metadata, std::string_view name, T& into) {
   auto value = metadata.GetOr<T>(Key(name), std::move(into));
@@ -49,7 +49,7 @@ Status ReadTokens(const GgufMetadata& metadata, VocabSpec& vocab) {
   return {};
 }
 
-// A default names structure: where the vocabulary has plain text at that id, its maker meant something else.
+// A default id must name a control token. If the vocabulary has plain text at that id, the default does not apply.
 void DropDefaultsThatAreText(VocabSpec& vocab) {
   const auto text = [&](const std::optional<TokenId>& id) {
     return id && static_cast<size_t>(*id) < vocab.kinds.size() &&
@@ -61,7 +61,7 @@ void DropDefaultsThatAreText(VocabSpec& vocab) {
   }
 }
 
-// An id that is out of range is left out: converters write such for tokens that a vocabulary lacks.
+// An id out of range is ignored: converters write such ids for tokens that a vocabulary lacks.
 Status ReadId(const GgufMetadata& metadata, std::string_view name, std::optional<TokenId>& into, size_t tokens) {
   auto id = metadata.GetOr<int64_t>(Key(name), into ? *into : -1);
   if (!id) return Forward(id);
@@ -82,7 +82,7 @@ Status ReadIds(const GgufMetadata& metadata, VocabSpec& vocab) {
   return {};
 }
 
-// What a tokeniser model does where the file says nothing.
+// The defaults of a tokenizer model if the file does not set the flags.
 void SetDefaults(bool adds_bos, VocabSpec& vocab) {
   if (vocab.model == "llama") {
     vocab.bos = 1;
@@ -133,7 +133,7 @@ Status ReadFlags(const GgufMetadata& metadata, VocabSpec& vocab) {
   return {};
 }
 
-// Ids under one of our own keys; unlike GGUF's, they are in range or the file is wrong.
+// Ids under our own keys. Unlike GGUF's, an id out of range is an error.
 Status ReadOwnIds(const GgufMetadata& metadata, std::string_view key, size_t tokens, std::vector<TokenId>& into) {
   const auto ids = metadata.GetOr<std::vector<int32_t>>(key, {});
   if (!ids) return Forward(ids);
@@ -163,7 +163,7 @@ Status ReadOwnKeys(const GgufMetadata& metadata, VocabSpec& vocab) {
   return {};
 }
 
-// Sets the algorithm, and how byte-level BPE cuts text. Yields whether texts begin with bos where the file does not
+// Sets the algorithm, and how byte-level BPE splits text. Returns whether texts begin with bos if the file does not
 // say.
 Result<bool> ReadModel(const GgufMetadata& metadata, VocabSpec& vocab) {
   auto model = metadata.Get<std::string>(Key("model"));

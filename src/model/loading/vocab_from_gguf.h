@@ -1,4 +1,4 @@
-// Fills a tokeniser's specification from a GGUF file's metadata (the tokenizer.ggml.* keys).
+// Builds a tokenizer's specification from a GGUF file's metadata (the tokenizer.ggml.* keys).
 #pragma once
 
 #include "base/result.h"
@@ -12,9 +12,9 @@ struct VocabSpecs {
   text::MergeSpec merges;
 };
 
-// Where the file is silent, what its tokeniser model is known to do holds (a SentencePiece vocabulary starts texts with
-// bos and a space). Tokens that end a generation or open and close a turn are control tokens whatever the file calls
-// them, so that no user's text can become one.
+// If the file lacks a key, the known behaviour of its tokenizer model applies (a SentencePiece vocabulary starts texts
+// with bos and a space). Tokens that end a generation, or open and close a turn, are control tokens whatever kind the
+// file gives them, so that no user's text can become one.
 Result<VocabSpecs> VocabFromGguf(const formats::GgufMetadata& metadata);
 
 }  // namespace inferflux::model

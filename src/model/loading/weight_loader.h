@@ -1,4 +1,4 @@
-// Puts tensors of one source onto one device, checked against what the configuration makes them.
+// Loads tensors of a source onto a device and checks their shapes against the configuration.
 #pragma once
 
 #include <fmt/ranges.h>
@@ -22,8 +22,7 @@
 
 namespace inferflux::model {
 
-// One tensor of a product: NAME.weight, and where the file has them NAME.bias and NAME.scale, a factor of all its
-// weights.
+// One tensor of a matmul: NAME.weight, and optionally NAME.bias and NAME.scale, the per-tensor scale of the weights.
 struct WeightPart {
   std::string name;
   int64_t outputs = 0;
@@ -38,7 +37,7 @@ struct NormNames {
   std::string residual;
 };
 
-// Values of each part's outputs, [experts, outputs], as those of the parts stacked.
+// Joins the values of several parts, each [experts, outputs], in the order of the stacked parts.
 inline std::vector<float> StackOutputs(const std::vector<std::vector<float>>& of_parts, int32_t experts) {
   std::vector<float> out;
   for (int32_t e = 0; e < experts; ++e) {
@@ -50,7 +49,7 @@ inline std::vector<float> StackOutputs(const std::vector<std::vector<float>>& of
   return out;
 }
 
-// Makes a matrix in an order of its own a plain one, which it keeps alive. Returns the order.
+// Converts a matrix with an act-order permutation to a plain one that keeps it alive. Returns the permutation.
 inline std::vector<int32_t> TakeOrder(compute::HostMatrix& matrix) {
   const std::shared_ptr<const formats::WeightLayout> form = std::exchange(matrix.form, nullptr);
   const auto& ordered = std::get<formats::ActOrderLayout>(*form);
@@ -69,7 +68,8 @@ class WeightLoader {
   const ModelConfig& config() const { return config_; }
   bool Contains(const std::string& name) const { return source_.Find(name) != nullptr; }
 
-  // Says which of the source's tensors nobody has loaded: once all weights are, these take no part in the model.
+  // Warns about tensors of the source that were not loaded. Call when all weights are loaded: the model ignores the
+  // rest.
   void WarnOfUnused() const {
     const auto unused = source_.UnusedTensors(used_);
     if (unused.empty()) return;
@@ -80,27 +80,27 @@ class WeightLoader {
   }
 
   Result<compute::Buffer<B>> LoadVector(const std::string& name, int64_t size) const;
-  // Of a matrix with any number of rows: [1, cols].
+  // The first row of a matrix with any number of rows: [1, cols].
   Result<compute::Buffer<B>> LoadFirstRow(const std::string& name, int64_t cols) const;
   Result<typename B::Table> LoadTable(const std::string& name, int64_t rows, int64_t cols) const;
 
-  // The model's kind of norm, of NAME.weight and, for LayerNorm, NAME.bias.
+  // The model's kind of norm, from NAME.weight and, for LayerNorm, NAME.bias.
   Result<Norm<B>> LoadNorm(const std::string& name, int64_t size) const;
   // Always an RMSNorm.
   Result<Norm<B>> LoadRmsNorm(const std::string& name, int64_t size) const;
-  // The norms of a sub-layer, where the model has them.
+  // The norms of a sub-layer that the model has.
   Result<SubLayerNorms<B>> LoadSubLayerNorms(const NormNames& names) const;
 
-  // The parts are stacked along their outputs. All of them have a bias or none has.
+  // The parts are stacked along their outputs. Either all of them have a bias, or none.
   Result<Linear<B>> LoadLinear(const std::vector<WeightPart>& parts, int64_t inputs,
                                BiasRule rule = BiasRule::kWhereFound) const;
 
-  // The same for each of `experts` networks, whose outputs are counted for one of them.
+  // The same for each of `experts` networks. The outputs of a part are those of one expert.
   Result<ExpertLinear<B>> LoadExperts(const std::vector<WeightPart>& parts, int32_t experts,
                                       int64_t inputs) const requires compute::MoeRouting<B>;
 
  private:
-  // In the form that the backend likes best.
+  // In the backend's preferred layout.
   Result<compute::HostMatrix> Matrix(const std::string& name, int64_t rows, int64_t cols,
                                      formats::WeightLayouts forms = compute::kWeightLayoutsOf<B>) const {
     return source_.Matrix(Use(name), rows, cols, forms);
@@ -111,9 +111,9 @@ class WeightLoader {
   }
   const std::string& Use(const std::string& name) const { return *used_.insert(name).first; }
 
-  // Whether all parts have their inputs in one order, which is not the activations'.
+  // Whether all parts have the same act-order permutation.
   bool ShareAnOrder(const std::vector<WeightPart>& parts) const;
-  // Each [experts, sum of the parts' outputs]; empty where no part has one.
+  // Each [experts, sum of the parts' outputs]; empty if no part has one.
   Result<OutputTerms> Terms(const std::vector<WeightPart>& parts, int32_t experts, BiasRule rule) const;
   Result<std::vector<float>> Biases(const std::vector<WeightPart>& parts, int32_t experts, BiasRule rule) const;
   Result<std::vector<float>> Factors(const std::vector<WeightPart>& parts, int32_t experts) const;
@@ -197,8 +197,8 @@ Result<OutputTerms> WeightLoader<B>::Terms(const std::vector<WeightPart>& parts,
   return OutputTerms{std::move(*factors), std::move(*biases)};
 }
 
-// NVFP4's, as llama.cpp's converter writes them. A checkpoint's factor of the activations is not needed: they are not
-// made 4-bit floats here.
+// NVFP4's per-tensor scales, as llama.cpp's converter writes them. A checkpoint's scale of the activations is not
+// needed, because activations are not converted to 4-bit floats here.
 template <compute::Backend B>
 Result<std::vector<float>> WeightLoader<B>::Factors(const std::vector<WeightPart>& parts, int32_t experts) const {
   bool any = false;

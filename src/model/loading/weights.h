@@ -18,12 +18,12 @@ namespace inferflux::model {
 template <compute::Backend B>
 struct ModelWeights {
   typename B::Table embedding;
-  std::optional<typename B::Table> positions;    // [context, hidden], where positions are learned
-  std::optional<compute::Buffer<B>> token_type;  // [1, hidden], where tokens have one
+  std::optional<typename B::Table> positions;    // [context, hidden], if positions are learned
+  std::optional<compute::Buffer<B>> token_type;  // [1, hidden], if tokens have types
   std::optional<Norm<B>> embedding_norm;
   std::vector<LayerWeights<B>> layers;
   std::optional<Norm<B>> output_norm;
-  std::optional<Linear<B>> output;  // the embedding itself where the file has no output tensor; encoders have none
+  std::optional<Linear<B>> output;  // the embedding if the file has no output tensor; none for encoders
 };
 
 template <class Network, compute::Backend B>
@@ -69,7 +69,7 @@ Result<LayerWeights<B>> LoadLayer(const WeightLoader<B>& loader, int32_t layer) 
                          std::move(*feed_forward)};
 }
 
-// What is added to the tokens' embeddings, and their norm.
+// The tensors added to the tokens' embeddings, and the norm of the sum.
 template <compute::Backend B>
 Status LoadInput(const WeightLoader<B>& loader, ModelWeights<B>* weights) {
   const ModelConfig& config = loader.config();
@@ -91,7 +91,7 @@ Status LoadInput(const WeightLoader<B>& loader, ModelWeights<B>* weights) {
   return {};
 }
 
-// What comes after the last layer.
+// The tensors after the last layer.
 template <compute::Backend B>
 Status LoadOutput(const WeightLoader<B>& loader, ModelWeights<B>* weights) {
   const ModelConfig& config = loader.config();
@@ -118,7 +118,7 @@ Result<ModelWeights<B>> LoadWeights(typename B::Context& context, const ModelCon
   ModelWeights<B> weights{.embedding = std::move(*embedding)};
   if (auto loaded = LoadInput<B>(loader, &weights); !loaded) return Forward(loaded);
   for (int32_t i = 0; i < config.layers; ++i) {
-    if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "the load of {} was called off", source.path());
+    if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "the load of {} was cancelled", source.path());
     auto layer = LoadLayer<B>(loader, i);
     if (!layer) return Forward(layer);
     weights.layers.push_back(std::move(*layer));

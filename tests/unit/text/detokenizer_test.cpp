@@ -38,7 +38,7 @@ TEST(Detokenizer, WhatCanNeverBecomeUtf8IsReplaced) {
   EXPECT_EQ(d.Finish(), "");
 }
 
-// A stream's pieces are valid UTF-8 each, never lag by more than three bytes, and add up to the whole decoded at once.
+// All pieces of a stream are valid UTF-8, lag by at most three bytes, and together equal the text decoded at once.
 TEST(Detokenizer, PiecesAddUpToTheWhole) {
   std::mt19937 random(42);
   const auto t = Bytes();
@@ -46,7 +46,7 @@ TEST(Detokenizer, PiecesAddUpToTheWhole) {
     std::vector<TokenId> tokens;
     std::string raw;
     for (int i = 0; i < 60; ++i) {
-      // Mostly bytes that start or go on with a character.
+      // Mostly bytes that begin or continue a character.
       const auto byte = static_cast<uint8_t>(random() % 3 == 0 ? random() : 0x80 + random() % 0x80);
       tokens.push_back(byte);
       raw.push_back(static_cast<char>(byte));

@@ -10,7 +10,7 @@
 
 namespace inferflux::model {
 
-// Checkpoints hold the norms' weights less 1.
+// Checkpoints store the norms' weights minus 1.
 inline constexpr TensorName kGemmaNorms[] = {
     {"norm", "output_norm", TensorChange::kAddOne},
     {"layers.*.input_layernorm", "blk.*.attn_norm", TensorChange::kAddOne},
@@ -21,8 +21,9 @@ inline constexpr TensorName kGemmaNorms[] = {
     {"layers.*.post_feedforward_layernorm", "blk.*.post_ffw_norm", TensorChange::kAddOne},
 };
 
-// The embedding is scaled by sqrt(hidden). Scores are scaled by the query's own scalar, which only the largest sizes
-// (27B, known by their number of layers where the file does not say it) take from another width than the head's.
+// The embedding is scaled by sqrt(hidden). Attention scores are scaled by query_pre_attn_scalar. Only the 27B models
+// derive it from a width other than head_dim; if the file does not give the scale, they are recognised by their number
+// of layers.
 inline void ApplyGemmaScales(const ModelSource& source, int32_t layers_of_27b, ModelConfig* config) {
   config->embedding_scale = std::sqrt(static_cast<float>(config->hidden));
   if (config->layers == layers_of_27b && !source.metadata().Contains(config->architecture + ".attention.scale")) {

@@ -1,5 +1,5 @@
-// Gemma 2 (arXiv:2408.00118): norms on both sides of each sub-layer, bounded scores and logits, a window on every other
-// layer. GGUF holds the norms' weights with their 1 added.
+// Gemma 2 (arXiv:2408.00118): norms before and after each sub-layer, soft-capped scores and logits, a window on every
+// other layer. GGUF stores the norms' weights with 1 added.
 #include "model/families/common.h"
 #include "model/families/dense/gemma.h"
 #include "model/families/family.h"

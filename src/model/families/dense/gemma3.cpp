@@ -1,5 +1,5 @@
-// Gemma 3 (arXiv:2503.19786): Gemma 2 without the bounds and with norms on the heads of q and k; five windowed layers,
-// which rotate by a small base, then one that sees all.
+// Gemma 3 (arXiv:2503.19786): Gemma 2 without soft caps and with norms on the heads of q and k. Five windowed layers,
+// which rotate with a small base, alternate with one layer of full attention.
 #include "model/families/common.h"
 #include "model/families/dense/gemma.h"
 #include "model/families/family.h"

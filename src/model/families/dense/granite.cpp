@@ -1,5 +1,5 @@
 // Granite 3 (IBM, 2024): Llama's layer with fixed multipliers on the embedding, the scores, the residuals and the
-// logits. Its logits are divided by what the file calls their scale.
+// logits. The logits are divided by the file's logit scale.
 #include "model/families/common.h"
 #include "model/families/family.h"
 #include "model/families/metadata_numbers.h"

@@ -1,6 +1,6 @@
 // Llama 2 and 3 (arXiv:2307.09288, 2407.21783), Mistral 7B (arXiv:2310.06825), Mixtral (arXiv:2401.04088), SmolLM and
-// all that share the shape, which GGUF writes as one architecture. Its converter permutes q and k so that rotary pairs
-// are neighbours.
+// other models of the same structure, which GGUF stores as one architecture. Its converter permutes q and k so that the
+// two values of a rotary pair are neighbours.
 #include "model/families/common.h"
 #include "model/families/family.h"
 #include "model/families/tokenizers/words.h"
@@ -8,7 +8,7 @@
 namespace inferflux::model {
 namespace {
 
-// Mistral's: o200k's words without their contractions, and each digit by itself.
+// Mistral's: o200k's words without contractions, and each digit by itself.
 constexpr std::string_view kTekkenWords =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|)"
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|)"

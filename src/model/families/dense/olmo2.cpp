@@ -1,5 +1,6 @@
-// OLMo 2 (arXiv:2501.00656): norms after each sub-layer instead of before it, and on the whole width of q and of k.
-// OLMo 3 is written as the same architecture: three windowed layers, which rotate without YaRN, then one that sees all.
+// OLMo 2 (arXiv:2501.00656): norms after each sub-layer instead of before it, and over the whole width of q and of k.
+// OLMo 3 uses the same architecture name: three windowed layers, which rotate without YaRN, alternate with one layer of
+// full attention.
 #include "model/families/common.h"
 #include "model/families/family.h"
 #include "model/families/metadata_numbers.h"

@@ -1,5 +1,5 @@
 // Phi-3, Phi-3.5, Phi-4 and their mini sizes (arXiv:2404.14219, 2503.01743): q, k and v are one tensor, gate and up
-// another; LongRoPE stretches the long ones, and Phi-4-mini rotates a part of each head.
+// another. LongRoPE extends the long-context models, and Phi-4-mini rotates a part of each head.
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -10,7 +10,7 @@
 namespace inferflux::model {
 namespace {
 
-// Phi-3's own tokeniser lets its markers swallow the white space behind them, which GGUF has no key for.
+// Phi-3's tokenizer removes the white space after its markers. GGUF has no key for that.
 void StripBehindMarkers(const formats::GgufMetadata& metadata, text::VocabSpec& vocab) {
   if (!vocab.strips_right.empty()) return;
   auto name = metadata.GetOr<std::string>("general.name", "");

@@ -1,11 +1,11 @@
-// SmolLM3 (Hugging Face, 2025): Llama's layer, every fourth of which does not rotate (NoPE, arXiv:2501.18795).
+// SmolLM3 (Hugging Face, 2025): Llama's layer; every fourth layer does not rotate (NoPE, arXiv:2501.18795).
 #include "model/families/common.h"
 #include "model/families/family.h"
 
 namespace inferflux::model {
 namespace {
 
-// GGUF takes as known which layers do not rotate.
+// GGUF does not store which layers do not rotate, so only the known pattern is accepted.
 Status CheckUnrotatedLayers(const formats::HfConfig& config) {
   const auto rotated = config.raw.Find<std::vector<int64_t>>("no_rope_layers");
   if (!rotated) return Forward(rotated);

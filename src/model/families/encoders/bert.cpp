@@ -1,5 +1,6 @@
-// BERT (arXiv:1810.04805) and RoBERTa, XLM-R and the sentence encoders made of them: an encoder with learned positions
-// and norms after the residual sums. GGUF files hold RoBERTa's positions without the two unused ones in front.
+// BERT (arXiv:1810.04805), RoBERTa, XLM-R and the sentence encoders derived from them: an encoder with learned
+// positions and norms after the residual sums. GGUF files store RoBERTa's positions without the first two rows, which
+// are unused.
 #include "model/families/common.h"
 #include "model/families/encoders/encoder_checkpoints.h"
 #include "model/families/family.h"

@@ -8,7 +8,7 @@ namespace inferflux::model {
 
 inline const std::vector<std::string_view> kEncoderPrefixes = {"model.", "transformer.", "bert.", "roberta."};
 
-// What they hold for other tasks than to embed, and the positions' own numbers.
+// Tensors for tasks other than embedding, and the position ids.
 inline const std::vector<std::string_view> kEncoderHeads = {
     "pooler.*", "cls.*", "classifier.*", "lm_head.*", "*.rotary_emb.inv_freq", "*embeddings.position_ids"};
 

@@ -1,5 +1,5 @@
-// gpt-oss (arXiv:2508.10925): a sink in each head's softmax, a window on every other layer, YaRN with a ramp between
-// whole pairs, biases everywhere, and experts with a clamped gate. GGUF calls the norm before the experts
+// gpt-oss (arXiv:2508.10925): a sink in each head's softmax, a window on every other layer, YaRN without rounding of
+// its ramp, biases everywhere, and experts with a clamped gate. GGUF calls the norm before the experts
 // post_attention_norm.
 #include "model/families/common.h"
 #include "model/families/family.h"
@@ -9,12 +9,12 @@
 namespace inferflux::model {
 namespace {
 
-// In this format <|end|> closes one message of several, and a <|call|> or <|return|> the turn.
+// In this format <|end|> closes one message of several, and <|call|> or <|return|> closes the turn.
 void KeepMessageEnds(const formats::GgufMetadata&, text::VocabSpec& vocab) {
   if (EndsGeneration(vocab, "<|call|>") && EndsGeneration(vocab, "<|return|>")) DropGenerationEnd(vocab, "<|end|>");
 }
 
-// The clamp of the gates is part of the activation, not of GGUF's metadata.
+// The clamp of the gates is part of the activation; GGUF's metadata do not store it.
 Status CheckClamp(const formats::HfConfig& config) {
   for (const auto& [key, known] : {std::pair{"swiglu_limit", 7.0}, std::pair{"swiglu_alpha", 1.702}}) {
     const auto value = config.raw.GetOr<double>(key, known);

@@ -1,5 +1,5 @@
-// Qwen1.5-MoE and Qwen2-MoE (arXiv:2407.10671): Qwen2's attention; routed experts, whose probabilities are taken as
-// they are, and a shared one that a gate of its own weighs.
+// Qwen1.5-MoE and Qwen2-MoE (arXiv:2407.10671): Qwen2's attention; routed experts, whose probabilities are not
+// normalised, and a shared expert with its own gate.
 #include "model/families/common.h"
 #include "model/families/family.h"
 

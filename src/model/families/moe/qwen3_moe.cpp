@@ -1,4 +1,4 @@
-// Qwen3-MoE (arXiv:2505.09388): Qwen3's attention; the chosen experts' probabilities sum to 1, and none is shared.
+// Qwen3-MoE (arXiv:2505.09388): Qwen3's attention; the chosen experts' probabilities sum to 1; no shared expert.
 #include "model/families/common.h"
 #include "model/families/family.h"
 

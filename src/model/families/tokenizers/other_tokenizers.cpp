@@ -1,5 +1,5 @@
-// The tokenizers of models that no family here computes, but that are tokenised for other engines, and the aliases
-// under which converters know the families' own.
+// The tokenizers of models whose family is not implemented here but which other engines run, and converters' aliases
+// for the tokenizers of the implemented families.
 #include <string_view>
 
 #include "model/families/tokenizers/tokenizer_traits.h"
@@ -22,7 +22,7 @@ constexpr std::string_view kSeedCoderWords =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kBailingWords =
     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)";
-// The possessive quantifiers change nothing that it matches, and keep long runs off the matcher's stack.
+// The possessive quantifiers do not change what matches. They keep long runs off the matcher's stack.
 constexpr std::string_view kExaoneMoeWords =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*+(?: \p{L}\p{M}*+)*+)++|\p{N}|)"
     R"( ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+)";
@@ -35,7 +35,7 @@ constexpr std::string_view kYoutuWords =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-// sc: the script itself; PCRE2 would also take characters that Han shares with others.
+// sc: the script itself; plain \p{Han} in PCRE2 also matches characters that Han shares with other scripts.
 constexpr std::string_view kKimiWords =
     R"(\p{sc:Han}+|)"
     R"([^\r\n\p{L}\p{N}]?(?:(?!\p{sc:Han})[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])*(?:(?!\p{sc:Han})[\p{Ll}\p{Lm}\p{Lo}\p{M}])+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
@@ -161,9 +161,9 @@ const TokenizerTraits& OtherTokenizers() {
                           "[e~["},
       .sentencepiece_names = {"gemma4", "sarvam-moe", "granite-embed-multi-311m"},
       .adjust = [](const formats::GgufMetadata&, text::VocabSpec& vocab) {
-        // Gemma 4 keeps a </s> that ends nothing.
+        // Gemma 4 has a </s> that does not end a generation.
         if (EndsGeneration(vocab, "<|tool_response>")) DropGenerationEnd(vocab, "</s>");
-        // Here <|end|> closes one message of several, and a <|flush|> the turn.
+        // Here <|end|> closes one message of several, and <|flush|> closes the turn.
         if (EndsGeneration(vocab, "<|calls|>") && EndsGeneration(vocab, "<|flush|>"))
           DropGenerationEnd(vocab, "<|end|>");
       }};

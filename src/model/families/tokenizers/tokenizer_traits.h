@@ -1,5 +1,5 @@
-// What is known of the tokenizers of a family and no file says: the rules behind the names of tokenizer.ggml.pre, and
-// which tokens give a conversation its structure.
+// Facts about a family's tokenizers that no file stores: the rules for the names of tokenizer.ggml.pre, and the tokens
+// that structure a conversation.
 #pragma once
 
 #include <string>
@@ -13,36 +13,36 @@
 namespace inferflux::model {
 
 struct NamedPreTokenizer {
-  std::vector<std::string_view> names;  // of tokenizer.ggml.pre; the first is what a converted file gets
+  std::vector<std::string_view> names;  // of tokenizer.ggml.pre; converters write the first
   text::PreTokenizerRules rules;
-  bool adds_bos = false;  // texts begin with bos where the file does not say it
+  bool adds_bos = false;  // texts begin with bos if the file does not say
 };
 
 struct TokenizerTraits {
   std::vector<NamedPreTokenizer> pre_tokenizers = {};
-  // Tokens that nobody means literally: whatever kind a file gives them, they are structure.
+  // Tokens that are never literal text: they are control tokens, whatever kind a file gives them.
   std::vector<std::string_view> turn_markers = {};
-  std::vector<std::string_view> generation_ends = {};  // tokens that end a generation, where they are control tokens
-  // Names of tokenizer.ggml.pre whose byte-level vocabularies are SentencePiece's in all but name.
+  std::vector<std::string_view> generation_ends = {};  // control tokens with these names end a generation
+  // Names of tokenizer.ggml.pre whose byte-level vocabularies follow SentencePiece's rules.
   std::vector<std::string_view> sentencepiece_names = {};
-  // Mends what a file says wrongly or not at all; called for each vocabulary, whatever its architecture is said to be.
+  // Corrects a file's wrong or missing settings. Called for each vocabulary, whatever its architecture.
   void (*adjust)(const formats::GgufMetadata& metadata, text::VocabSpec& vocab) = nullptr;
 };
 
-// For `adjust`: whether the token of that name ends a generation, and that it does not.
+// For `adjust`: whether the token with that name ends a generation; and removes it from those that do.
 bool EndsGeneration(const text::VocabSpec& vocab, std::string_view token);
 void DropGenerationEnd(text::VocabSpec& vocab, std::string_view token);
 
-// Tokenizers of models that no family here computes: they are tokenised for other engines.
+// Tokenizers of models whose family is not implemented here: other engines run them.
 const TokenizerTraits& OtherTokenizers();
 
-// Those of all families, in the table's order, then the others.
+// The traits of all families in the table's order, then OtherTokenizers().
 const std::vector<const TokenizerTraits*>& AllTokenizerTraits();
 
-// The row that `name` is in; null where none is.
+// The row that contains `name`; null if there is none.
 const NamedPreTokenizer* FindPreTokenizer(std::string_view name);
 
-// "afmoe, bailingmoe, ...": every name, for error messages.
+// "afmoe, bailingmoe, ...": all names, for error messages.
 std::string PreTokenizerNames();
 
 }  // namespace inferflux::model

@@ -1,4 +1,4 @@
-// Patterns of words that several families' tokenizers cut text by, as their tokenizer.json files have them.
+// Word patterns that several families' tokenizers share, as in their tokenizer.json files.
 #pragma once
 
 #include <string_view>
@@ -23,7 +23,7 @@ inline constexpr std::string_view kCl100kWords =
 inline constexpr std::string_view kCl100kOneDigitWords =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-// o200k's descendants also cut words where lower case turns to upper.
+// o200k's descendants also split words at a change from lower to upper case.
 inline constexpr std::string_view kO200kWords =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"

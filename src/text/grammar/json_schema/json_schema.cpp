@@ -147,7 +147,7 @@ Result<std::optional<uint32_t>> SchemaCompiler::CountOf(const Object& schema, st
   boost::system::error_code inexact;
   const auto count = value->is_number() ? value->to_number<uint32_t>(inexact) : 0;
   if (!value->is_number() || inexact || count > kMaxRepetitions) {
-    return Wrong(at.At(keyword), "must be a whole number from 0 to {}", kMaxRepetitions);
+    return Wrong(at.At(keyword), "must be an integer from 0 to {}", kMaxRepetitions);
   }
   return std::optional(count);
 }
@@ -211,7 +211,7 @@ Result<Expr> SchemaCompiler::Multiples(const Value& of, const std::optional<Numb
   boost::system::error_code inexact;
   const auto divisor = of.is_number() ? of.to_number<uint32_t>(inexact) : 0;
   if (!of.is_number() || inexact || divisor == 0 || divisor > kMaxDivisor) {
-    return Wrong(at.At("multipleOf"), "is supported as a whole number from 1 to {}", kMaxDivisor);
+    return Wrong(at.At("multipleOf"), "is supported as an integer from 1 to {}", kMaxDivisor);
   }
   auto numbers = CharAutomaton::Of(*IntegersBetween(low, high));
   if (numbers) numbers = numbers->And(CharAutomaton::OfMultiples(divisor));

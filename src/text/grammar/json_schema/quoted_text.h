@@ -11,7 +11,7 @@ namespace inferflux::text {
 // The characters that need no escape: all but the backslash, control characters and the quote itself.
 const CodeRanges& PlainWithin(char quote);
 
-// The form of a text, or of any matching text, between such quotes.
+// A text, or any text that matches, as written between such quotes.
 std::string EscapedWithin(char quote, std::string_view text);
 Expr EscapedWithin(char quote, const Expr& content);
 

@@ -86,7 +86,7 @@ Status SchemaCompiler::CheckCounts(const Object& schema, size_t named, size_t re
     return Wrong(at.At("minProperties"), "is supported up to 1, or where 'required' implies it");
   }
   if (*max && !free && (open || **max < named)) {
-    return Wrong(at.At("maxProperties"), "is supported without 'properties', or where it is no less than they are");
+    return Wrong(at.At("maxProperties"), "is supported only without 'properties', or if it is at least their number");
   }
   return {};
 }

@@ -8,7 +8,7 @@
 namespace inferflux::text::jinja {
 
 Value Arithmetic(BinaryOp op, const Number& a, const Number& b);
-// -1, 0, 1; 2 where they are unordered (NaN). An int and a float compare exactly.
+// -1, 0, 1; 2 if they are unordered (NaN). An int and a float compare exactly.
 int CompareNumbers(const Number& a, const Number& b);
 // Rounds towards zero. Raises if the result does not fit int64.
 int64_t FloatToInt(double value);

@@ -8,7 +8,7 @@
 
 namespace inferflux::text::jinja {
 
-// Drives an iteration and answers the body's questions about it. Looks ahead only when asked.
+// Drives an iteration and answers the body's questions about it. Reads the next item early only if the body needs it.
 class Loop : public Object {
  public:
   Loop(Evaluator& evaluator, const For& node, std::shared_ptr<Scope> outer, Value iterable,

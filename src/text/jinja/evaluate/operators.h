@@ -20,7 +20,7 @@ bool IsTrue(Runtime& rt, const Value& value);
 size_t Hash(Meter& meter, const Value& value);
 size_t HashText(std::string_view text);
 bool IsEqual(Meter& meter, const Value& a, const Value& b);
-// a < b as Python orders them; raises where it does not.
+// a < b as Python orders them; raises if Python does not order them.
 bool IsLess(Runtime& rt, const Value& a, const Value& b);
 bool Compare(Runtime& rt, CompareOp op, const Value& a, const Value& b);
 bool Contains(Runtime& rt, const Value& container, const Value& item);

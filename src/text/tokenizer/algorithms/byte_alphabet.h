@@ -14,7 +14,7 @@ char32_t ByteToAlphabet(uint8_t byte);
 // The byte of `code`; none if it is not in the alphabet.
 std::optional<uint8_t> AlphabetToByte(char32_t code);
 
-// The bytes of a byte-level token; characters outside the alphabet stand for themselves.
+// The bytes of a byte-level token. Characters outside the alphabet keep their UTF-8 bytes.
 std::string DecodeByteAlphabet(std::string_view token);
 
 }  // namespace inferflux::text

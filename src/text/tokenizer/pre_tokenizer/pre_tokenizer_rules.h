@@ -1,5 +1,5 @@
-// How a byte-level tokeniser cuts text before it merges. The rules are data of a floor above: facts of the models, from
-// their own tokenizer.json files.
+// How a byte-level tokenizer splits text before it merges. A floor above supplies the rules: facts about the models,
+// from their tokenizer.json files.
 #pragma once
 
 #include <span>
@@ -9,23 +9,23 @@
 
 namespace inferflux::text {
 
-// One pass over the pieces that the passes before it left. Both kinds keep what they do not match as pieces of its own.
+// One pass over the pieces of the previous pass. With both kinds, text that does not match becomes separate pieces.
 struct PreTokenizerStage {
   enum class Kind {
     kRegex,            // each match of `pattern` is a piece
-    kDigitsFromRight,  // runs of the class `pattern` (\d or \p{N}) are cut in threes from their right end
+    kDigitsFromRight,  // runs of the class `pattern` (\d or \p{N}) are split into groups of three from the right
   };
   Kind kind = Kind::kRegex;
-  // In PCRE2's syntax with Unicode properties; \s and \S mean White_Space, as in the engines the models were made with.
+  // In PCRE2's syntax with Unicode properties; \s and \S mean White_Space, as in the engines used to train the models.
   std::string_view pattern;
-  bool before_word_boundary = false;  // kDigitsFromRight: leave a run alone that a letter or digit follows
-  WordScanner scanner;                // kRegex: what matches `pattern` faster, where something does
+  bool before_word_boundary = false;  // kDigitsFromRight: skip a run that a letter or digit follows
+  WordScanner scanner;                // kRegex: a faster matcher of `pattern`, if there is one
 };
 
 struct PreTokenizerRules {
   std::span<const PreTokenizerStage> stages;
-  bool nfc = false;            // text is brought to Normalization Form C first
-  bool ignore_merges = false;  // a piece that is a token whole is that token, whatever the merges would make of it
+  bool nfc = false;            // text is first converted to Normalization Form C
+  bool ignore_merges = false;  // a piece that equals a token becomes that token without merges
 };
 
 }  // namespace inferflux::text

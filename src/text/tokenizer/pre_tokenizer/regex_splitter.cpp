@@ -23,7 +23,7 @@ using MatchData = std::unique_ptr<pcre2_match_data, Deleter<pcre2_match_data_fre
 using MatchContext = std::unique_ptr<pcre2_match_context, Deleter<pcre2_match_context_free>>;
 using JitStack = std::unique_ptr<pcre2_jit_stack, Deleter<pcre2_jit_stack_free>>;
 
-// PCRE2's \s also matches U+180E, which left White_Space in Unicode 6.3; the engines with which models were made follow
+// PCRE2's \s also matches U+180E, which left White_Space in Unicode 6.3. The engines used to train the models follow
 // White_Space.
 std::string WithWhiteSpaceProperty(std::string_view pattern) {
   std::string out;

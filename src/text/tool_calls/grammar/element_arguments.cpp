@@ -180,7 +180,7 @@ class ElementWriter {
       } else if (keyword == "minItems" || keyword == "maxItems") {
         boost::system::error_code inexact;
         const auto count = value.is_number() ? value.to_number<uint32_t>(inexact) : kUnbounded;
-        if (inexact || count > kMaxRepetitions) return Refused(where, "must be a whole number, and not too large");
+        if (inexact || count > kMaxRepetitions) return Refused(where, "must be an integer, and not too large");
         (keyword == "minItems" ? min : max) = count;
       } else if (keyword != "type" && !IsAnnotation(keyword)) {
         return Refused(where, "lists of elements cannot be constrained to it");

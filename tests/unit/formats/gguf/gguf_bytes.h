@@ -46,7 +46,7 @@ class GgufBytes {
 
   size_t size() const { return text_.size(); }
   const std::string& text() const { return text_; }
-  // Aligned as the parser demands: std::string's heap memory is.
+  // Aligned as the parser requires, because std::string's heap memory is.
   std::span<const std::byte> bytes() const { return std::as_bytes(std::span(text_)); }
 
  private:

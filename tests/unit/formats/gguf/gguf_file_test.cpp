@@ -1,4 +1,4 @@
-// What a sound GGUF file gives: typed metadata, tensors by name, split files, and the writer's output read back.
+// Valid GGUF files: typed metadata, tensors by name, split files, and the writer's output read back.
 #include "formats/gguf/gguf_file.h"
 
 #include <gmock/gmock.h>
@@ -102,7 +102,7 @@ TEST(GgufMetadata, ConvertsIntegersThatFitAndNothingElse) {
   EXPECT_FALSE(metadata.GetOr<uint32_t>("general.architecture", 7)) << "a wrong type must not become the default";
 }
 
-// What is made in memory reads as the same keys do in a file.
+// Metadata made in memory read like the same keys in a file.
 TEST(GgufMetadataBuilder, BuildsWhatAFileWouldHold) {
   const std::string text = WriteSample();
   const auto file = GgufFile::Parse(Bytes(text));

@@ -1,4 +1,5 @@
-// Each rule of the format, broken on its own: one clear error that says what and where, and no memory for mere claims.
+// Breaks each rule of the format separately: each gives one clear error with the rule and the place, and no allocation
+// for a false count.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -166,7 +167,7 @@ std::string SoundFile() {
   return file.text();
 }
 
-// Touches everything that a sound file gives, so that a sanitizer sees any view that leads outside.
+// Reads everything in a valid file, so that a sanitizer sees any view outside it.
 void ReadAll(const GgufFile& file) {
   unsigned sum = 0;
   for (const GgufTensor& tensor : file.tensors()) {
@@ -202,7 +203,7 @@ TEST(HostileGguf, TwentyThousandMutationsNeverCrashNorAllocateMuch) {
       const size_t at = random() % file.size();
       if (random() % 2 == 0) {
         file[at] = static_cast<char>(random());
-      } else {  // a count, length or offset goes wild
+      } else {  // a count, length or offset gets a wrong value
         const uint64_t wild = (uint64_t{1} << (random() % 64)) - random() % 3;
         std::memcpy(file.data() + at, &wild, std::min(sizeof(wild), file.size() - at));
       }

@@ -1,4 +1,4 @@
-// Hugging Face's JSON files as typed structs, and what is said of files that contradict themselves.
+// Hugging Face's JSON files as typed structs, and the errors for files that contradict themselves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ std::string ConfigError(const std::string& text) {
   return config ? "" : config.error().message;
 }
 
-// Llama 3.1's, as its makers publish it.
+// Llama 3.1's, as published by its makers.
 constexpr const char* kLlama31 = R"({
   "architectures": ["LlamaForCausalLM"], "attention_bias": false, "bos_token_id": 128000,
   "eos_token_id": [128001, 128008, 128009], "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336,

@@ -1,4 +1,4 @@
-// Every block type gives, bit for bit, what PyPI's `gguf` gives (tools/quant_golden.py makes the files).
+// Every block type gives, bit for bit, the results of PyPI's `gguf` (tools/quant_golden.py makes the files).
 #include "formats/quant/dequantize.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The quantisers: bit for bit the reference's where it is a plain rule; elsewhere a round-trip error below a stated
+// The quantisers: bit for bit the reference's results for simple rules; otherwise a round-trip error below a given
 // bound.
 #include "formats/quant/quantize.h"
 
@@ -76,14 +76,14 @@ struct Bound {
 
 class QuantizeError : public ::testing::TestWithParam<Bound> {};
 
-// The bounds are what llama.cpp's quantisers reach on the same distribution (ggml-quants.c of August 2026).
+// The bounds are the errors of llama.cpp's quantisers on the same distribution (ggml-quants.c of August 2026).
 TEST_P(QuantizeError, IsNoWorseThanLlamaCpp) {
   const auto values = NormalValues(256 * 256, 20261121);
   const auto blocks = Quantize(GetParam().type, values);
   EXPECT_LE(WeightedError(values, Dequantize(GetParam().type, blocks, values.size()), {}), GetParam().relative_error);
 }
 
-// Importance moves the error to where it matters less.
+// Importance moves the error to columns of less weight.
 TEST_P(QuantizeError, FollowsImportance) {
   const auto values = NormalValues(256 * 64, 7);
   std::mt19937_64 random(8);
@@ -134,7 +134,7 @@ TEST(Quantize, StrangeRowsStayFinite) {
   }
 }
 
-// A row that a format can hold exactly comes back exactly: the search must find the lattice that the values lie on.
+// A row that a format can represent exactly must survive unchanged: the search must find the grid of its values.
 TEST(Quantize, RecoversWhatTheFormatHolds) {
   std::mt19937_64 random(3);
   std::vector<float> ternary(256);

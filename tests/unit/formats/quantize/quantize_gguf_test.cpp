@@ -1,4 +1,4 @@
-// Whole files in other types: the named mixes choose as llama.cpp does, and values, names and metadata survive.
+// Quantises complete files: the named mixes choose types as llama.cpp does, and values, names and metadata survive.
 #include "formats/quantize/quantize_gguf.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ TEST(QuantMix, SpendsBitsWhereErrorsHurt) {
   EXPECT_EQ(Chosen("Q4_K_M", llama, "output.weight"), TensorType::kQ6_K);
   EXPECT_EQ(Chosen("Q4_K_M", llama, "token_embd.weight"), TensorType::kQ4_K);
   EXPECT_EQ(Chosen("Q4_K_M", {.layers = 32, .tied_embeddings = true}, "token_embd.weight"), TensorType::kQ6_K);
-  for (int layer = 0; layer < 32; ++layer) {  // first and last four, and every third between: 4 + 8 + 4
+  for (int layer = 0; layer < 32; ++layer) {  // first and last four, and every third between them: 4 + 8 + 4
     const bool more = layer < 4 || layer >= 28 || (layer - 4) % 3 == 2;
     const auto expected = more ? TensorType::kQ6_K : TensorType::kQ4_K;
     EXPECT_EQ(Chosen("Q4_K_M", llama, fmt::format("blk.{}.ffn_down.weight", layer)), expected) << layer;
@@ -169,7 +169,7 @@ std::string MakeImportance(size_t columns) {
   return out.str();
 }
 
-// The columns that matter come out closer than without the matrix.
+// Important columns have smaller errors than without the matrix.
 TEST_F(QuantizeFile, FollowsAnImportanceMatrix) {
   const std::string model = MakeModel();
   const auto source = GgufFile::Parse(std::as_bytes(std::span(model)));

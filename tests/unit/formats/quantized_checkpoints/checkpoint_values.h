@@ -1,4 +1,4 @@
-// What a reader of quantised weights makes of the files that tools/*_golden.py made.
+// Compares the readers of quantised weights with the files that tools/*_golden.py made.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ inline std::vector<float> CheckpointFloats(TensorType type, const std::vector<st
   return out;
 }
 
-// That a weight is, bit for bit, NAME.expected, [outputs, inputs] of F32; signs of zeros aside.
+// Expects a weight to equal NAME.expected, [outputs, inputs] of F32, bit for bit, except for signs of zeros.
 template <class Weight>
 void ExpectCheckpointValues(const Weight& weight, const std::string& name, const SafetensorsFile& weights) {
   const SafetensorsTensor* expected = weights.FindTensor(name + ".expected");
@@ -40,7 +40,7 @@ void ExpectCheckpointValues(const Weight& weight, const std::string& name, const
   EXPECT_EQ(values, wanted);
 }
 
-// That a weight has a form of `type` in the order of its groups, which is the weight itself, bit for bit.
+// Expects an act-order layout of `type` that equals the weight itself, bit for bit.
 inline void ExpectSameInOrder(const GroupwiseInts& ints, TensorType type) {
   const auto told = ints.form();
   ASSERT_TRUE(told);

@@ -1,5 +1,4 @@
-// Weights that the package compressed-tensors packed, against what it makes of them itself
-// (tools/compressed_golden.py).
+// Weights packed by the package compressed-tensors, compared with its own unpacked values (tools/compressed_golden.py).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -81,7 +80,7 @@ TEST(CompressedTensors, BitsAreThoseOfTheShapesAndOfTheConfiguration) {
               AllOf(HasSubstr("ct_4_groups.weight_packed' is [12, 8]"), HasSubstr("8 bits"),
                     HasSubstr("ct_4_groups.weight_shape' of [12, 64]")));
   std::vector<int32_t> word(4);
-  std::vector<int64_t> sizes{4, 8};  // of 2 bits or of 4
+  std::vector<int64_t> sizes{4, 8};  // as 2-bit or 4-bit numbers
   std::vector<float> one{1};
   const auto weight = MadeTensor("few", SafetensorsDtype::kI32, {4, 1}, word);
   const auto shape = MadeTensor("shape", SafetensorsDtype::kI64, {2}, sizes);
@@ -140,7 +139,7 @@ TEST(CompressedTensors, ThatContradictThemselvesAreNamed) {
   wrong = PackedTensors("ct_4_tensor");
   wrong.scales = &nan;
   EXPECT_THAT(RefusalOf(wrong), AllOf(HasSubstr("'nan'"), HasSubstr("not finite")));
-  std::vector<int32_t> groups(64, 2);  // there are groups 0 and 1
+  std::vector<int32_t> groups(64, 2);  // only groups 0 and 1 exist
   const auto far = MadeTensor("far", SafetensorsDtype::kI32, {64}, groups);
   wrong = good;
   wrong.group_of = &far;
@@ -153,7 +152,7 @@ TEST(CompressedTensors, InAnotherOrderAreTheSameWeights) {
   ExpectSameInOrder(*ints, TensorType::kQ4_0);
   EXPECT_FALSE(GroupwiseInts::OpenCompressed(PackedTensors("ct_4_not_ordered"), {})->form());
 
-  std::vector<int8_t> values(2 * 64);  // bytes, each another one, and groups of every second input
+  std::vector<int8_t> values(2 * 64);  // distinct bytes; every second input belongs to the same group
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int8_t>(i * 37);
   std::vector<float> scales{0.5f, 0.25f, 2.0f, 4.0f};
   std::vector<int32_t> groups(64);
@@ -184,7 +183,7 @@ TEST(CompressedTensors, WithoutWeightsAreRefused) {
   }
 }
 
-// A scale that float16 lacks needs no wider type where nothing is multiplied by it, and needs it where something is.
+// A scale outside float16's range needs a wider type only if a number in its group is not zero.
 TEST(CompressedTensors, GroupsOfZerosMayHaveAnyScale) {
   std::vector<int8_t> values(2 * 64, 3);
   std::vector<float> scales{0.5f, 0.25f, 2.0f, 1e9f};  // [2, 2]
@@ -226,7 +225,7 @@ Nvfp4Tensors Nvfp4Of(const std::string& name) {
           .how = modelopt ? Nvfp4::Factor::kMultiplies : Nvfp4::Factor::kDivides};
 }
 
-// Its values times its factor, as a reader of one weight.
+// Its values times its per-tensor scale, with the interface of a weight's reader.
 struct Multiplied {
   const Nvfp4& nvfp4;
 

@@ -1,4 +1,4 @@
-// Quantised weights of checkpoints against the published formulas (tools/checkpoint_golden.py), bit for bit.
+// Quantised weights of checkpoints, compared with the published formulas (tools/checkpoint_golden.py), bit for bit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ const SafetensorsFile& Weights() {
   static const auto file = OpenCheckpointData("weights.safetensors");
   return *file;
 }
-const SafetensorsFile& MlxWeights() {  // of tools/mlx_golden.py
+const SafetensorsFile& MlxWeights() {  // from tools/mlx_golden.py
   static const auto file = OpenCheckpointData("mlx.safetensors");
   return *file;
 }
@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(All, Ints,
                                            IntCase{"awq_128", {Packing::kAwq, 4, 128, 0}, TensorType::kQ4_0}),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// Inputs that are of groups by their activations, put in the order of those.
+// Weights with act-order, with the inputs in the order of their groups.
 struct OrderedCase {
   const char* name;
   GroupwiseIntsFormat format;
@@ -140,7 +140,7 @@ TEST(Ints, ThatContradictThemselvesAreNamed) {
   wrong.scales = good.qzeros;
   EXPECT_NE(refusal(wrong, {Packing::kGptq, 4, 32, 1}), "");
 
-  std::vector<int32_t> groups(64, 2);  // there are groups 0 and 1
+  std::vector<int32_t> groups(64, 2);  // only groups 0 and 1 exist
   SafetensorsTensor far{
       .name = "far", .dtype = SafetensorsDtype::kI32, .shape = {64}, .data = std::as_bytes(std::span(groups))};
   wrong = good;
@@ -183,7 +183,7 @@ struct Fp8Case {
   const char* scales;
   std::array<uint32_t, 2> block;
   TensorType type;
-  bool as_it_is;  // long runs of inputs share a scale, and nothing smaller holds them
+  bool as_it_is;  // keeps its layout: long runs of inputs share a scale, and no smaller type is exact
 };
 
 class Fp8 : public ::testing::TestWithParam<Fp8Case> {};
@@ -276,7 +276,7 @@ TEST(Affine, OfAStackAreEachExpertsOwn) {
 TEST(Affine, ThatContradictThemselvesAreNamed) {
   EXPECT_THAT(OpenAffine("mlx_4_64_bf16", 16).error().message,
               AllOf(HasSubstr("mlx_4_64_bf16.weight"), HasSubstr("groups of 16")));
-  // Half as many inputs: as many words make 8 bits of each, which is another weight, but no contradiction; 24 bits are.
+  // With half as many inputs, the same words hold 8 bits each: another weight, but consistent. 24 bits are not.
   EXPECT_EQ(OpenAffine("mlx_4_64_bf16", 32)->form().bits, 8);
   EXPECT_THAT(OpenAffine("mlx_6_64_bf16", 32).error().message,
               AllOf(HasSubstr("mlx_6_64_bf16.weight"), HasSubstr("bits")));
@@ -297,7 +297,7 @@ TEST(FusedExperts, RowsComeInTurns) {
   ASSERT_TRUE(up) << up.error().message;
   ASSERT_EQ(up->outputs(), 2);
   const auto values = CheckpointFloats(up->type(), up->Read(), 2, 32);
-  // OCP's table; a byte holds two neighbours, the first in its low half.
+  // OCP's table; a byte holds two neighbouring values, the first in its low half.
   constexpr float kFp4[16] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6};
   for (size_t r = 0; r < 2; ++r) {
     const size_t row = 4 + 1 + 2 * r;  // of expert 1: rows 1 and 3

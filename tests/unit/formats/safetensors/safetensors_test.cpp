@@ -1,4 +1,4 @@
-// Safetensors: real files give PyTorch's values; each broken rule is one clear error; shards open as one model.
+// Safetensors: real files give PyTorch's values; each broken rule gives one clear error; shards open as one model.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 namespace inferflux::formats {
 namespace {
 
-// What a plan reckons with before the numbers are read is what they come to.
+// The sizes that a plan uses before the numbers are read equal the sizes afterwards.
 TEST(WeightLayout, SizesAreKnownBeforeTheNumbersAreThere) {
   const std::vector<std::byte> numbers(1 << 16);
   const std::span<const std::byte> all(numbers);

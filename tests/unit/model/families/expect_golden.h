@@ -1,4 +1,4 @@
-// Runs a model as a user would, a prompt in one step and then one token a step, and compares its logits.
+// Runs a model as a user would (the prompt in one step, then one token per step) and compares its logits.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,9 @@
 
 namespace inferflux::model::testing {
 
-// The model at `path` on one backend, against what transformers computed from the same weights. At `ties` positions
-// more than `bound` is taken: where two experts are nearly as good, a small error lets the router choose the other one.
+// Compares the model at `path` on one backend with transformers' results from the same weights. Errors above `bound`
+// are allowed at `ties` positions: if two experts are nearly equal, a small error makes the router choose the other
+// one.
 template <class B>
 void ExpectGolden(typename B::Context& context, const std::string& path, const std::string& golden_path, double bound,
                   int ties = 0) {
@@ -39,7 +40,7 @@ void ExpectGolden(typename B::Context& context, const std::string& path, const s
         ADD_FAILURE() << "position " << first + wanted[i] << ": " << error << " off";
     }
   };
-  // Of the prompt once all rows are asked for, and once some of them.
+  // The prompt is run twice: all of its rows are requested, then only some.
   const int32_t prompt = golden.prompt_length;
   expect(0, prompt, {prompt - 1, 0, prompt / 2, prompt / 2 + 1, 0});
   for (int32_t first = 0; first < count;) {

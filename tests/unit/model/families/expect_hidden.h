@@ -1,4 +1,4 @@
-// An encoder's hidden states against transformers': several texts in one step (tools/golden_encoders.py).
+// Compares an encoder's hidden states with transformers': several texts in one step (tools/golden_encoders.py).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::vector<T> Values(const formats::GgufFile& file, const char* name) {
   return out;
 }
 
-// All texts as sequences of one step, each with blocks of its own.
+// All texts as sequences of one step, each with its own blocks.
 inline compute::StepGeometry AllTexts(const std::vector<TokenId>& tokens, const std::vector<int32_t>& lengths,
                                       int32_t block_size) {
   compute::StepGeometry step{.tokens = tokens, .query_starts = {0}, .table_starts = {0}, .block_size = block_size};

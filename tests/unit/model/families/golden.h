@@ -1,4 +1,4 @@
-// Golden files: a tiny random model and what transformers computed with it (tools/golden_models.py).
+// Golden files: a tiny random model and transformers' results with it (tools/golden_models.py).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace inferflux::model::testing {
 
 struct Golden {
   int32_t prompt_length = 0;
-  int32_t context = 0;  // tokens that the model is configured for; 0: its own
+  int32_t context = 0;  // tokens that the model is configured for; 0: its trained context
   std::vector<TokenId> tokens;
   std::vector<float> logits;  // [tokens, vocab]
   int64_t vocab = 0;
@@ -35,8 +35,8 @@ inline std::string DataPath(const std::string& name) {
 }
 inline std::string ModelPath(const std::string& name) { return DataPath("models/") + name; }
 
-// The names of tests/data/models for which transformers' `tensor` ("logits", "hidden") is known and that exist as
-// NAME + `end` (".gguf", "-hf"): a family is tested because its files are there.
+// The names in tests/data/models for which transformers' `tensor` ("logits", "hidden") is known and that exist as NAME
+// + `end` (".gguf", "-hf"). A family is tested if its files exist.
 inline std::vector<std::string> GoldenModels(const std::string& tensor, const std::string& end) {
   constexpr std::string_view kGolden = ".golden.gguf";
   std::vector<std::string> names;
@@ -76,7 +76,7 @@ inline Golden ReadGolden(const std::string& path) {
   return golden;
 }
 
-// |a - b| / |b|, both as vectors.
+// |a - b| / |b|, as vector norms.
 inline double RelativeError(std::span<const float> a, std::span<const float> b) {
   double difference = 0.0, norm = 0.0;
   for (size_t i = 0; i < b.size(); ++i) {
@@ -86,7 +86,7 @@ inline double RelativeError(std::span<const float> a, std::span<const float> b) 
   return std::sqrt(difference / norm);
 }
 
-// The geometry of one sequence's tokens [first, first + count), its blocks numbered 0, 1, 2, ...
+// The geometry of tokens [first, first + count) of one sequence, with blocks 0, 1, 2, ...
 inline compute::StepGeometry OneSequence(std::span<const TokenId> tokens, int32_t first, int32_t count,
                                          int32_t block_size) {
   compute::StepGeometry step;

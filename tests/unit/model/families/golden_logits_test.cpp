@@ -1,4 +1,5 @@
-// Every family's logits against transformers', position by position: a prompt in one step, then one token a step.
+// Compares every family's logits with transformers', position by position: a prompt in one step, then one token per
+// step.
 #include <string>
 
 #include "base/thread_pool.h"
@@ -15,8 +16,8 @@ extern template class ModelRunner<compute::Reference, compute::KvFp32>;
 namespace {
 
 constexpr double kBound = 1e-4;
-constexpr double kInt8Bound = 5e-2;  // where integers meet activations of eight bits
-constexpr int kTies = 2;             // of 56 positions, where such a model is a mixture
+constexpr double kInt8Bound = 5e-2;  // for integer weights with 8-bit activations
+constexpr int kTies = 2;             // of 56 positions, for MoE models
 
 class GoldenLogits : public ::testing::TestWithParam<std::string> {
  protected:
@@ -44,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(Families, GoldenLogits, ::testing::ValuesIn(testing::Go
 
 TEST(GoldenModels, AreAllThere) { EXPECT_GE(testing::GoldenModels("logits", ".gguf").size(), 22u); }
 
-// The same weights as transformers saved them: a directory with config.json and safetensors.
+// The same weights as saved by transformers: a directory with config.json and safetensors.
 class GoldenDirectory : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenDirectory, ReferenceEqualsTransformers) {
@@ -56,7 +57,7 @@ TEST_P(GoldenDirectory, ReferenceEqualsTransformers) {
 INSTANTIATE_TEST_SUITE_P(Families, GoldenDirectory, ::testing::ValuesIn(testing::GoldenModels("logits", "-hf")),
                          [](const auto& info) { return info.param; });
 
-// Quantised checkpoints, against transformers with the weights that their formulas make (tools/checkpoint_golden.py,
+// Quantised checkpoints, compared with transformers on dequantised weights (tools/checkpoint_golden.py,
 // tools/compressed_golden.py, tools/mlx_golden.py).
 class GoldenCheckpoint : public ::testing::TestWithParam<std::pair<const char*, double>> {
  protected:
@@ -77,7 +78,7 @@ TEST_P(GoldenCheckpoint, CpuIsAsCloseAsItsTypesAre) {
                                       GetParam().second > kBound ? kTies : 0);
 }
 
-// Integers that a packed format holds meet activations of eight bits, and BF16 weights activations of their type.
+// Weights in a packed integer format use 8-bit activations, and BF16 weights use BF16 activations.
 INSTANTIATE_TEST_SUITE_P(All, GoldenCheckpoint,
                          ::testing::Values(std::pair{"gptq", kInt8Bound}, std::pair{"gptq_desc_act", kInt8Bound},
                                            std::pair{"gptq_act_order", kInt8Bound}, std::pair{"awq", kInt8Bound},

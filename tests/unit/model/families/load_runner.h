@@ -1,4 +1,4 @@
-// A model at a path, ready to step: what is wrong with it is an error of its source, its configuration or its weights.
+// Loads the model at a path, ready to step. An error comes from its source, its configuration or its weights.
 #pragma once
 
 #include <string>

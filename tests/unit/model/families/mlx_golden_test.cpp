@@ -1,4 +1,4 @@
-// Every family's logits on MLX against transformers': whatever has a golden file, and one directory.
+// Compares every family's logits on MLX with transformers': all golden files, and one directory.
 #include <algorithm>
 #include <filesystem>
 
@@ -46,7 +46,7 @@ TEST(MlxTensorScales, ScaleWhatMatmulsYield) {
   }
 }
 
-// Weights whose inputs are in an order of their own, beside what transformers computed with them as floats.
+// Weights with an act-order permutation, compared with transformers' results on float weights.
 TEST(MlxGoldenDirectory, InputsInAnotherOrderArePutInIt) {
   for (const char* name : {"gptq_act_order", "gptq_desc_act"}) {
     SCOPED_TRACE(name);
@@ -72,7 +72,7 @@ TEST(MlxGoldenDirectory, AHuggingFaceDirectoryLoadsThroughTheSamePath) {
                                       testing::ModelPath("llama3.golden.gguf"), kBound);
 }
 
-// MLX's own checkpoints, in their own form: products of the very groups that the file has (tools/mlx_golden.py).
+// MLX's own checkpoints in their own layout: matmuls on the file's groups without conversion (tools/mlx_golden.py).
 TEST(MlxGoldenDirectory, ItsOwnCheckpointsLoadAsTheyAre) {
   for (const int bits : {4, 8}) {
     SCOPED_TRACE(bits);
@@ -83,7 +83,7 @@ TEST(MlxGoldenDirectory, ItsOwnCheckpointsLoadAsTheyAre) {
     const auto source = ModelSource::Open(path + "-hf");
     EXPECT_EQ((*source)->commonest_type(), "MLX " + std::to_string(bits) + "-bit");
     const auto matrix = (*source)->Matrix("blk.0.attn_q.weight", 64, 64,
-                                          compute::Mlx::kWeightLayouts);  // whose rows change their order
+                                          compute::Mlx::kWeightLayouts);  // a tensor with reordered rows
     ASSERT_TRUE(matrix && matrix->form);
     EXPECT_TRUE(matrix->data.empty());
   }

@@ -1,4 +1,4 @@
-// Where the pre-tokenisers cut: the expected pieces were made by HF tokenizers with the models' own patterns.
+// How the pre-tokenizers split text. HF tokenizers made the expected pieces with the models' own patterns.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,11 +69,11 @@ TEST(PreTokenizer, GroupsDigitsFromTheRight) {
   EXPECT_THAT(Split("superbpe", "a1234567b"), ElementsAre("a", "1", "234", "567", "b"));
   EXPECT_THAT(Split("afmoe", "1234 123456"), ElementsAre("1", "234", " ", "123", "456"));
   EXPECT_THAT(Split("tiny_aya", "1234567"), ElementsAre("1", "234", "567"));
-  EXPECT_THAT(Split("tiny_aya", "1234x"), ElementsAre("123", "4", "x"));  // no word boundary behind the run
+  EXPECT_THAT(Split("tiny_aya", "1234x"), ElementsAre("123", "4", "x"));  // no word boundary after the run
   EXPECT_THAT(Split("tiny_aya", "1234\xC2\xBD"), ElementsAre("123", "4\xC2\xBD"));
 }
 
-// The scanners are faster ways to say what their patterns say.
+// The scanners are faster implementations of their patterns.
 TEST(PreTokenizer, ScannersAgreeWithTheirPatterns) {
   std::mt19937 random(2);
   constexpr std::string_view kParts[] = {"a",
@@ -129,7 +129,7 @@ TEST(PreTokenizer, ScannersAgreeWithTheirPatterns) {
   EXPECT_GE(seen.size(), 7U);
 }
 
-// No pattern may take more than linear time, nor more stack than there is.
+// No pattern may take more than linear time or overflow the stack.
 TEST(PreTokenizer, LongRunsTakeLinearTime) {
   constexpr size_t kBytes = 200'000;
   std::set<const PreTokenizerStage*> seen;

@@ -1,4 +1,4 @@
-// Vocabularies of Hugging Face directories, against the libraries that made them (tools/sentencepiece_golden.py).
+// Vocabularies of Hugging Face directories, compared with the libraries that made them (tools/sentencepiece_golden.py).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(All, SentencePieceDirectory,
                            return name;
                          });
 
-// A copy of the BPE ".model" directory with more files.
+// A copy of the BPE ".model" directory with additional files.
 class ModelFile : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -1,4 +1,4 @@
-// Directories that cannot be served: the error says what, and what is known instead.
+// Directories that cannot be served: the error names the problem and the supported values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ std::string ReadText(const std::filesystem::path& path) {
   return text.str();
 }
 
-// What opening says of a copy of a directory in whose `file` `from` is replaced by `to`; empty where it opens.
+// The error of opening a copy of a directory in whose `file` `from` is replaced by `to`; empty if it opens.
 std::string RefusalOf(const std::filesystem::path& original, const char* file, const std::string& from,
                       const std::string& to) {
   const std::filesystem::path copy =
@@ -38,7 +38,7 @@ std::string RefusalOf(const std::filesystem::path& original, const char* file, c
   return source ? "" : source.error().message;
 }
 
-// Of NAME-hf with another config.json.
+// The same for NAME-hf with an edited config.json.
 std::string Refusal(const std::string& name, const std::string& from, const std::string& to) {
   return RefusalOf(testing::ModelPath(name + "-hf"), "config.json", from, to);
 }
@@ -97,7 +97,7 @@ TEST(HfDirectory, FormsOfQuantisationThatAreNotReadAreNamed) {
       << "a checkpoint may have left all layers as they were";
 }
 
-// Of a quantised checkpoint with another header; `to` is of the same length.
+// The same for a quantised checkpoint with an edited header; `to` has the same length.
 std::string CheckpointRefusal(const std::string& name, const std::string& from, const std::string& to) {
   EXPECT_EQ(from.size(), to.size()) << to;
   return RefusalOf(testing::DataPath("checkpoints/" + name + "-hf"), "model.safetensors", from, to);
@@ -149,7 +149,7 @@ std::string AllReplaced(std::string text, const std::string& from, const std::st
   return text;
 }
 
-// The same weights as a checkpoint of blocks that another tool wrote.
+// The same weights as another tool's checkpoint with blocks.
 TEST(HfDirectory, BlocksOfCompressedTensorsAreThoseOfItsGroups) {
   const std::filesystem::path original = testing::DataPath("checkpoints/fp8-hf");
   const std::filesystem::path copy = std::filesystem::path(::testing::TempDir()) / "fp8_of_groups";
@@ -175,7 +175,7 @@ TEST(HfDirectory, BlocksOfCompressedTensorsAreThoseOfItsGroups) {
   EXPECT_THAT(ask("[64, 32]").error().message, AllOf(HasSubstr("weight_scale' is ["), HasSubstr("_proj.weight'")));
 }
 
-// Embeddings that are tied have no factor, whatever else the checkpoint holds.
+// Tied embeddings have no per-tensor scale, even if the checkpoint contains one.
 TEST(HfDirectory, AHeadThatIsTiedIsLeftOutWithItsFactor) {
   const std::filesystem::path original = testing::DataPath("checkpoints/ct_nvfp4-hf");
   const std::filesystem::path copy = std::filesystem::path(::testing::TempDir()) / "tied_nvfp4";

@@ -1,4 +1,4 @@
-// A byte-level tokenizer's rule gets the name that GGUF has for it, or an error that spells it out.
+// A byte-level tokenizer's rule gets its GGUF name, or an error that contains the rule.
 #include "model/huggingface/pre_tokenizer_name.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Checkpoints whose weights have their inputs in the order of their groups (GPTQ's act-order): held as the integers
-// they are where all parts of a product share an order, as floats where not.
+// Checkpoints with act-order (GPTQ's): weights stay integers if all parts of a matmul share a permutation, and become
+// floats otherwise.
 #include <gmock/gmock.h>
 
 #include "base/thread_pool.h"

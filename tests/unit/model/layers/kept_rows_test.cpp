@@ -1,4 +1,4 @@
-// A step asked for some of its rows gives what it gives when it is asked for all, to the bit.
+// A step with some requested rows gives bit for bit the same results as a step in which all rows are requested.
 #include "model/layers/kept_rows.h"
 
 #include <string>
@@ -15,8 +15,7 @@ namespace {
 
 constexpr int32_t kBlockSize = 4;
 
-// Two sequences: the positions 0 to 8 of one, which has the blocks 0 to 2, and 3 to 5 of another with the blocks 7
-// and 5.
+// Two sequences: positions 0 to 8 of one, in the blocks 0 to 2, and positions 3 to 5 of another, in the blocks 7 and 5.
 compute::StepGeometry TwoSequences() {
   compute::StepGeometry step;
   step.block_size = kBlockSize;
@@ -60,7 +59,7 @@ TEST_P(KeptRowsOf, HaveTheBitsOfAllRows) {
   auto runner = ModelRunner<compute::Cpu, compute::KvFp16>::Load(context, *config, *source, 8, kBlockSize);
   ASSERT_TRUE(runner) << runner.error().message;
 
-  // What comes before the second sequence's rows, with no row asked for.
+  // The tokens before the second sequence's rows, without requested rows.
   compute::StepGeometry before;
   before.block_size = kBlockSize;
   before.tokens = {5, 6, 7};

@@ -19,7 +19,7 @@ constexpr int32_t kBlockSize = 16;
 constexpr int32_t kPrefill = 9;
 const std::vector<TokenId> kTokens{3, 14, 15, 92, 65, 35, 89, 79, 32, 38, 46, 26};
 
-// Logits of all tokens, the last ones fed one by one.
+// Logits of all tokens; the last tokens are fed one by one.
 template <class B>
 std::vector<float> LogitsOf(typename B::Context& context, const std::string& path) {
   auto runner = testing::LoadRunner<B>(context, path);

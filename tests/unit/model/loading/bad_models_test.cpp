@@ -1,4 +1,4 @@
-// Files whose metadata and tensors contradict each other: each is refused, by the names of what contradicts.
+// Files whose metadata and tensors contradict each other: each is refused, and the error names both.
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -18,7 +18,7 @@ using ::testing::AllOf;
 using testing::EditedModel;
 using ::testing::HasSubstr;
 
-// Why the model at `path` cannot be run; empty where it can.
+// Why the model at `path` cannot run; empty if it can.
 template <class B = compute::Reference>
 std::string Refusal(const std::string& path) {
   typename B::Context context;
@@ -124,7 +124,7 @@ TEST(BadModels, AWindowPatternShorterThanTheModel) {
               AllOf(HasSubstr("sliding_window_pattern"), HasSubstr("1 entries for 2 layers")));
 }
 
-// A backend as young ones are: without what only some models need.
+// A minimal backend: it lacks the operations that only some models need.
 struct Bare : compute::Reference {
   static void LayerNorm() = delete;
   static void SoftCap() = delete;

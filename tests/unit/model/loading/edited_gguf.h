@@ -1,4 +1,4 @@
-// A copy of a test model with something about it changed.
+// A copy of a test model with some edits.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 
 namespace inferflux::model::testing {
 
-// Where edited models lie until the program ends: what opened one may go on to map it.
+// The folder of the edited models until the program ends: an open model may still map its file.
 class EditedFolder {
  public:
   static const std::filesystem::path& Path() {
@@ -45,22 +45,22 @@ struct ModelEdits {
   std::function<void(formats::GgufWriter&)> metadata = [](formats::GgufWriter&) {};
   std::set<std::string> dropped = {};                    // tensors
   std::map<std::string, std::vector<float>> added = {};  // tensors of one dimension
-  // What a tensor holds instead of its data.
+  // The data that replace a tensor's own.
   std::function<std::vector<std::byte>(const formats::GgufTensor&)> data = [](const formats::GgufTensor& tensor) {
     return std::vector<std::byte>(tensor.data.begin(), tensor.data.end());
   };
-  // The shape that it then has.
+  // The shape after the edit.
   std::function<std::vector<uint64_t>(const formats::GgufTensor&)> shape = [](const formats::GgufTensor& tensor) {
     return std::vector<uint64_t>(tensor.shape().begin(), tensor.shape().end());
   };
 };
 
-// Writes tests/data/models/NAME.gguf anew, changed, under the same name or another. Returns its path.
+// Writes an edited copy of tests/data/models/NAME.gguf, under the same name or another. Returns its path.
 inline std::string EditedModel(const std::string& name, const ModelEdits& edits, const std::string& as = "") {
   const auto file = formats::GgufFile::Open(ModelPath(name + ".gguf"));
   if (!file) throw std::runtime_error(file.error().message);
   const std::string path = EditedFolder::Path() / ((as.empty() ? name : as) + ".gguf");
-  std::filesystem::remove(path);  // not written over: an earlier one may still be mapped
+  std::filesystem::remove(path);  // not overwritten: an earlier one may still be mapped
   std::ofstream out(path, std::ios::binary);
   formats::GgufWriter writer(out);
   for (const auto& entry : (*file)->metadata().entries()) writer.Copy(entry);

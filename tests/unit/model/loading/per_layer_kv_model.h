@@ -1,5 +1,5 @@
-// Two copies of a test model that compute the same: in one, all layers have two KV heads and the second layer's are
-// equal; in the other, the second layer has one KV head, by GGUF's list of heads by layer.
+// Two copies of a test model with equal results. In one, all layers have two KV heads, and the second layer's two are
+// equal. In the other, the second layer has one KV head, according to GGUF's list of heads by layer.
 #pragma once
 
 #include <cstring>
@@ -18,7 +18,7 @@ inline std::string PerLayerKvModel(bool layers_differ) {
   edits.data = [=](const formats::GgufTensor& tensor) {
     std::vector<std::byte> bytes(tensor.data.begin(), tensor.data.end());
     if (!is_kv(tensor)) return bytes;
-    const auto head = static_cast<std::ptrdiff_t>(bytes.size() / 2);  // of two
+    const auto head = static_cast<std::ptrdiff_t>(bytes.size() / 2);  // one of two
     if (layers_differ) {
       bytes.resize(static_cast<size_t>(head));
     } else {

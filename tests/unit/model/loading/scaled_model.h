@@ -1,5 +1,5 @@
-// A copy of a test model whose weights are each a power of two larger, with tensors NAME.scale that take it back: the
-// same model, bit for bit, for whoever multiplies by them.
+// A copy of a test model in which each weight is multiplied by a power of two and tensors NAME.scale undo this. A
+// backend that applies them computes the same results, bit for bit.
 #pragma once
 
 #include <cstring>
@@ -11,8 +11,8 @@
 
 namespace inferflux::model::testing {
 
-// Of NAME's float32 matrices those of the layers' products, but no keys': a product may have parts with a factor and
-// without. Experts have a factor each.
+// Scales NAME's float32 matrices of the layers' matmuls, except those of the keys: a matmul may have parts with and
+// without a per-tensor scale. Each expert has its own scale.
 inline std::string ScaledModel(const std::string& name) {
   const auto file = formats::GgufFile::Open(ModelPath(name + ".gguf"));
   if (!file) throw std::runtime_error(file.error().message);
@@ -27,7 +27,7 @@ inline std::string ScaledModel(const std::string& name) {
     std::vector<float>& own = factors[weights];
     for (size_t e = 0; e < experts; ++e) own.push_back((factors.size() + e) % 2 == 0 ? 0x1p-9f : 0x1p5f);
     edits.added[stem + ".scale"] = own;
-    edits.added[stem + ".input_scale"] = std::vector<float>(experts, 3.0f);  // of activations: not ours
+    edits.added[stem + ".input_scale"] = std::vector<float>(experts, 3.0f);  // of activations: not used
   }
   edits.data = [factors](const formats::GgufTensor& tensor) {
     std::vector<std::byte> bytes(tensor.data.begin(), tensor.data.end());

@@ -1,4 +1,4 @@
-// Tensors NAME.scale, which files with NVFP4 weights have: a factor of all of NAME's weights, or of each expert's.
+// Tensors NAME.scale, in files with NVFP4 weights: a scale for all of NAME's weights, or one for each expert.
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -25,7 +25,7 @@ using ::testing::Not;
 
 constexpr double kBound = 1e-4;
 
-// Dense, with biases beside the factors, and mixtures with a shared expert and without.
+// Dense models, with biases beside the scales, and MoE models with and without a shared expert.
 class TensorScales : public ::testing::TestWithParam<const char*> {
  protected:
   const std::string path_ = testing::ScaledModel(GetParam());
@@ -49,7 +49,7 @@ TEST_P(TensorScales, ScaleWhatMatmulsYieldOnTheCpu) {
 INSTANTIATE_TEST_SUITE_P(Families, TensorScales, ::testing::Values("llama", "qwen2", "mixtral", "qwen2_moe"),
                          [](const auto& info) { return std::string(info.param); });
 
-// What loading says: an error, or what was logged.
+// The result of loading: an error, or the logged text.
 template <class B = compute::Reference>
 std::string SaidOf(const std::string& path) {
   typename B::Context context;

@@ -1,4 +1,4 @@
-// Every id of the published tokeniser conformance sets, through the GGUF reader and the loader.
+// Every id of the published tokenizer conformance sets, through the GGUF reader and the loader.
 #include <gtest/gtest.h>
 
 #include <fstream>

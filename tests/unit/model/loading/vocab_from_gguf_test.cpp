@@ -64,7 +64,7 @@ TEST(VocabFromGguf, TakesWhatTheFileSays) {
     writer.Set("tokenizer.ggml.pre", "qwen2");
     writer.Set("tokenizer.ggml.bos_token_id", uint32_t{4});
     writer.Set("tokenizer.ggml.eos_token_id", uint32_t{3});
-    writer.Set("tokenizer.ggml.padding_token_id", uint32_t{99});  // out of range: as if it were not there
+    writer.Set("tokenizer.ggml.padding_token_id", uint32_t{99});  // out of range: ignored
     writer.Set("tokenizer.ggml.add_bos_token", true);
   });
   ASSERT_TRUE(specs) << specs.error().message;
@@ -99,7 +99,7 @@ TEST(VocabFromGguf, SentencePieceStartsTextsWithBosAndASpaceUnlessTheFileSaysOth
   EXPECT_FALSE(gemma->vocab.add_bos);
 }
 
-// Some files call turn markers user-defined or normal; a user could then write one.
+// Some files mark turn markers as user-defined or normal. A user could then write one.
 TEST(VocabFromGguf, TurnMarkersAreControlTokensWhateverTheFileCallsThem) {
   const auto specs = Load([](GgufWriter& writer) {
     SetTokens(writer, "gpt2", {{"<|im_start|>", 4}, {"<|im_end|>", 1}, {"<tool_call>", 4}, {"stop", 1}, {"a", 1}});
@@ -153,7 +153,7 @@ TEST(VocabFromGguf, AnUnknownPreTokenizerIsAnErrorThatNamesItAndTheWayOut) {
   EXPECT_THAT(load("").error().message, HasSubstr("tokenizer.ggml.pre"));
 }
 
-// Where a file does not say it, the family's tokenizer decides.
+// If a file does not say, the family's tokenizer decides.
 TEST(VocabFromGguf, BosComesFirstWhereTheFamilyHasItSo) {
   for (const auto& [pre, wanted] :
        {std::pair{"llama-bpe", true}, {"tekken", true}, {"qwen2", false}, {"lfm2", false}}) {

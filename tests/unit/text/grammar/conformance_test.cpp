@@ -1,5 +1,5 @@
-// Schemas of others: JSON Schema's own test suite, and those of MaskBench. A grammar may refuse a schema, and leave
-// valid documents out; it must never take one that is invalid.
+// Published schemas: JSON Schema's own test suite, and MaskBench. A grammar may refuse a schema or omit valid
+// documents; it must never accept an invalid one.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-// As Python's json.dumps writes it.
+// Like Python's json.dumps.
 void Dump(const json::value& value, std::string& out) {
   bool first = true;
   const auto comma = [&] {
@@ -86,7 +86,7 @@ TEST(GrammarConformanceTest, TheSuiteOfJsonSchema) {
   }
   RecordProperty("compiled", count.compiled);
   EXPECT_GT(count.compiled, 170);
-  EXPECT_GT(count.taken, count.valid / 3);  // numbers, say, where only "minLength" is given
+  EXPECT_GT(count.taken, count.valid / 3);  // others omit, for example, numbers if a schema has only "minLength"
 }
 
 TEST(GrammarConformanceTest, SchemasFromTheField) {

@@ -97,7 +97,7 @@ TEST(GbnfTest, TooLargeAGrammarIsAnError) {
 }
 
 TEST(GbnfTest, TooAmbiguousATextEnds) {
-  // Each letter may belong to either rule, and each rule wants its own end.
+  // Each letter may belong to either rule, and each rule requires its own end.
   const auto grammar =
       CompileOrFail(Gbnf("root ::= a | b\na ::= \"x\" root \"1\" | \"x\"\nb ::= \"x\" root \"2\" | \"x\""));
   Pushdown run(grammar);

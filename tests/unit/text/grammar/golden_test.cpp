@@ -1,4 +1,4 @@
-// Documents that PyPI's `jsonschema` accepts or rejects, and texts that Python's `re` matches or does not;
+// Documents that PyPI's `jsonschema` accepts or rejects, and texts that Python's `re` matches or not.
 // tools/grammar_golden.py makes the files.
 #include <gtest/gtest.h>
 
@@ -42,8 +42,8 @@ TEST(GrammarGoldenTest, SchemasTakeWhatJsonschemaTakes) {
   EXPECT_GT(documents, 1000u);
 }
 
-// Under keywords that take from what others allow a grammar may leave documents out (other orders, names that nobody
-// invites), and refuse a schema; it takes none that is invalid.
+// With keywords that exclude documents, a grammar may omit valid documents (other orders, unnamed members) or refuse a
+// schema. It never accepts an invalid document.
 TEST(GrammarGoldenTest, KeywordsThatExcludeExcludeAllThatJsonschemaRejects) {
   int schemas = 0, compiled = 0, valid = 0, taken = 0;
   for (const auto& each : Cases("keywords.json")) {

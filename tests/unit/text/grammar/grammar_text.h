@@ -1,4 +1,4 @@
-// Texts against grammars, without tokens.
+// Matches texts against grammars, without tokens.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ inline bool Matches(const std::shared_ptr<const CompiledGrammar>& grammar, std::
   return run.CanEnd(at);
 }
 
-// A text that the grammar matches, each byte any that may follow; it ends as soon as it can, half of the time.
+// A random text that the grammar matches. At each possible end, it ends with a probability of one half.
 inline std::string RandomText(const std::shared_ptr<const CompiledGrammar>& grammar, std::mt19937& random) {
   Pushdown run(grammar);
   ConfigId at = run.Start();
@@ -64,7 +64,7 @@ inline void ExpectMatches(const std::string& schema, std::initializer_list<const
   for (const char* text : invalid) EXPECT_FALSE(Matches(grammar, text)) << schema << "\ntakes " << text;
 }
 
-// What refuses the grammar; empty where nothing does.
+// The error for the grammar; empty if there is none.
 inline std::string ErrorOf(const GrammarSpec& spec) {
   const auto compiled = CompileGrammar(spec);
   return compiled ? "" : compiled.error().message;

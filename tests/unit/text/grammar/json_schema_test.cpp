@@ -93,7 +93,7 @@ TEST(JsonSchemaTest, OneOfIsTakenOnlyWhereOneAtMostCanHold) {
   }
   ExpectMatches(fmt::format(R"({{"type":"object","properties":{{{}}},"oneOf":[{}]}})", names, ways),
                 {R"({"p7":1})", R"({"p39":1})"}, {"{}", R"({"p7":1,"p39":1})"});
-  // A type that a keyword implies keeps nothing out.
+  // A type that a keyword only implies excludes nothing.
   ExpectMatches(R"({"oneOf":[{"minLength":2},{"required":["a"]}]})", {R"("a")", "{}"}, {R"("ab")", R"({"a":1})"});
   EXPECT_THAT(
       ErrorOf(Schema(
@@ -101,7 +101,7 @@ TEST(JsonSchemaTest, OneOfIsTakenOnlyWhereOneAtMostCanHold) {
       HasSubstr("at #/properties/p/oneOf/1: oneOf needs alternatives"));
 }
 
-// What is not the condition is said of every kind of value, most of which the list beside it has none of.
+// The negated condition applies to every type of value, although the enum beside it lists few of them.
 TEST(JsonSchemaTest, AConditionMaySpeakOfAListedMember) {
   const auto grammar = CompileOrFail(Schema(
       R"({"type":"object","properties":{"kind":{"enum":["a","b"]},"n":{"type":"integer","multipleOf":5,"minimum":1,"maximum":100}},

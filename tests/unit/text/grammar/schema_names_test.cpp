@@ -1,4 +1,4 @@
-// Schemas of which several patterns, lengths and lists speak of one string, or of the names of members.
+// Schemas in which several patterns, lengths and lists constrain one string, or the names of members.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using testing::ExpectMatches;
 using testing::Matches;
 using testing::Schema;
 
-// Sums of automata against what each pattern says by itself.
+// Combined automata, compared with the result of each pattern separately.
 TEST(CharAutomatonTest, IntersectionsAndDifferencesAreWhatBothSay) {
   std::vector<CharAutomaton> parts;
   for (const char* pattern : {"^a*b?$", "ab|日", "^[^a]{1,3}$", "(ab)+$", "^.{2,4}$", "b.b", ""}) {

@@ -1,4 +1,4 @@
-// Masks against the plain way: every token of the vocabulary is tried.
+// Compares masks with brute force, which tries every token of the vocabulary.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
@@ -70,7 +70,7 @@ void ExpectMaskIsBruteForce(GrammarMatcher& matcher, const Tokenizer& tokenizer,
   }
 }
 
-// A token of those that are allowed, each as likely; the end wins half of the time.
+// A random allowed token, each with the same probability; the end is chosen half of the time.
 TokenId Draw(const TokenMask& mask, const Tokenizer& tokenizer, std::mt19937& random) {
   std::vector<TokenId> allowed;
   for (TokenId id = 0; id < mask.size(); ++id) {
@@ -81,7 +81,7 @@ TokenId Draw(const TokenMask& mask, const Tokenizer& tokenizer, std::mt19937& ra
   return allowed[random() % allowed.size()];
 }
 
-// Holds the mask against brute force, and goes on by a token that is drawn from it; nothing where the text ends.
+// Compares the mask with brute force, and draws the next token from it; none if the text ends.
 void Go(GrammarMatcher& matcher, const Tokenizer& tokenizer, std::mt19937& random, std::optional<TokenId>& next) {
   next.reset();
   const auto mask = matcher.Mask();
@@ -141,7 +141,7 @@ TEST(TokenMaskTest, WhatIsSampledUnderASchemaIsADocument) {
   EXPECT_GT(ended, 50);
 }
 
-// SentencePiece writes a space in front of a text, which is no part of it.
+// SentencePiece writes a space before a text, which is not part of it.
 TEST(TokenMaskTest, TheSpaceInFrontIsNoPartOfTheText) {
   VocabSpec spec = testing::SentencePieceSpec(
       "llama", {"\u2581{", "{", "\u2581", "\u2581\u2581", "\u2581a", "a", "}", "\u2581}", "{}"});
@@ -170,7 +170,7 @@ TEST(TokenMaskTest, AMatcherGoesOnWhereItsMemoryIsFull) {
   GrammarCompiler compiler(tokenizer);
   GrammarMatcher matcher(*compiler.Compile(Gbnf("root ::= \"[\" root \"]\" | \"a\"")), true);
   const TokenId open = tokenizer->Encode("[")[0], close = tokenizer->Encode("]")[0];
-  const int depth = 20'000;  // each level is a place of its own
+  const int depth = 20'000;  // each level is a separate position
   for (int i = 0; i < depth; ++i) ASSERT_TRUE(matcher.Accept(open)) << i;
   ASSERT_TRUE(matcher.Accept(tokenizer->Encode("a")[0]));
   for (int i = 0; i < depth; ++i) {

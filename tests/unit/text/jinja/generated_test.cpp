@@ -1,4 +1,4 @@
-// Thousands of generated templates, as Jinja2 renders them (tools/jinja_golden.py made the file).
+// Thousands of generated templates, compared with Jinja2's output (tools/jinja_golden.py made the file).
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>

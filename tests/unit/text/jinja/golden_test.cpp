@@ -1,4 +1,4 @@
-// All 616 cases of 44 real templates, as Jinja2 renders them.
+// All 616 cases of 44 real templates, compared with Jinja2's output.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
@@ -10,7 +10,7 @@
 namespace inferflux::text {
 namespace {
 
-// Where Jinja2 raised these, a rendering is right too.
+// If Jinja2 raised one of these errors, a rendering is also correct.
 bool MayRender(const std::string& error) {
   return error.find("SecurityError") != std::string::npos ||
          error.find("generator is not JSON serializable") != std::string::npos;

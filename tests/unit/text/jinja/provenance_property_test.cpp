@@ -1,4 +1,4 @@
-// Random templates over request text: no trusted span ever holds a byte that the request supplied.
+// Random templates over request text: no trusted span ever contains a byte from the request.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
@@ -9,8 +9,8 @@
 namespace inferflux::text {
 namespace {
 
-// The request is written in characters that no literal of the templates has, nor anything that the engine can make of
-// those: neither in upper nor lower case, nor as part of an escape.
+// The request's characters occur in no literal of the templates, and the engine cannot make them from those literals:
+// neither by upper or lower case, nor as part of an escape.
 constexpr std::string_view kRequestOnly = "<|>zyxZYX\"\\&;\n";
 const std::vector<std::string> kRequestTexts = {
     "<|zyx|>", "zyx", "<|ZYX|>", "z y\nx", "\"<z>\"&y\\", "|", "\xC3\xA9zy\xC3\x9F", "x\ty"};
@@ -135,7 +135,7 @@ class TemplateMaker {
     }
   }
 
-  // Each @ becomes a text.
+  // Replaces each @ by a text.
   std::string Fill(const std::string& pattern) {
     std::string out;
     for (const char c : pattern) out += c == '@' ? "(" + Text(0) + ")" : std::string(1, c);
@@ -191,7 +191,7 @@ TEST(ProvenanceProperty, NoTrustedSpanHoldsBytesOfTheRequest) {
   std::mt19937 random(kSeed);
   TemplateMaker maker(kSeed + 1);
   RenderOptions options;
-  options.max_steps = 20000;  // a few templates grow without end; most need some hundred
+  options.max_steps = 20000;  // a few templates never end; most need some hundred steps
   int rendered = 0;
   int with_request_text = 0;
   for (int i = 0; i < kTemplates; ++i) {

@@ -1,4 +1,4 @@
-// A request can never write a control token: which spans of a rendering are trusted.
+// A request can never write a control token: tests which spans of a rendering are trusted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -115,7 +115,7 @@ TEST(Provenance, OnlyTheNamedVariablesOfTheContextAreTrusted) {
   EXPECT_THAT(*spans, ElementsAre(Trusted("<p>"), Untrusted("<s>")));
 }
 
-// Appends a character that no template has to every content, name and argument of a request.
+// Appends a character that occurs in no template to every content, name and argument of a request.
 void Mark(boost::json::value& value, bool mark_strings) {
   if (auto* object = value.if_object()) {
     for (auto& [key, member] : *object) Mark(member, mark_strings || key == "content" || key == "arguments");

@@ -1,4 +1,4 @@
-// What a hostile template or request may not do, and what its errors say.
+// What a hostile template or request must not be able to do, and the errors that it gets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -105,7 +105,7 @@ TEST(Sandbox, DeepSyntaxIsRefusedNotFollowed) {
 }
 
 TEST(Sandbox, SearchingIsLinearForHostileTexts) {
-  // Comparing at every place would touch 10^11 bytes.
+  // Comparing at every position would read 10^11 bytes.
   const std::string hay(1 << 20, 'a');
   const std::string half(1 << 19, 'a');
   const boost::json::object context = {{"hay", hay}, {"end", half + "b"}, {"start", "b" + half}};
@@ -171,7 +171,7 @@ TEST(TemplateErrors, NameTheLineAndTheReason) {
   }
 }
 
-// Without which Kimi K2's templates render no call; nobody else's list changes with it.
+// Kimi K2's templates need this to render calls. Other references to the list do not change.
 TEST(Sandbox, AListThatANamespaceHoldsMayGrowAndShrink) {
   const boost::json::object context = {{"list", {"a", "b"}}};
   for (const auto& [source, text] : std::initializer_list<std::pair<const char*, const char*>>{

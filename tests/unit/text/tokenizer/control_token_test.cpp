@@ -1,4 +1,5 @@
-// A user's text can never become a control token: for every kind of tokeniser, however the text is cut into spans.
+// A user's text can never become a control token, for every kind of tokenizer and every division of the text into
+// spans.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +18,7 @@ using ::testing::Not;
 
 constexpr std::string_view kControls[] = {"<s>", "</s>", "<|im_start|>", "<|im_end|>", "<|im_end|>|>", "\xFF", "a"};
 
-// Every kind, with every name in kControls as a control token, and pieces or merges that would build most of them.
+// Every kind, with every name in kControls as a control token, and with pieces or merges that could build most of them.
 struct Kind {
   std::string name;
   std::shared_ptr<const Tokenizer> tokenizer;
@@ -29,7 +30,7 @@ void AddControls(VocabSpec& spec) {
 
 std::vector<Kind> AllKinds() {
   std::vector<Kind> kinds;
-  // Merges whose last step spells a control token: the table must not take it for one.
+  // The last step of these merges spells a control token: the table must not use that token.
   const std::vector<std::string> merges = {"< s",   "<s >", "/ s", "</ s>", "< /", "s >", "</ s",
                                            "</s >", "< |",  "| >", "i m",   "_ e", "n d", "e n"};
   for (const char* pre : {"gpt-2", "llama-bpe", "qwen2", "superbpe"}) {
@@ -59,7 +60,7 @@ std::vector<Kind> AllKinds() {
 
 bool HasControl(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens) {
   for (const TokenId id : tokens) {
-    // WordPiece writes [UNK] for what it cannot spell; that is no structure.
+    // WordPiece writes [UNK] for text that it cannot spell; that is not structure.
     if (tokenizer.IsControl(id) && tokenizer.Text(id) != "[UNK]" && tokenizer.Text(id) != "<unk>") return true;
   }
   return false;
@@ -98,12 +99,12 @@ TEST(ControlTokens, AreFoundAcrossTrustedSpansOnly) {
     EXPECT_THAT(encode({{"<|im", false}, {"_end|>", true}}), Not(Contains(im_end))) << kind.name;
     EXPECT_THAT(encode({{"<|im_end", true}, {"|", false}, {">", true}}), Not(Contains(im_end))) << kind.name;
     EXPECT_THAT(encode({{"<|im_end|>", false}, {"<", true}}), Not(Contains(im_end))) << kind.name;
-    // The longest that is wholly trusted: the user's "|>" must not reach back.
+    // The longest match that is entirely trusted: the user's "|>" must not become part of it.
     EXPECT_EQ(encode({{"<|im_end|>", true}, {"|>", false}}).front(), im_end) << kind.name;
   }
 }
 
-// Whatever random text is cut into whatever spans, the control tokens that come out are those of the trusted spans.
+// For random text in random spans, all resulting control tokens come from trusted spans.
 TEST(ControlTokens, RandomSpansGiveNoMoreThanTheTrustedOnesHold) {
   std::mt19937 random(20250101);
   constexpr std::string_view kParts[] = {
@@ -121,7 +122,7 @@ TEST(ControlTokens, RandomSpansGiveNoMoreThanTheTrustedOnesHold) {
       for (TextSpan& span : user) span.trusted = false;
       EXPECT_FALSE(HasControl(*kind.tokenizer, kind.tokenizer->Encode(user))) << kind.name << ", round " << round;
 
-      std::string trusted_only;  // a character no control token has stands for each user's span
+      std::string trusted_only;  // each user's span is replaced by a character that no control token contains
       for (const TextSpan& span : spans) trusted_only += span.trusted ? span.text : "\x02";
       size_t most = 0;
       for (const std::string_view name : kControls) {

@@ -1,5 +1,5 @@
-// Random strings, tokenised as Hugging Face's `tokenizers` does it; tools/tokenizer_golden.py makes the files.
-// INFERFLUX_TOKENIZER_GOLDEN names another directory of them, such as the long comparison's.
+// Random strings, compared with Hugging Face's `tokenizers`; tools/tokenizer_golden.py makes the files.
+// INFERFLUX_TOKENIZER_GOLDEN names another directory of such files, such as the long comparison's.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -14,7 +14,7 @@
 
 namespace inferflux::text::testing {
 
-// The rules of a name of tokenizer.ggml.pre.
+// The rules for a name of tokenizer.ggml.pre.
 inline const PreTokenizerRules* PreTokenizerOf(std::string_view name) { return &model::FindPreTokenizer(name)->rules; }
 
 inline TokenId AddToken(VocabSpec& spec, std::string text, TokenKind kind = TokenKind::kNormal, float score = 0) {
@@ -34,7 +34,7 @@ inline void AddByteTokens(VocabSpec& spec) {
   for (int byte = 0; byte < 256; ++byte) AddToken(spec, fmt::format("<0x{:02X}>", byte), TokenKind::kByte);
 }
 
-// Ids 0 to 255 are the bytes, then come the merges' results.
+// Ids 0 to 255 are the bytes, followed by the results of the merges.
 inline VocabSpec ByteLevelSpec(const std::vector<std::string>& merges, std::string_view pre = "gpt-2") {
   VocabSpec spec;
   spec.model = "gpt2";
@@ -44,7 +44,7 @@ inline VocabSpec ByteLevelSpec(const std::vector<std::string>& merges, std::stri
   return spec;
 }
 
-// Pieces by falling score, after <unk>, <s>, </s> (0, 1, 2) and the 256 bytes (3 to 258).
+// Pieces by descending score, after <unk>, <s>, </s> (0, 1, 2) and the 256 bytes (3 to 258).
 inline VocabSpec SentencePieceSpec(std::string model, const std::vector<std::string>& pieces, bool bytes = true) {
   VocabSpec spec;
   spec.model = std::move(model);

@@ -1,4 +1,4 @@
-// Tokenisers from small vocabularies, for tests.
+// Tokenizers with small vocabularies, for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ inline std::shared_ptr<const Tokenizer> Make(VocabSpec spec, std::vector<std::st
   return tokenizer ? *tokenizer : nullptr;
 }
 
-// What each token is called, for tests that read better that way.
+// The text of each token, for readable tests.
 inline std::vector<std::string> Names(const Tokenizer& tokenizer, const std::vector<TokenId>& tokens) {
   std::vector<std::string> names;
   for (const TokenId id : tokens) names.emplace_back(tokenizer.Text(id));

@@ -1,4 +1,4 @@
-// Vocabularies that contradict themselves, and the small parts below the tokenisers.
+// Vocabularies that contradict themselves, and the tokenizers' helper classes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST(Vocabulary, EmptyAndDoubleTokensAreHarmless) {
 }
 
 TEST(Utf8, InvalidSequencesAreMaximalSubparts) {
-  // What b'...'.decode("utf-8", "replace") says, one U+FFFD each.
+  // One U+FFFD for each that b'...'.decode("utf-8", "replace") gives.
   const std::pair<std::string, size_t> cases[] = {
       {"\x80", 1},         {"\xC0\xAF", 2},         {"\xE0\x80\xAF", 3}, {"\xE2\x82", 1}, {"\xF0\x9F\x98", 1},
       {"\xF4\x90\x80", 3}, {"\xED\xA0\x80", 3},     {"\xF5", 1},         {"\xE2\x28", 1}, {"\xF0\x9F\xE2\x82", 2},
@@ -90,7 +90,7 @@ TEST(Utf8, InvalidSequencesAreMaximalSubparts) {
   }
 }
 
-// The heap, which long words take, and the plain definition agree.
+// The heap, which is used for long words, and the plain definition agree.
 TEST(BpeMerger, AgreesWithTheDefinition) {
   std::mt19937 random(5);
   for (int round = 0; round < 400; ++round) {

@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::string_view kMark = "~!";
 
-// Elements are written without their marks: '~' in front of each tag stands for one.
+// Adds the mark before each tag: '~' represents it in the shorthand.
 std::string Text(std::string_view shorthand) {
   std::string out;
   for (const char c : shorthand) out += c == '~' ? std::string(kMark) : std::string(1, c);
   return out;
 }
 
-// The arguments as JSON, or what becomes of a text that holds none; the same however the text is cut.
+// The arguments as JSON, or why the text has none. The result must not depend on how the text is split.
 std::string Read(std::string_view shorthand, const char* parameters = "null") {
   const std::string text = Text(shorthand);
   std::string whole;
@@ -57,7 +57,7 @@ TEST(ElementReaderTest, TextIsKeptAsItIs) {
   EXPECT_EQ(Read("~<a>~</a>~</end>"), R"({"a":""})");
 }
 
-// What text does not show, the schema does.
+// The schema supplies the types that text does not show.
 TEST(ElementReaderTest, ValuesHaveTheTypesOfTheirSchemas) {
   constexpr const char* kSchema = R"({"$ref":"#/$defs/root","$defs":{
     "root":{"type":"object","properties":{

@@ -1,4 +1,4 @@
-// The form of tool calls that has a name.
+// Finds a format of tool calls by name.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -26,7 +26,7 @@ struct Model {
   TokenId begin, sep, end, calls_begin, calls_end, other, eos;
 };
 
-// Bytes, and the control tokens of DeepSeek's calls.
+// Byte tokens, and the control tokens of DeepSeek's calls.
 Model DeepSeek() {
   Model out;
   VocabSpec spec = testing::ByteLevelSpec({});
@@ -58,8 +58,8 @@ TEST(MarkerTokensTest, ControlTokensAreFoundWithinMarkers) {
   EXPECT_TRUE(MarkerTokensOf(HermesForm(), *model.tokenizer).shown.empty());
 }
 
-// A forced marker that is one token is that token, not its letters; in the text of an argument no control token may
-// stand; and what was sampled reads as the call.
+// A forced marker that is one token is written as that token, not as its letters. An argument's text contains no
+// control token. The parser finds the call in the sampled text.
 TEST(MarkerTokensTest, AForcedMarkerIsItsToken) {
   const Model model = DeepSeek();
   const ToolCallForm& form = FormOf("deepseek 3");
@@ -104,7 +104,7 @@ TEST(MarkerTokensTest, AForcedMarkerIsItsToken) {
   EXPECT_EQ(found.calls[0].arguments, R"({"word":"<｜tool▁call▁end｜>"})");
 }
 
-// Where the model may also just talk, the marker's token may come at any time, its letters never.
+// If the model may also write text, the marker's token is allowed at any time, but its letters never are.
 TEST(MarkerTokensTest, AMarkerMayStandBehindText) {
   const Model model = DeepSeek();
   GrammarCompiler compiler(model.tokenizer);
@@ -143,7 +143,7 @@ TEST(MarkerTokensTest, AnEndTokenClosesTheCalls) {
   EXPECT_EQ(parser.Feed(text).calls.size() + parser.Finish().calls.size(), 1u);
 }
 
-// Marks around strings are such tokens too: within a string neither another one nor their own letters may stand.
+// Marks around strings are such tokens too: a string contains neither another mark nor its letters.
 TEST(MarkerTokensTest, TheMarksOfStringsAreTokens) {
   VocabSpec spec = testing::ByteLevelSpec({});
   const TokenId opens = AddToken(spec, "<|tool_call>", TokenKind::kControl);
@@ -188,8 +188,8 @@ TEST(MarkerTokensTest, TheMarksOfStringsAreTokens) {
   EXPECT_EQ(found.calls[0].arguments, R"({"word":"a <tool_call|> <|\"|"})");
 }
 
-// A whole call of each form whose arguments are no JSON: with the marks as tokens it is taken and read back, with their
-// letters it is refused.
+// A complete call of each format whose arguments are not JSON. With the marks as tokens it is accepted and parsed; with
+// their letters it is refused.
 TEST(MarkerTokensTest, CallsInOtherSyntaxesAreForcedByTheirTokens) {
   const std::vector<std::pair<std::string_view, std::vector<const char*>>> forms = {
       {"gemma 4", {"<|tool_call>", "<tool_call|>", "<|\"|>"}},

@@ -24,8 +24,8 @@ std::string Described(const std::optional<TemplateCalls>& calls) {
          (calls->joint_results ? ", joint results" : "");
 }
 
-// Of the templates from the field, the form in which each writes calls. The others leave calls out, or have a form that
-// is not known: a recipient's (Functionary).
+// The format in which each published template writes calls. The other templates omit calls, or have an unknown format:
+// one with a recipient (Functionary).
 TEST(TemplateCallsTest, TheTemplateShowsTheForm) {
   INFERFLUX_REQUIRE_CONFORMANCE("chat_templates");
   std::map<std::string, std::string> found;
@@ -81,7 +81,7 @@ TEST(TemplateCallsTest, TheTemplateShowsTheForm) {
   EXPECT_EQ(found, expected);
 }
 
-// As DeepSeek's own templates do: a message that calls must have no content, and arguments are joined as text.
+// As in DeepSeek's own templates: a message with calls must have no content, and arguments are concatenated as text.
 TEST(TemplateCallsTest, TheTemplateShowsHowItTakesCalls) {
   const auto compiled = ChatTemplate::Compile(
       "{% for m in messages %}{% if m.content is none %}<｜tool▁calls▁begin｜>{% for c in m.tool_calls %}"
@@ -123,7 +123,7 @@ TEST(TemplateCallsTest, ResultsStandWhereTheTemplateWantsThem) {
   EXPECT_EQ(messages[3].at("tool_responses").as_array().size(), 0u);
 }
 
-// Words about a marker are no call; a form that more than one marker could be is not drafted.
+// Text about a marker is not a call. A format is not assumed if several markers match.
 TEST(TemplateCallsTest, AFormThatDoesNotComeBackIsNotClaimed) {
   for (const char* source :
        {"{% for m in messages %}{{ m.content }}{% endfor %}",

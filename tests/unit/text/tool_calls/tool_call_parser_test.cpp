@@ -85,7 +85,7 @@ TEST(ToolCallParserTest, KeepsTheTextInFrontOfMarkedCalls) {
   }
 }
 
-// A call whose text ends early is content to the last byte, or the call where all but what closes it is there.
+// A truncated call is content to the last byte, or a call if only its closing is missing.
 TEST(ToolCallParserTest, NothingIsLostOfACallThatIsCutShort) {
   for (const ToolCallSample& sample : kToolCallSamples) {
     SCOPED_TRACE(sample.form);
@@ -110,7 +110,7 @@ TEST(ToolCallParserTest, NothingIsLostOfACallThatIsCutShort) {
   }
 }
 
-// Whatever comes, content and calls do not depend on how it was cut, and where there is no call all of it is content.
+// Content and calls do not depend on how a text is split. Without a call, all of it is content.
 TEST(ToolCallParserTest, AnyTextIsReadTheSameHoweverItIsCut) {
   std::mt19937 random(11);
   int with_calls = 0;
@@ -162,7 +162,7 @@ TEST(ToolCallParserTest, WhatIsNoCallStaysVisible) {
   EXPECT_EQ(second.calls[0].arguments, "{}");
 }
 
-// Arguments in a syntax of the model's own: a broken call is content, and the next one is a call again.
+// Arguments in a model's own syntax: a broken call is content, and the next call is found again.
 TEST(ToolCallParserTest, BrokenArgumentsStayVisible) {
   const auto expect = [](std::string_view form, const std::string& broken, const std::string& whole,
                          const std::string& word) {
@@ -219,7 +219,7 @@ TEST(ToolCallParserTest, AnAnswerThatIsAnObjectIsACallOnlyOfAnOfferedTool) {
       EXPECT_TRUE(parsed.calls.empty());
     }
   }
-  // What cannot become a call any more flows at once.
+  // Text that cannot become a call any more is released at once.
   ToolCallParser parser(llama, kTools, true);
   EXPECT_EQ(parser.Feed(R"({"name": "l)").content, "");
   EXPECT_EQ(parser.Feed("ook").content, "");
@@ -232,7 +232,7 @@ TEST(ToolCallParserTest, AnAnswerThatIsAnObjectIsACallOnlyOfAnOfferedTool) {
     ASSERT_EQ(parsed.calls.size(), 1u) << text;
     EXPECT_EQ(parsed.calls[0].arguments, R"({"word":"a"})");
   }
-  // A template that takes one call a message gets no more of them.
+  // If a template allows one call per message, only one is returned.
   const std::string two = R"({"name":"look_up","parameters":{}}; {"name":"look_up","parameters":{}})";
   EXPECT_EQ(Parse(llama, two, 4, true).calls.size(), 2u);
   EXPECT_EQ(Parse(llama, two, 4, false).calls.size(), 1u);

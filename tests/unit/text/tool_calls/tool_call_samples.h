@@ -1,4 +1,4 @@
-// Calls as models write them: what their chat templates render, by form.
+// Calls as models write them: the output of their chat templates, by format.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace inferflux::text::testing {
 
 struct ToolCallSample {
   std::string_view form;
-  std::string_view opens, call, between, closes;  // in `call` # is its number, $ a word, and % a whole number
+  std::string_view opens, call, between, closes;  // in `call` # is its number, $ a word, and % an integer
 };
 
 inline constexpr ToolCallSample kToolCallSamples[] = {

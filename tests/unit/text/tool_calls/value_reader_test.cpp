@@ -22,8 +22,8 @@ namespace {
 
 using testing::FormOf;
 
-// The arguments as JSON and what stands behind them, or what becomes of a text that holds none; the same however the
-// text is cut.
+// The arguments as JSON with the text after them, or why the text has none. The result must not depend on how the text
+// is split.
 std::string Read(std::string_view form, const std::string& text) {
   std::string whole;
   for (size_t piece = text.size(); piece > 0; --piece) {
@@ -106,7 +106,7 @@ TEST(ValueReaderTest, PythonsStringsHaveItsEscapes) {
   EXPECT_EQ(Python(R"py((a='it\'s "x"', b="it's \"y\"", c="), ]}", d="\\"))py"),
             R"json({"a":"it's \"x\"","b":"it's \"y\"","c":"), ]}","d":"\\"})json");
   EXPECT_EQ(Python(R"py((a="\n\t\r\x41\u00e9\U0001F600\ud83d\ude00\101\0"))py"), R"({"a":"\n\t\rAé😀😀A\u0000"})");
-  EXPECT_EQ(Python(R"py((a="\d+\/\é"))py"), R"({"a":"\\d+\\/\\é"})");  // no escapes: Python leaves the backslash
+  EXPECT_EQ(Python(R"py((a="\d+\/\é"))py"), R"({"a":"\\d+\\/\\é"})");  // not escapes: Python keeps the backslash
   EXPECT_EQ(Python("(a='l 1\nl 2\\\nl 2 too')"), R"({"a":"l 1\nl 2l 2 too"})");
   for (const char* text :
        {R"py((a="\ud83d"))py", R"py((a="\uZZZZ"))py", R"py((a="\x4"))py", R"py((a="\U00110000"))py"}) {
@@ -127,7 +127,7 @@ TEST(ValueReaderTest, WhatPythonDoesNotCallIsAMisfit) {
   }
 }
 
-// Deeper than this is no call: what reads the arguments afterwards recurses.
+// Deeper nesting is not a call, because later readers of the arguments recurse.
 TEST(ValueReaderTest, NestingHasAnEnd) {
   const auto nested = [](size_t depth) {
     std::string text = "{a:";
@@ -142,7 +142,7 @@ TEST(ValueReaderTest, NestingHasAnEnd) {
   EXPECT_EQ(reader.Read(nested(1'000'000), at), ValueReader::Step::kMisfit);
 }
 
-// Arguments that templates from the field render, read back.
+// Arguments rendered by published templates, read back.
 
 json::value RandomValue(std::mt19937& random, int depth) {
   static const char* const kStrings[] = {"",         "x",       "a b", "12", "true", "日本 ü", "{\"a\": [1]}",

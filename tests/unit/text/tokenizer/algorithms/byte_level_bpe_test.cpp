@@ -33,7 +33,7 @@ TEST(ByteLevelBpe, NeverMergesAcrossWords) {
 }
 
 TEST(ByteLevelBpe, IgnoresMergesOnlyWhereTheModelDoes) {
-  const std::vector<std::string> merges = {"a b", "b c"};  // abc is a token that no merge makes
+  const std::vector<std::string> merges = {"a b", "b c"};  // abc is a token that no merge produces
   const auto spec = [&](const char* pre) {
     VocabSpec s = testing::ByteLevelSpec({"a b", "b c"}, pre);
     AddToken(s, "abc");
@@ -45,7 +45,7 @@ TEST(ByteLevelBpe, IgnoresMergesOnlyWhereTheModelDoes) {
   EXPECT_THAT(Names(*gpt2, gpt2->Encode("abc")), ElementsAre("ab", "c"));
 }
 
-// A merge on the way to a token may make a piece that is no token itself.
+// An intermediate merge may produce a piece that is not a token.
 TEST(ByteLevelBpe, SpellsPiecesThatAreNoTokensInBytes) {
   VocabSpec spec = testing::ByteLevelSpec({});
   AddToken(spec, "abc");
@@ -82,7 +82,7 @@ TEST(ByteLevelBpe, BytesAreThoseOfTheText) {
   const auto t = Make(std::move(spec), {"Ġ a"});
   EXPECT_EQ(t->Bytes(256), " a");
   EXPECT_EQ(t->Bytes(0xE9), "\xE9");
-  EXPECT_EQ(t->Bytes(user), "Ġé");  // matched whole, so it stands for itself
+  EXPECT_EQ(t->Bytes(user), "Ġé");  // matched whole, so it is literal
   EXPECT_EQ(t->Bytes(control), "");
   EXPECT_EQ(t->Bytes(control, true), "<s>");
   EXPECT_EQ(t->Bytes(-1), "");

@@ -57,7 +57,7 @@ TEST(SentencePieceBpe, SpacePrefixIsWhatTheModelSays) {
   EXPECT_THAT(encode(SpacePrefix::kEveryRun), ElementsAre(kMark, "a", "<s>", kMark, "a"));
 }
 
-// Cutting a text at spaces must not change what merges: some vocabularies join across them.
+// Splitting a text at spaces must not change the merges: some vocabularies merge across spaces.
 TEST(SentencePieceBpe, PiecesMayReachAcrossSpaces) {
   VocabSpec spec = testing::SentencePieceSpec("llama", {kMark, "a", "b", "a" + kMark, "a" + kMark + "b", kMark + "b"});
   spec.space_prefix = SpacePrefix::kNever;
@@ -99,11 +99,11 @@ TEST(Unigram, RemovesExtraWhitespaceWhereTheModelDoes) {
   EXPECT_THAT(Names(*t, t->Encode("  a   a ")), ElementsAre(kMark, "a", kMark, "a"));
 }
 
-// A map of one entry, "A" to "a", in Darts-clone's layout: the root, A's unit, and A's leaf.
+// A map with one entry, "A" to "a", in Darts-clone's layout: the root, A's unit, and A's leaf.
 std::string MapOfOneLetter() {
   std::vector<uint32_t> units(512, 0);
-  units[0] = 1 << 10;                              // the root's children lie at 1 ^ byte
-  units[1 ^ 'A'] = 'A' | (1 << 8) | ((2U) << 10);  // a leaf, whose value lies at that place ^ 2
+  units[0] = 1 << 10;                              // the root's children are at 1 ^ byte
+  units[1 ^ 'A'] = 'A' | (1 << 8) | ((2U) << 10);  // a leaf, whose value is at that index ^ 2
   units[1 ^ 'A' ^ 2] = 0x80000000U | 0;            // the first replacement
   const auto bytes = static_cast<uint32_t>(units.size() * 4);
   std::string map(4 + bytes, '\0');

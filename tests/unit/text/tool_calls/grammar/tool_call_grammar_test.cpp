@@ -78,7 +78,7 @@ TEST(ToolCallGrammarTest, OtherwiseTextMayStandAroundCallsButNoOtherCall) {
   EXPECT_FALSE(Matches(one, call + " done"));
 }
 
-// Of random texts from the tag's own letters, those without the tag and no others.
+// Of random texts of the tag's letters, it accepts exactly those without the tag.
 TEST(ToolCallGrammarTest, TextIsFreeUntilTheTag) {
   const auto grammar = CompileOrFail(Calls({kAnything}, false, true));
   std::mt19937 random(5);
@@ -111,7 +111,7 @@ TEST(ToolCallGrammarTest, ArgumentsAreObjectsWhateverTheirSchemaAllowsBeside) {
     EXPECT_TRUE(Matches(grammar, call(R"({"a":1})"))) << schema;
     for (const char* other : {"null", "1", "[]", "\"\""}) EXPECT_FALSE(Matches(grammar, call(other))) << schema;
   }
-  // References of each tool lead into its own schema.
+  // References of each tool refer to its own schema.
   const auto both = CompileOrFail(
       Calls({{"f", R"({"properties":{"v":{"$ref":"#/$defs/v"}},"required":["v"],"$defs":{"v":{"const":1}}})"},
              {"g", R"({"properties":{"v":{"$ref":"#/$defs/v"}},"required":["v"],"$defs":{"v":{"const":2}}})"}},
@@ -121,7 +121,7 @@ TEST(ToolCallGrammarTest, ArgumentsAreObjectsWhateverTheirSchemaAllowsBeside) {
   EXPECT_TRUE(Matches(both, R"(<tool_call>{"name":"g","arguments":{"v":2}}</tool_call>)"));
 }
 
-// By form, as chat templates write calls.
+// By format, as chat templates write calls.
 
 const OfferedTool kLookUp = {
     "look_up",
@@ -161,14 +161,14 @@ TEST(ToolCallGrammarTest, EveryFormIsForced) {
   });
 }
 
-// Arguments of kLookUp in its order, as the grammar of its documents wants them.
+// Arguments of kLookUp in the schema's order, as the grammar requires.
 std::string WordFirst(const std::string& arguments) {
   const json::object found = json::parse(arguments).as_object();
   if (found.size() != 2) return arguments;
   return json::serialize(json::object{{"word", found.at("word")}, {"pages", found.at("pages")}});
 }
 
-// What the grammar lets through is what the parser finds: random texts, byte by byte.
+// The parser finds every call that the grammar allows: random texts, byte by byte.
 TEST(ToolCallGrammarTest, WhateverAFormAllowsIsReadAsValidCalls) {
   std::mt19937 random(7);
   const auto tools = std::make_shared<const std::vector<OfferedTool>>(std::vector<OfferedTool>{kLookUp, kRing});
@@ -199,8 +199,8 @@ TEST(ToolCallGrammarTest, WhateverAFormAllowsIsReadAsValidCalls) {
   });
 }
 
-// A string's own keywords are more than free text can be held to; JSON of other types is held to all that it is
-// elsewhere.
+// The grammar cannot enforce a string's keywords in free text. It enforces all keywords of other types, as in other
+// JSON.
 TEST(ToolCallGrammarTest, TextBetweenTagsIsOfItsType) {
   const auto glm = std::ranges::find(ToolCallForms(), "glm", &ToolCallForm::id);
   const auto coder = std::ranges::find(ToolCallForms(), "qwen coder", &ToolCallForm::id);

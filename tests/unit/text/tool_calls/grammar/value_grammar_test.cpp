@@ -1,4 +1,4 @@
-// Calls whose arguments are written in a syntax of a model's own, held to their tools' schemas.
+// Calls with arguments in a model's own syntax, constrained by their tools' schemas.
 #include "text/tool_calls/grammar/value_grammar.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ std::string Property(const std::string& schema) {
   return R"({"type":"object","properties":{"p":)" + schema + R"(},"required":["p"],"additionalProperties":false})";
 }
 
-// Of values for the argument `p`, which ones its schema lets through.
+// Expects the schema of the argument `p` to allow the valid values and to reject the invalid ones.
 void ExpectMarked(const std::string& schema, std::initializer_list<const char*> valid,
                   std::initializer_list<const char*> invalid) {
   const auto grammar = CompileOrFail(Forced("gemma 4", Property(schema)));
@@ -59,7 +59,7 @@ TEST(ValueGrammarTest, MarkedValuesAreOfTheirTypes) {
   ExpectMarked("{}", {"{}", R"({a:[1,{b-c:<|"|>x<|"|>}],d:None})"}, {"{a}", R"({"a":1})", "{a b:1}"});
 }
 
-// Whatever else a string is held to, it never holds the mark, which would end it.
+// Whatever its other keywords, a string never contains the mark, which would end it.
 TEST(ValueGrammarTest, MarkedStringsAreHeldToTheirKeywords) {
   ExpectMarked(R"({"type":"string","minLength":1})", {R"(<|"|>x<|"|>)", R"(<|"|><|"<|"|>)"},
                {R"(<|"|><|"|>)", R"(<|"|><|"|><|"|>)"});
@@ -159,7 +159,7 @@ TEST(ValueGrammarTest, WhatPythonCannotCallIsAnError) {
   }
 }
 
-// '~' stands for the mark.
+// '~' represents the mark.
 std::string WithMarks(std::string_view shorthand) {
   std::string out;
   for (const char c : shorthand) out += c == '~' ? std::string("]<]minimax[>[") : std::string(1, c);
@@ -227,7 +227,7 @@ TEST(ValueGrammarTest, WhatElementsCannotShowIsAnError) {
   EXPECT_THAT(ErrorOf(Forced("minimax 3", R"({"type":"array"})")), HasSubstr("the parameters of 'f': at #/type: "));
 }
 
-// As its template sorts them: else an optional argument could not stand where the model puts it.
+// Sorted as by the template: otherwise the model could not write an optional argument at its usual position.
 TEST(ValueGrammarTest, SortedMembersComeInTheOrderOfTheirNames) {
   const auto grammar = CompileOrFail(Forced(
       "gemma 4", R"({"properties":{"b":{"type":"integer"},"C":{"type":"integer"},"a":{"properties":{"z":{"const":1},
@@ -250,7 +250,7 @@ TEST(ValueGrammarTest, WhatMarkedValuesCannotBeIsAnError) {
   }
 }
 
-// What the grammar lets through is what the parser finds, and valid: random texts, byte by byte.
+// The parser finds every call that the grammar allows, and its arguments are valid: random texts, byte by byte.
 void ExpectRandomCallsAreValid(std::string_view form, const std::string& parameters) {
   const auto grammar = CompileOrFail(Forced(form, parameters)), valid = CompileOrFail(testing::Schema(parameters));
   ASSERT_TRUE(grammar && valid);
