@@ -75,7 +75,7 @@ net::Response AnswerLoad(const Services& services, const Loaded& loaded) {
   return Json(200, DescribeLoaded(services, **loaded));
 }
 
-// One event; its last is the model or the error, in the form that the endpoint has without a stream.
+// One event. The last event holds the model or the error, in the format that the endpoint has without a stream.
 std::string Event(const json::object& body) {
   std::string out;
   net::AppendSseData(out, json::serialize(body));
