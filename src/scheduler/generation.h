@@ -27,7 +27,7 @@ struct Speculation {
   };
 
   Kind kind = Kind::kNone;
-  int32_t max_tokens = 4;  // draft tokens in a step, where speculation pays
+  int32_t max_tokens = 4;  // draft tokens in a step, while speculation saves time
 };
 inline constexpr int32_t kMaxDraftTokens = 16;
 
@@ -87,8 +87,8 @@ struct Finish {
   FinishReason reason = FinishReason::kStop;
   Error error;  // with kError: what went wrong
   Usage usage;
-  // With kStop, what ended it: one of the request's stop strings, or an end-of-generation token; neither where the
-  // grammar leaves nothing to say.
+  // With kStop, what ended it: one of the request's stop strings, or an end-of-generation token; neither if the grammar
+  // allows no further text.
   std::optional<std::string> stop_string = {};
   std::optional<TokenId> stop_token = {};
 };
