@@ -46,7 +46,7 @@ inline constexpr Key kSchema[] = {
     {"server.grace_seconds", Type::kInteger, "10", "how long running requests may go on after a stop signal", "", 0,
      3600},
     {"server.api_keys_file", Type::kText, "",
-     "file of SHA-256 hashes of API keys, one a line; empty: no key is asked for"},
+     "file of SHA-256 hashes of API keys, one per line; empty: no key is required"},
     {"server.page", Type::kSwitch, "true", "serve a page for people at /", "page"},
     {"runtime.backend", Type::kWords, "auto", "the backend to run on, or several to try in order; auto: by priority",
      "backend"},

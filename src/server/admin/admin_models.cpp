@@ -116,7 +116,7 @@ ApiResult<std::chrono::seconds> Grace(const net::Request& request) {
   const char* end = given->second.data() + given->second.size();
   const auto [rest, error] = std::from_chars(given->second.data(), end, seconds);
   if (error != std::errc() || rest != end || seconds < 0 || seconds > kMaxGrace) {
-    return Refuse("grace_seconds", "must be a whole number from 0 to {}", kMaxGrace);
+    return Refuse("grace_seconds", "must be an integer from 0 to {}", kMaxGrace);
   }
   return std::chrono::seconds(seconds);
 }

@@ -165,7 +165,7 @@ tl::expected<std::shared_ptr<const ServedModel>, NoSelection> ModelManager::Sele
 void ModelManager::CountLoaded(const ServedModel& model, double seconds) {
   const BackendExposure& exposure = model.exposure;
   metrics_
-      .GetCounter("inferflux_backend_exposures_total", "Models loaded, by what was asked for and what was given.",
+      .GetCounter("inferflux_backend_exposures_total", "Models loaded, by requested and exposed backend.",
                   {{"requested_backend", exposure.normalised_request},
                    {"exposed_backend", exposure.exposed_backend},
                    {"provider", exposure.provider},
