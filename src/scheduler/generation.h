@@ -48,7 +48,7 @@ struct GenerationRequest {
   std::optional<int32_t>
       top_logprobs;  // if set, each token carries its log probability and this many alternatives (0 to 20)
   std::optional<int32_t>
-      prompt_logprobs;  // if set, so do the prompt's tokens but the first, with this many alternatives
+      prompt_logprobs;  // if set, so do the prompt's tokens except the first, with this many alternatives
   std::optional<Speculation> speculation;  // if unset, the model's default
   bool continues_text = false;             // the output continues a raw prompt: keeps its first space
   std::vector<TokenId> shown_control;      // control tokens that appear in the output text by their names
@@ -100,7 +100,7 @@ struct StreamEvent {
   // The tokens sampled since the last event, without the end token and without what follows a stop string. Log
   // probabilities only if requested.
   std::vector<GeneratedToken> tokens;
-  std::vector<GeneratedToken> prompt;  // with prompt_logprobs: the prompt's tokens but the first, in one event
+  std::vector<GeneratedToken> prompt;  // with prompt_logprobs: the prompt's tokens except the first, in one event
   std::vector<float> embedding;        // of an embedding request, on its last event
   std::optional<Finish> finish;        // on the last event only
 };
