@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What 8-bit products and narrow keys and values cost, beside llama.cpp; prints the tables of docs/benchmarks.md.
+"""Measures the error of 8-bit matmuls and of small KV types, compared with llama.cpp; prints the tables of docs/benchmarks.md.
 
 usage: python -m tools.accuracy_table [--model FILE.gguf] [--random] [--tokens N] [TYPE ...]
 Needs numpy, requests and typing_extensions (PyPI), built programs, and scripts/install-llama-cpp.
 
-Weights: the model is quantised, and the same quantised values are written out as F32, which llama.cpp multiplies as
-floats: that is what both engines' 8-bit products stand for. The error is the root mean square, over tokens, of the
-difference of their log probabilities from those. Keys and values are float32 on all sides.
-Keys and values: the same of ours, of the model as it is, from those with float32 ones.
-The text is what the assistant says in held-out conversations of the embedded model; with --random, random tokens.
+Weights: the model is quantised, and the same quantised values are written as F32, which llama.cpp multiplies as floats.
+That is the reference for both engines' 8-bit matmuls. The error is the root mean square, over tokens, of the difference
+between their log probabilities and the reference. K/V are float32 in all runs.
+K/V: the same error for our engine on the unquantised model, with its own log probabilities under float32 K/V as reference.
+The text is the assistant's part of held-out conversations of the embedded model; with --random, random tokens.
 """
 import argparse
 import pathlib
@@ -27,7 +27,7 @@ WITHIN = 1.05  # times llama.cpp's error
 
 
 def ours(path, chunks, *flags):
-    """The negative log probability that a server gives to each token that counts."""
+    """The negative log probability that a server gives to each scored token."""
     out = []
     with ServerProcess(*flags, model=path) as server:
         for ids, counts in chunks:
@@ -54,7 +54,7 @@ def random_chunks(vocabulary, tokens, length=256):
 
 
 def weights_table(library, model, chunks, names, folder):
-    """Prints it; which types are worse than allowed."""
+    """Prints the table; returns the types that are worse than allowed."""
     print("| type | llama.cpp | InferFlux | ratio | perplexity: exact, llama.cpp, InferFlux |\n|---|---|---|---|---|")
     worse = []
     for name in names:

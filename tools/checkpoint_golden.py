@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Makes tests/data/checkpoints/: quantised weights as published checkpoints hold them, and what they stand for.
+"""Makes tests/data/checkpoints/: quantised weights as in published checkpoints, and their float values.
 
 usage: checkpoint_golden.py [OUT_DIR]
 Needs numpy, torch, transformers, safetensors and gguf (PyPI). `weights.safetensors` holds, for each CASE, the packed tensors
-CASE.qweight, ... and CASE.expected, the float32 weights [outputs, inputs] that the published formulas make of them.
-`NAME-hf` are tiny random Llamas in such a form, `NAME.golden.gguf` the logits that transformers computes with the
+CASE.qweight, ... and CASE.expected, their float32 weights [outputs, inputs] by the published formulas.
+`NAME-hf` are tiny random Llamas in such a format, `NAME.golden.gguf` the logits that transformers computes with the
 dequantised weights. Seeded.
 
-The formulas, written here from the papers' and packages' descriptions:
+The formulas, from the papers' and packages' descriptions:
   GPTQ (AutoGPTQ, GPTQModel): w[o, i] = scales[g, o] * (q[i, o] - z[g, o]), g = g_idx[i]; words of 32 bits hold 32/bits
     numbers from the low end, of neighbouring inputs in qweight and neighbouring outputs in qzeros; format "gptq" stores
     z - 1, "gptq_v2" z.
   AWQ (AutoAWQ, "gemm"): w[o, i] = scales[g, o] * (q[i, o] - z[g, o]); a word holds eight neighbouring outputs in the
     order 0 2 4 6 1 3 5 7 from the low end, in qweight as in qzeros.
-  FP8: w[o, i] = fp8[o, i] * scale, one for the tensor, one an output, or one a block ("weight_scale_inv").
+  FP8: w[o, i] = fp8[o, i] * scale, one scale for each tensor, output or block ("weight_scale_inv").
 """
 import json
 import pathlib
@@ -31,7 +31,7 @@ PROMPT, DECODED, VOCAB, HIDDEN, FEED_FORWARD = 16, 8, 64, 64, 128
 
 
 def pack(numbers, bits, axis, order=None):
-    """Neighbours along the axis into 32-bit words; the first of `order` lowest."""
+    """Packs neighbours along the axis into 32-bit words; the first of `order` in the lowest bits."""
     numbers = np.moveaxis(numbers.astype(np.uint64), axis, -1)
     count = 32 // bits
     groups = numbers.reshape(*numbers.shape[:-1], -1, count)[..., order or list(range(count))]
@@ -40,12 +40,12 @@ def pack(numbers, bits, axis, order=None):
 
 
 def grouped(rng, inputs, outputs, bits=4, group=32, symmetric=False, desc_act=False):
-    """q [inputs, outputs], zeros and scales [groups, outputs], g_idx, and the weights [outputs, inputs]. desc_act: "shared" is
-    one order for every matrix with so many inputs, as products of the same activations have it."""
+    """q [inputs, outputs], zeros and scales [groups, outputs], g_idx, and the weights [outputs, inputs]. desc_act: "shared" uses
+    one permutation for every matrix with this many inputs, as in matrices that share their activations."""
     group = inputs if group == -1 else group
     groups = inputs // group
     q = rng.integers(0, 2**bits, (inputs, outputs))
-    low = 1  # what the first format can say
+    low = 1  # the values that the first format can store
     zeros = np.full((groups, outputs), 2 ** (bits - 1)) if symmetric else rng.integers(low, 2**bits, (groups, outputs))
     scales = (rng.uniform(0.5, 1.5, (groups, outputs)) * (1.2 / inputs**0.5) * 2.0 ** (2 - bits)).astype(np.float16)
     g_idx = np.arange(inputs) // group
@@ -116,7 +116,7 @@ MODELS = {
 
 
 def make_model(out, name, quantization, quantise, packed_keys=("_proj",), key="quantization_config"):
-    """A Llama whose weights of `packed_keys` are packed; config.json says so under `key`. `quantise` may be one by such a key."""
+    """A Llama whose weights of `packed_keys` are packed; config.json says so under `key`. `quantise` may be a dict by such keys."""
     torch.manual_seed(zlib.crc32(name.encode()))
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     config = transformers.LlamaConfig(
@@ -144,7 +144,7 @@ def make_model(out, name, quantization, quantise, packed_keys=("_proj",), key="q
 
 
 def write_golden(out, name, model):
-    """What it decodes greedily after a random prompt, and its logits."""
+    """The tokens that it decodes greedily after a random prompt, and its logits."""
     tokens = torch.randint(0, VOCAB, (PROMPT,)).tolist()
     for _ in range(DECODED):
         tokens.append(int(model(torch.tensor([tokens])).logits[0, -1].argmax()))

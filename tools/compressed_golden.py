@@ -2,15 +2,15 @@
 """Makes tests/data/checkpoints/c* and modelopt*: weights as compressed-tensors and NVIDIA's ModelOpt write them.
 
 usage: compressed_golden.py [OUT_DIR]
-Needs PyPI's compressed-tensors (0.20) and nvidia-modelopt (0.47) beside what checkpoint_golden.py needs. Seeded.
-`compressed.safetensors` holds, for each CASE, what the packages' own compressors make of random weights, and `.expected`, the
-float32 weights [outputs, inputs] that those stand for:
-  integers: what the package decompresses them to with the scales in float32; the formula, w = scale * (q - zero), is asserted
-    to say the same. This version no longer knows weight_g_idx: that case is packed by it and computed by the formula
-    (0.18.0 decompresses it to the same).
-  NVFP4: w = q * scale * factor, the first two multiplied first, which is exact. The packages multiply the scales first, and
-    are asserted to say the same but for a rounding.
-`NAME-hf` are tiny random models in such a form, `NAME.golden.gguf` the logits that transformers computes with those weights.
+Needs PyPI's compressed-tensors (0.20) and nvidia-modelopt (0.47) in addition to what checkpoint_golden.py needs. Seeded.
+`compressed.safetensors` holds, for each CASE, random weights packed by the packages' own compressors, and `.expected`, their
+float32 values [outputs, inputs]:
+  integers: the package's own decompression with the scales in float32; the formula, w = scale * (q - zero), is asserted
+    to give the same. This version does not decompress weight_g_idx: it packs that case, and the formula computes it
+    (0.18.0 decompresses it to the same values).
+  NVFP4: w = q * block scale * tensor scale, the first two multiplied first, which is exact. The packages multiply the
+    scales first, and are asserted to give the same except for rounding.
+`NAME-hf` are tiny random models in such a format, `NAME.golden.gguf` the logits that transformers computes with those weights.
 """
 import json
 import pathlib
@@ -40,7 +40,7 @@ def given(rng, inputs, outputs):
 
 
 def qparams(weights, args, dtype):
-    """Scales and zero points as the package calculates them, [outputs, groups] or [1]."""
+    """Scales and zero points, calculated by the package, [outputs, groups] or [1]."""
     groups = {"tensor": weights.reshape(1, 1, -1), "channel": weights[:, None, :]}.get(
         args.strategy, weights.reshape(weights.shape[0], -1, args.group_size or 1))
     scale, zero = calculate_qparams(groups.amin(-1), groups.amax(-1), args)
@@ -49,7 +49,7 @@ def qparams(weights, args, dtype):
 
 
 def ints(rng, inputs, outputs, compressor=PackedQuantizationCompressor, dtype=torch.bfloat16, change=None, **more):
-    """The tensors of a checkpoint, and the weights. `change` makes other weights and scales of those."""
+    """The tensors of a checkpoint, and the weights. `change` modifies the weights and scales."""
     args = args_of(**more)
     scheme = QuantizationScheme(targets=["Linear"], weights=args)
     weights = given(rng, inputs, outputs)
@@ -70,7 +70,7 @@ def bytes_of(rng, *shape, **more):
 
 
 def dead_group(weights, scale):
-    """The second group of the third output has no weights, and a scale that float16 rounds to nothing."""
+    """Sets the second group of the third output to zero weights and a scale that float16 rounds to zero."""
     group = weights.shape[1] // scale.shape[1]
     weights[2, group:2 * group] = 0
     scale[2, 1] = 1e-12
@@ -166,7 +166,7 @@ CASES = {
 
 
 def config_of(**groups):
-    """quantization_config with a group a format, as llm-compressor writes it."""
+    """quantization_config with one group for each format, as llm-compressor writes it."""
     return {"quant_method": "compressed-tensors", "quantization_status": "compressed", "ignore": ["lm_head"],
             "format": "mixed-precision" if len(groups) > 1 else next(iter(groups)).replace("_", "-"),
             "config_groups": {f"group_{i}": {"format": name.replace("_", "-"), "targets": targets,
@@ -175,11 +175,11 @@ def config_of(**groups):
 
 
 def make_mixture(out, name, config, quantise):
-    """A mixture whose weights are packed by the first of `quantise` whose key is in their names; config.json says nothing of it."""
+    """An MoE model whose weights are packed by the first entry of `quantise` whose key is in their names; config.json omits it."""
     torch.manual_seed(zlib.crc32(name.encode()))
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     tensors = {}
-    with tempfile.TemporaryDirectory() as folder:  # transformers' own form
+    with tempfile.TemporaryDirectory() as folder:  # transformers' own layout
         hf.AutoModelForCausalLM.from_config(config).float().save_pretrained(folder)
         path = pathlib.Path(folder) / "model.safetensors"
         weights = load_file(path)
@@ -211,7 +211,7 @@ MODELS = {
                  {"_proj": mxfp4}),
     "ct_nvfp4": (config_of(nvfp4_pack_quantized=(["Linear"], NVFP4)), {"_proj": nvfp4}),
 }
-# ModelOpt's of old, whose config.json does not say that it is quantised.
+# Early ModelOpt, whose config.json does not record the quantisation.
 MIXTURE = hf.Qwen3MoeConfig(vocab_size=VOCAB, hidden_size=HIDDEN, moe_intermediate_size=64, num_hidden_layers=1, num_experts=3,
                             num_experts_per_tok=2, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
                             norm_topk_prob=True, max_position_embeddings=64, tie_word_embeddings=True, bos_token_id=1,

@@ -3,7 +3,7 @@
 
 usage: golden_encoders.py [OUT_DIR]
 Needs torch, transformers and gguf (PyPI). NAME.gguf and NAME-hf hold the weights in float32; NAME.golden.gguf holds the
-`tokens` of several texts one after the other, their `lengths`, and the `hidden` state of each token behind the last layer,
+`tokens` of several texts one after the other, their `lengths`, and the `hidden` state of each token after the last layer,
 [tokens, hidden]. Seeded: the same versions write the same files. GGUF files are written by PyPI's `gguf` alone.
 """
 import pathlib
@@ -70,7 +70,7 @@ def write_gguf(path, architecture, config, model):
 def make(out, name, architecture, model_class, config_class, parameters):
     torch.manual_seed(zlib.crc32(name.encode()))
     model = model_class(config_class(**parameters)).float().eval()
-    for parameter in model.parameters():  # away from timid defaults: norms and biases must matter too
+    for parameter in model.parameters():  # far from the default initialisation, so that norms and biases matter too
         scale = 0.3 if parameter.ndim == 1 else 1.5 / parameter.shape[-1] ** 0.5
         noise = torch.randn_like(parameter) * scale
         parameter.copy_(parameter + noise if parameter.ndim == 1 else noise)

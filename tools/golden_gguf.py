@@ -1,7 +1,7 @@
 """Writes a transformers model as GGUF, by PyPI's `gguf` alone: its writer and its tables of tensor names.
 
-What GGUF files hold differently from transformers' weights is written down here a second time, on purpose, so that the
-tests compare InferFlux with something that is not InferFlux.
+The differences between GGUF and transformers' weights are implemented here a second time, on purpose, so that the
+tests compare InferFlux with independent code.
 """
 import gguf
 import numpy as np
@@ -21,7 +21,7 @@ def interleave(weight, heads):
 
 
 def experts(architecture, name, data):
-    """(name, data) of one stacked expert tensor, gate and up apart."""
+    """(name, data) of one stacked expert tensor, with gate and up separate."""
     is_bias = name.endswith("_bias")
     stem, kind = (name.removesuffix("_bias"), ".bias") if is_bias else (name, ".weight")
     if architecture in ALTERNATING_EXPERTS and not is_bias:
@@ -36,7 +36,7 @@ def experts(architecture, name, data):
 
 
 def tensors(architecture, config, model):
-    """(name, data) as a GGUF file has them, still under transformers' names."""
+    """(name, data) as in a GGUF file, but under transformers' names."""
     for name, tensor in model.state_dict().items():
         data = tensor.numpy().astype(np.float32)
         if name == "lm_head.weight" and config.tie_word_embeddings:
@@ -87,7 +87,7 @@ def rope(w, config, model, head_dim):
         w.add_tensor("rope_factors_long.weight", np.array(parameters["long_factor"], np.float32))
         w.add_tensor("rope_factors_short.weight", np.array(parameters["short_factor"], np.float32))
     elif kind == "llama3":
-        # The file holds what each plain frequency is divided by; transformers have the quotients.
+        # The file holds the divisor of each plain frequency; transformers has the quotients.
         plain = 1.0 / parameters["rope_theta"] ** (np.arange(0, rotated, 2) / rotated)
         w.add_tensor("rope_freqs.weight", (plain / model.model.rotary_emb.inv_freq.numpy()).astype(np.float32))
 
@@ -123,7 +123,7 @@ def metadata(w, architecture, config, model):
         add_if("sliding_window", w.add_sliding_window)
     if architecture == ARCH.OLMO2 and getattr(config, "sliding_window", None):
         w.add_sliding_window_pattern([kind == "sliding_attention" for kind in config.layer_types])
-    # An alias in some configurations, so the first that is there counts.
+    # An alias in some configurations, so the first one present counts.
     for key in ("num_local_experts", "num_experts"):
         if getattr(config, key, None):
             w.add_expert_count(getattr(config, key))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/data/models/: for each family a tiny random model as GGUF, and what transformers computes with it.
+"""Makes tests/data/models/: for each family a tiny random model as GGUF, and the results of transformers.
 
 usage: golden_models.py [OUT_DIR] [--family NAME]... [--all-directories]
 Needs torch, transformers and gguf (PyPI). NAME.gguf holds the weights in float32; NAME.golden.gguf holds `tokens` (a
@@ -43,7 +43,7 @@ FAMILIES = {
     "llama3": (ARCH.LLAMA, hf.LlamaConfig, TIED | dict(head_dim=16) | rope(
         "llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=32)),
     "llama_linear": (ARCH.LLAMA, hf.LlamaConfig, ONE_LAYER | rope("linear", factor=4.0)),
-    # Longer than it was trained for: transformers compute the base from the sequence's length, which is the context here.
+    # Longer than the training context: transformers computes the base from the sequence's length, here the context.
     "llama_dynamic": (ARCH.LLAMA, hf.LlamaConfig,
                       ONE_LAYER | dict(max_position_embeddings=20) | rope("dynamic", factor=2.0), PROMPT + DECODED),
     "mistral": (ARCH.LLAMA, hf.MistralConfig, SHAPE | dict(head_dim=8, sliding_window=16)),
@@ -90,7 +90,7 @@ DIRECTORIES = "llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2", "gpt_oss"
 
 
 def randomise(model, architecture):
-    """Away from transformers' timid defaults: norms, biases and scores must matter too."""
+    """Far from transformers' default initialisation, so that norms, biases and scores matter too."""
     for name, parameter in model.named_parameters():
         fan_in = parameter.shape[-2] if architecture == ARCH.GPT_OSS and "experts" in name else parameter.shape[-1]
         if parameter.ndim == 1 or name.endswith("_bias"):
@@ -104,7 +104,7 @@ def randomise(model, architecture):
 
 
 def as_mxfp4(weight):
-    """The values that MXFP4 keeps of the weight: blocks lie along the inputs."""
+    """The weight's values after MXFP4; blocks run along the inputs."""
     rows = np.ascontiguousarray(weight.swapaxes(-1, -2).numpy())
     kind = gguf.GGMLQuantizationType.MXFP4
     return torch.from_numpy(gguf.quants.dequantize(gguf.quants.quantize(rows, kind), kind)).swapaxes(-1, -2)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes tests/data/sampling.json: for many sampling parameters, the distribution that the next token is drawn from.
+"""Writes tests/data/sampling.json: for many sampling parameters, the distribution of the next token.
 
     python3 tools/golden_sampling.py tests/data/sampling.json
 
-Each filter is written from its paper, on the whole sorted distribution in float64. The order is docs/api.md's.
+Each filter follows its paper, on the whole sorted distribution in float64, in the order of docs/api.md.
 """
 import json
 import sys
@@ -64,7 +64,7 @@ def keep(probs, chosen):
 
 
 def head(order, probs, mass):
-    """The shortest head of this order that reaches the mass."""
+    """The shortest prefix of this order that reaches the mass."""
     reached = np.cumsum(probs[order])
     return order[:int(np.searchsorted(reached, mass - 1e-9)) + 1]
 
@@ -129,7 +129,7 @@ def main():
     for i, case in enumerate(CASES):
         p = {**DEFAULTS, **case}
         logits = np.round(rng.normal(0, 2.0, VOCAB), 3)
-        # A text that says its beginning again, so that there is something to repeat.
+        # A text that repeats its beginning, so that repetition filters apply.
         motif = [int(t) for t in rng.integers(0, VOCAB, 4)] + [3, 5, 9]
         history = motif + [int(t) for t in rng.integers(0, VOCAB, 3)] + motif + [7] + motif[:6 if i % 2 else 5]
         prompt_tokens = 6

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes tests/data/tiny/: what transformers computes and answers with the embedded model, for comparison.
+"""Makes tests/data/tiny/: logits and answers of transformers with the embedded model, for comparison.
 
 usage: golden_tiny.py [MODEL.gguf [OUT_DIR]]
 Needs torch, transformers and gguf (PyPI); transformers reads the GGUF itself, in float32. `greedy.json` holds 50 prompts
-(token ids of a rendered chat) and the ids that greedy decoding answers with; `logits.golden.gguf` holds tokens and the
-logits of every position of one of them. Run it again whenever the shipped model changes.
+(token ids of a rendered chat) and the ids of the greedy answer; `logits.golden.gguf` holds tokens and the
+logits of every position of one of them. Run it again whenever the bundled model changes.
 """
 import argparse
 import json
@@ -17,7 +17,7 @@ import transformers
 
 ROOT = pathlib.Path(__file__).parents[1]
 ONE_WORD = "Answer in one word."
-# (system prompt or None, what the user says)
+# (system prompt or None, user message)
 PROMPTS = [
     *[(None, f"What is the capital of {country}?") for country in
       ("France", "Japan", "Egypt", "Peru", "Norway", "Kenya", "Canada", "Greece", "India", "Cuba")],

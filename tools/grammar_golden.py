@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what grammars are tested with: random schemas with documents that PyPI's `jsonschema` accepts or rejects, the same for
-keywords that take from what others allow, and random regular expressions with texts that Python's `re` matches or does not.
+"""Writes test data for grammars: random schemas with documents that PyPI's `jsonschema` accepts or rejects, the same for
+keywords that restrict what others allow, and random regular expressions with texts that Python's `re` matches or does not.
 
     python3 tools/grammar_golden.py tests/data/grammar
 """
@@ -172,7 +172,7 @@ def document(rng, s, root, depth=0):
 
 
 def mutate(rng, value):
-    """Something like it that may be invalid."""
+    """A similar value that may be invalid."""
     value = copy.deepcopy(value)
     if isinstance(value, dict) and value and rng.random() < 0.7:
         key = rng.choice(list(value))
@@ -221,7 +221,7 @@ def schemas():
 
 
 def condition(rng):
-    """What `not`, `if` and the like are given."""
+    """Schemas for `not`, `if` and similar keywords."""
     return rng.choice([
         {"required": [rng.choice("abx")]}, {"required": ["a", "b"]}, {"properties": {"a": {"const": rng.choice([1, "yes", True])}}, "required": ["a"]},
         {"properties": {"a": {"type": rng.choice(["string", "integer", "boolean"])}}}, {"type": rng.choice(["object", "string", "number", "null"])},

@@ -1,4 +1,4 @@
-"""Text that the embedded model did not learn from, to measure it on."""
+"""Text for measurements that is not in the embedded model's training data."""
 import numpy as np
 
 from tools.llama_library import CONTEXT
@@ -10,7 +10,7 @@ SEED = 77_000
 
 
 def held_out(tokens, budget):
-    """Conversations as (token ids, which of them the model learned to say), until `budget` tokens of the latter."""
+    """Conversations as (token ids, which of them are the assistant's), up to `budget` tokens of the latter."""
     chunks, count = [], 0
     for conversation in conversations(SEED, HELD_OUT):
         ids, learned = [], []

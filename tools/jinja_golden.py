@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes tests/data/jinja/generated.json: templates from a seeded generator and what Jinja2 makes of them.
+"""Writes tests/data/jinja/generated.json: templates from a seeded generator, and Jinja2's output for them.
 
     tools/jinja_golden.py > tests/data/jinja/generated.json
 
 The environment is the one that chat templates get from transformers: ImmutableSandboxedEnvironment, trim_blocks,
 lstrip_blocks, loop controls, tojson as plain json.dumps. Needs jinja2 3.1. A case is [template, expected]; expected is
-null where Jinja2 raises. All cases share one context, which is in the file.
+null if Jinja2 raises. All cases share one context, which is in the file.
 """
 
 import copy
@@ -74,13 +74,13 @@ def tojson(x, ensure_ascii=False, indent=None, separators=None, sort_keys=False)
 ENVIRONMENT = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, Generation])
 ENVIRONMENT.filters["tojson"] = tojson
 
-# What cannot be compared: addresses, numbers beyond 64 bits, what is refused on purpose.
+# Output that cannot be compared: addresses, numbers beyond 64 bits, features refused on purpose.
 ADDRESSES = re.compile(r" at 0x|<function|<built-in|<bound|<Macro|<class|<cyclic|generator|jinja2\.")
 WIDE = re.compile(r"\d{19}")
 
 
 def render(source):
-    """The case, or None where it says nothing."""
+    """The case, or None if it tests nothing."""
     try:
         out = ENVIRONMENT.from_string(source).render(copy.deepcopy(CONTEXT))  # |indent of a list would change it
         out.encode()
@@ -164,7 +164,7 @@ def systematic():
         yield f"{{{{ {value} is {test} }}}}"
 
 
-# Random expressions. A kind says what an expression is most likely to be, so that most of them mean something.
+# Random expressions. A kind is the most likely type of an expression, so that most expressions are meaningful.
 
 
 class Expressions:
@@ -301,7 +301,7 @@ class Templates:
         return "{% set ns = namespace(v=0) %}" + self.body(self.rng.choice([0, 1, 1, 2]))
 
 
-# What the generators do not reach.
+# Cases that the generators do not reach.
 EXTRA = [
     "{{ [1,2,3][-1] }}{{ 'é🙂x'[1] }}{{ 'abc'[5] }}", "{{ l[1:3] }}{{ l[::-1] }}{{ l[5:] }}{{ 'añb'[::-1] }}{{ l[-100:100:2] }}",
     "{{ range(10)[2:8:3] }}{{ range(3)|list }}{{ range(5, 0, -2)|list }}{{ range(2)[0] }}", "{{ range(1000000) }}",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes src/text/jinja/value/python_character_tables.inc: where Python's str methods differ from what a character's
-general category and its simple case mappings (both from utf8proc) already say. Needs only Python's own tables.
+"""Writes src/text/jinja/value/python_character_tables.inc: where Python's str methods differ from a character's
+general category and its simple case mappings (both from utf8proc). Needs only Python's own tables.
 
     tools/jinja_unicode_tables.py > src/text/jinja/value/python_character_tables.inc
 """

@@ -1,4 +1,4 @@
-"""llama.cpp's library for the tools that compare with it: logits and greedy answers of a GGUF file."""
+"""Loads llama.cpp's library for the tools that compare with it: logits and greedy answers of a GGUF file."""
 import ctypes
 import os
 import pathlib
@@ -13,7 +13,7 @@ CONTEXT = 512
 
 
 def binding():
-    """llama_cpp's ctypes layer alone: the package's own __init__ wants more packages than are needed."""
+    """Only llama_cpp's ctypes layer: the package's own __init__ imports packages that are not needed."""
     found = subprocess.run([ROOT / "scripts/install-llama-cpp", "--where"], capture_output=True, text=True)
     if not found.stdout.strip():
         sys.exit("libllama is not here: run scripts/install-llama-cpp")
@@ -30,7 +30,7 @@ def binding():
 
 
 class Engine:
-    """A model in a context of CONTEXT tokens; float32 keys and values where `exact_kv`, else float16."""
+    """A model in a context of CONTEXT tokens; float32 K/V if `exact_kv`, otherwise float16."""
 
     def __init__(self, library, path, exact_kv=False):
         self.library = library
@@ -76,7 +76,7 @@ class Engine:
         return np.ctypeslib.as_array(rows, shape=(len(tokens), self.size)).astype(np.float64)
 
     def predictions(self, chunk):
-        """Of (token ids, which of them count): log probabilities [token that counts, vocab], and which those tokens are."""
+        """For (token ids, which of them count): log probabilities [scored token, vocab], and the ids of those tokens."""
         ids, counts = chunk
         before = np.flatnonzero(counts[1:])
         rows = self.logits(ids)[before]
@@ -85,7 +85,7 @@ class Engine:
         return rows, np.asarray(ids[1:])[before]
 
     def surprises(self, chunk):
-        """The negative log probability of each token that counts."""
+        """The negative log probability of each scored token."""
         rows, said = self.predictions(chunk)
         return -rows[np.arange(len(said)), said]
 

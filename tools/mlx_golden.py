@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes tests/data/checkpoints/mlx*: weights as MLX's own tools quantise them, and what they stand for.
+"""Makes tests/data/checkpoints/mlx*: weights quantised by MLX's own tools, and their float values.
 
 usage: mlx_golden.py [OUT_DIR]
-Needs PyPI's mlx beside what checkpoint_golden.py needs. `mlx.safetensors` holds, for each bits, group size and type of the
-scales, what mlx.core.quantize makes of random weights, and `.expected`, scale * q + bias in float32, q being what
-mlx.core.dequantize says with scales of 1 and biases of 0. `mlx_BITS-hf` are tiny random Llamas in such a form, their
-embedding included, `mlx_BITS.golden.gguf` the logits that transformers computes with the dequantised weights. The same of
-each of MIXTURES, whose experts are stacked as ml-explore/mlx-lm's `convert` stacks them (`switch_mlp`). Seeded.
+Needs PyPI's mlx in addition to what checkpoint_golden.py needs. `mlx.safetensors` holds, for each bits, group size and
+type of the scales, random weights quantised by mlx.core.quantize, and `.expected`, scale * q + bias in float32, where q
+is the result of mlx.core.dequantize with scales of 1 and biases of 0. `mlx_BITS-hf` are tiny random Llamas in such a format, including
+the embedding; `mlx_BITS.golden.gguf` has the logits of transformers with the dequantised weights. The same for each
+model of MIXTURES, whose experts are stacked as by ml-explore/mlx-lm's `convert` (`switch_mlp`). Seeded.
 """
 import json
 import pathlib
@@ -27,8 +27,8 @@ CASES = [(bits, 64, "bf16") for bits in (2, 3, 4, 5, 6, 8)] + [(4, 32, "f16"), (
 
 SHAPE = dict(vocab_size=VOCAB, hidden_size=HIDDEN, intermediate_size=32, num_hidden_layers=1, num_attention_heads=4,
              num_key_value_heads=2, max_position_embeddings=64, bos_token_id=1, eos_token_id=2, num_experts_per_tok=2)
-ROUTER = {"group_size": 64, "bits": 8}  # what mlx-lm gives Qwen3's, whatever the rest has
-# name: (transformers' configuration, `quantization`: a weight that it calls false is plain; without it all are)
+ROUTER = {"group_size": 64, "bits": 8}  # mlx-lm's choice for Qwen3's, independent of the rest
+# name: (transformers' configuration, `quantization`: weights with the value false are plain; without it all are)
 MIXTURES = {
     "mlx_qwen3_moe": (hf.Qwen3MoeConfig(**SHAPE, num_experts=4, moe_intermediate_size=32, head_dim=16, norm_topk_prob=True),
                       {"group_size": 32, "bits": 4, "mode": "affine", "model.layers.0.mlp.gate": ROUTER}),
@@ -65,7 +65,7 @@ def quantised(rng, inputs, outputs, bits, group, type_name, size=1.2):
 
 
 def mxfp4(rng, *shape):
-    """The same of numbers of 4 bits that share a power of two."""
+    """The same for 4-bit floats that share a power of two."""
     given = mx.array(rng.normal(0, 1.2 / shape[-1] ** 0.5, shape).astype(np.float32)).astype(mx.bfloat16)
     words, scales = mx.quantize(given, group_size=32, bits=4, mode="mxfp4")
     weights = np.array(mx.dequantize(words, scales, group_size=32, bits=4, mode="mxfp4").astype(mx.float32))
@@ -75,7 +75,7 @@ def mxfp4(rng, *shape):
 
 
 def gpt_oss_experts(rng, name, value):
-    """The tensors that mlx-lm makes of gpt-oss' fused projections, [experts, inputs, outputs], or of their biases; the values."""
+    """mlx-lm's tensors for gpt-oss' fused projections, [experts, inputs, outputs], or for their biases; and their values."""
     place, _, projection = name.rpartition(".")
     bias = projection.endswith("_bias")
     rows = {"down_proj": np.s_[...]} if "down" in projection else {"gate_proj": np.s_[..., ::2], "up_proj": np.s_[..., 1::2]}
@@ -91,7 +91,7 @@ def gpt_oss_experts(rng, name, value):
 
 
 def stacked_name(name):
-    """Where mlx-lm puts a tensor, and the number of its expert."""
+    """mlx-lm's name for a tensor, and the number of its expert."""
     found = re.fullmatch(r"(.*)\.experts\.(\d+)\.(\w+)\.weight", name)
     if not found:
         return name, None
@@ -102,7 +102,7 @@ def make_mixture(out, name, config, quantization):
     torch.manual_seed(zlib.crc32(name.encode()))
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     tensors, stacks = {}, {}
-    with tempfile.TemporaryDirectory() as folder:  # transformers' own form
+    with tempfile.TemporaryDirectory() as folder:  # transformers' own layout
         hf.AutoModelForCausalLM.from_config(config).float().save_pretrained(folder)
         path = pathlib.Path(folder) / "model.safetensors"
         weights = load_file(path)
@@ -118,7 +118,7 @@ def make_mixture(out, name, config, quantization):
             if own and own.get("mode") == "mxfp4" and value.ndim == 2:
                 packed, weights[key] = mxfp4(rng, *value.shape)
             elif own and value.ndim == 2 and value.shape[1] % own["group_size"] == 0:
-                # Experts that hardly matter have scales below what float16 holds.
+                # Experts of little weight have scales below the range of float16.
                 size = 2.0**-14 if expert == 3 and "down_proj" in place else 1.2
                 packed, weights[key] = quantised(rng, value.shape[1], value.shape[0], own["bits"], own["group_size"], "bf16", size)
             else:

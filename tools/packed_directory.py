@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A Hugging Face directory to measure with: random weights of Llama-3.2-1B's layers, packed, and the embedded model's vocabulary.
+"""Makes a Hugging Face directory for benchmarks: packed random weights of Llama-3.2-1B's shapes, the embedded model's vocabulary.
 
     tools/packed_directory.py awq|act_order|compressed|nvfp4|fp8 OUT
 
-Groups of 128 inputs with zero points of their own (AWQ), the same symmetric and in an order of their own (GPTQ) or as they are
-(compressed-tensors), groups of 16 (NVFP4), or blocks of 128 x 128 (FP8), seeded. Needs: numpy, gguf.
+Groups of 128 inputs with a zero point each (AWQ), symmetric groups of 128 with an act-order permutation (GPTQ) or without
+one (compressed-tensors), groups of 16 (NVFP4), or blocks of 128 x 128 (FP8), seeded. Needs: numpy, gguf.
 """
 import json
 import sys
@@ -57,7 +57,7 @@ def random_nvfp4(rng: np.random.Generator, outputs: int, inputs: int) -> dict:
 
 def random_fp8(rng: np.random.Generator, outputs: int, inputs: int) -> dict:
     bits = rng.integers(0, 256, (outputs, inputs), dtype=np.uint8)
-    bits[(bits & 127) > 0x50] &= 0xbf  # none that is no number, and none that rules over the others
+    bits[(bits & 127) > 0x50] &= 0xbf  # no NaN, and no value that dominates the others
     scales = rng.uniform(0.5, 1.5, (outputs // GROUP, inputs // GROUP)) * 0.02 / inputs ** 0.5
     return {"weight": ("F8_E4M3", bits.shape, bits.tobytes()),
             "weight_scale_inv": ("F32", scales.shape, scales.astype(np.float32).tobytes())}

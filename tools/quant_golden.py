@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes tests/data/quants/: what PyPI's `gguf` makes of random blocks, and of random rows, for each block type.
+"""Writes tests/data/quants/: the results of PyPI's `gguf` for random blocks and random rows of each block type.
 
     python3 tools/quant_golden.py tests/data/quants
 
-NAME.decode: random blocks, then their values as float32 (every bit pattern, save that the float16 scales are finite).
-rows.f32 and NAME.encode: float32 rows, and the blocks that the package's quantiser makes of them.
+NAME.decode: random blocks, then their values as float32 (any bit pattern, but with finite float16 scales).
+rows.f32 and NAME.encode: float32 rows, and the blocks from the package's quantiser.
 """
 import pathlib
 import sys
@@ -13,9 +13,9 @@ import numpy as np
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType as Type, quants
 
 SEED = 20261121
-VALUES = 4096  # a type, in each direction
+VALUES = 4096  # for each type, in each direction
 
-# Where the float16 scales of a block lie.
+# The offsets of the float16 scales in a block.
 SCALES = {
     Type.Q4_0: [0], Type.Q4_1: [0, 2], Type.Q5_0: [0], Type.Q5_1: [0, 2], Type.Q8_0: [0],
     Type.Q2_K: [80, 82], Type.Q3_K: [108], Type.Q4_K: [0, 2], Type.Q5_K: [0, 2], Type.Q6_K: [208],
@@ -41,7 +41,7 @@ def random_blocks(kind: Type, rng: np.random.Generator) -> np.ndarray:
 
 
 def random_rows(rng: np.random.Generator) -> np.ndarray:
-    """Rows of 256 with the shapes that weights have, and some that they should not have."""
+    """Rows of 256 with typical distributions of weights, and some unusual ones."""
     rows = rng.standard_normal((VALUES // 256, 256)).astype(np.float32)
     rows *= np.exp2(rng.integers(-12, 6, (len(rows), 1))).astype(np.float32)
     rows[0] = 0

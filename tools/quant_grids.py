@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes src/formats/quant/iq_grids.cpp: the lattice tables of the IQ1, IQ2 and IQ3 block formats.
+"""Writes src/formats/quant/iq_grids.cpp: the codebooks of the IQ1, IQ2 and IQ3 block formats.
 
-The tables are constants of the formats. They are taken from PyPI's `gguf` package, which holds each as one packed 16-bit
-number an entry: eight 2-bit or four 4-bit indices into a short list of magnitudes, the first in the lowest bits.
+The tables are constants of the formats. They are taken from PyPI's `gguf` package, which holds one packed 16-bit
+number for each entry: eight 2-bit or four 4-bit indices into a short list of magnitudes, the first in the lowest bits.
 
     python3 tools/quant_grids.py > src/formats/quant/iq_grids.cpp
 """
@@ -15,7 +15,7 @@ PER_LINE = 14
 
 
 def packed_entries(quant) -> np.ndarray:
-    """The grid as 16-bit numbers, checked against the grid that the package itself unpacks."""
+    """The codebook as 16-bit numbers, checked against the package's own unpacked grid."""
     entries = np.frombuffer(bytes.fromhex(quant.grid_hex.decode()), dtype="<u2")
     quant.init_grid()
     width = quant.grid_shape[1]

@@ -5,11 +5,11 @@ usage: python -m tools.quantizer_table [--quantize build/bin/inferflux-quantize]
 Needs numpy, gguf and typing_extensions (PyPI), and scripts/install-llama-cpp.
 
 Each type is made by both quantisers. Error: root of squared error over squared values, by class of tensor, with the gguf
-package's dequantisation. Perplexity: both files in llama.cpp, over what the assistant says in conversations of the training
-data's held-out split; the difference is that of its logarithms, ours less theirs, with its standard error: the same text is
-read with both, conversations being the sample. Divergence: the mean of Kullback and Leibler's, of a quantised model's
-distribution from the model's own, in thousandths of a nat: what quantising changed, whether or not it suits the text.
-That our file loads there and answers is part of it: an answer is generated greedily, and must not be empty.
+package's dequantisation. Perplexity: both files in llama.cpp, over the assistant's part of conversations in the training
+data's held-out split. The difference is that of the logarithms, ours minus theirs, with its standard error; both
+read the same text, and the conversations are the sample. Divergence: the mean Kullback-Leibler divergence of the quantised
+model from the original, in thousandths of a nat, which measures the change itself, whether or not it suits the text.
+The tool also checks that our file loads there: it generates an answer greedily, which must not be empty.
 """
 import argparse
 import ctypes
@@ -52,7 +52,7 @@ def surprises(engine, chunks):
 
 
 def divergences(engine, own, chunks):
-    """Of `own`'s distributions from those of the model itself, summed over each conversation."""
+    """The divergence of `own`'s distributions from those of the model itself, summed over each conversation."""
     out = []
     for chunk in chunks:
         true, _ = engine.predictions(chunk)
@@ -61,7 +61,7 @@ def divergences(engine, own, chunks):
 
 
 def difference(theirs, ours, count):
-    """A token's mean difference, and its standard error, conversations being the sample."""
+    """The mean difference for each token, and its standard error with conversations as the sample."""
     each = ours - theirs
     return each.sum() / count, each.std(ddof=1) * np.sqrt(len(each)) / count
 

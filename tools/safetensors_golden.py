@@ -3,8 +3,8 @@
 
     python3 tools/safetensors_golden.py tests/data/safetensors
 
-dtypes.safetensors has one tensor a type, of every 8-bit or of random other bit patterns, and beside each, under its name
-plus ".f32", what `tensor.float()` makes of it.
+dtypes.safetensors has one tensor for each type, of all 8-bit patterns or of random wider ones, and for each tensor, under
+its name plus ".f32", the result of `tensor.float()`.
 """
 import pathlib
 import sys

@@ -2,9 +2,9 @@
 """Makes tests/data/sentencepiece/: directories with small SentencePiece vocabularies, and the ids of random strings.
 
 usage: sentencepiece_golden.py [OUT_DIR] [--strings N]
-Needs sentencepiece and tokenizers (PyPI). `*-model` hold tokenizer.model as `sentencepiece` trains it, and its ids; `*-json`
-hold tokenizer.json of the same pieces, and the ids of Hugging Face's `tokenizers`. Seeded. The character map is a small one of
-our own; unassigned characters, control bytes and U+2581 are left out, since the white space of the two libraries differs there.
+Needs sentencepiece and tokenizers (PyPI). `*-model` hold tokenizer.model, trained by `sentencepiece`, and its ids; `*-json` hold
+tokenizer.json with the same pieces, and the ids of Hugging Face's `tokenizers`. Seeded. The character map is our own, a
+small one. Unassigned characters, control bytes and U+2581 are left out: the two libraries treat them differently as white space.
 """
 import argparse
 import io
@@ -19,7 +19,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 WORDS = ("the quick brown fox jumps over a lazy dog while many other words like tokenizer internationalisation naïve café "
          "Straße 东京 大阪 привет мир γειά σου 123 4567 don't we're it's ﬁne ﬂow ½ ＡＢＣ e\u0301tude a\u00a0b tab\tend").split(" ")
 SYLLABLES = "ka to mi re lun dar is en or bre sti qua fo gle pan ver al xi um té".split()
-# What is replaced: full-width letters, ligatures, accents apart, and odd spaces.
+# Replaced characters: full-width letters, ligatures, separate accents, and unusual spaces.
 RULES = [("ﬁ", "fi"), ("ﬂ", "fl"), ("½", "1/2"), ("e\u0301", "é"), ("\u00a0", " "), ("\u3000", " "), ("\t", " "), ("\n", " ")] + [
     (chr(0xFF21 + i), chr(0x41 + i)) for i in range(26)]
 CONFIG = {"model_type": "llama", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "bos_token_id": 1,
@@ -40,7 +40,7 @@ def train(tmp, rng, **more):
                                   character_coverage=1.0, hard_vocab_limit=False, num_threads=1, minloglevel=2,
                                   normalization_rule_tsv=str(rules), **more)
     parsed = proto.ModelProto.FromString(model.getvalue())
-    parsed.normalizer_spec.ClearField("normalization_rule_tsv")  # a path of the machine that trained it
+    parsed.normalizer_spec.ClearField("normalization_rule_tsv")  # a path on the training machine
     return parsed.SerializeToString()
 
 
@@ -55,7 +55,7 @@ def texts(rng, count):
 
 
 def unigram_json(model):
-    """The same pieces as `tokenizers` runs them, prepared as Hugging Face's converter of such models has it."""
+    """The same pieces for `tokenizers`, prepared as by Hugging Face's converter."""
     parsed = proto.ModelProto.FromString(model)
     pieces = [(p.piece, p.score) for p in parsed.pieces]
     tokenizer = Tokenizer(models.Unigram(pieces, unk_id=0, byte_fallback=parsed.trainer_spec.byte_fallback))
@@ -68,7 +68,7 @@ def unigram_json(model):
 
 
 def bpe_json(model):
-    """Merges in the order of the scores of what they make, as Hugging Face's converter of such models has it."""
+    """Merges in the order of their results' scores, as in Hugging Face's converter."""
     parsed = proto.ModelProto.FromString(model)
     vocab = {p.piece: i for i, p in enumerate(parsed.pieces)}
     merges = []
@@ -84,7 +84,7 @@ def bpe_json(model):
 
 
 def plain_unigram(rng):
-    """One that `tokenizers` trained by itself: no normaliser, so runs of spaces stay, and no token of structure but <unk>."""
+    """A vocabulary trained by `tokenizers` itself: no normaliser, so runs of spaces stay, and <unk> as the only special token."""
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
     tokenizer.train_from_iterator(lines(rng, 2000), trainers.UnigramTrainer(

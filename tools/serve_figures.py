@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Server figures that `inferctl bench` does not take: running streams beside a long prefill, and idle open streams.
+"""Measurements that `inferctl bench` does not have: running streams during a long prefill, and idle open streams.
 
     python3 tools/serve_figures.py interference URL [--streams 4] [--prompt 8000] [--seconds 120]
     python3 tools/serve_figures.py idle URL --pid PID [--streams 2000]
@@ -22,7 +22,7 @@ async def open_stream(url, **fields):
 
 
 async def stamps(reader, out):
-    """When each token came: one without text has a log-probability all the same."""
+    """The arrival time of each token; a token without text also has a log probability."""
     while line := await reader.readline():
         if line.startswith(b"data: {") and any(c.get("logprobs") for c in json.loads(line[6:]).get("choices", [])):
             out.append(time.perf_counter())
@@ -39,7 +39,7 @@ def percentile(values, share):
 async def interference(args):
     url = urlsplit(args.url)
     times = [[] for _ in range(args.streams)]
-    tasks, writers = [], []  # a writer that nobody holds closes its connection
+    tasks, writers = [], []  # an unreferenced writer closes its connection
     for out in times:
         reader, writer = await open_stream(url, prompt=prompt(32, args.vocab), max_tokens=args.tokens)
         tasks.append(asyncio.create_task(stamps(reader, out)))
@@ -77,7 +77,7 @@ async def idle(args):
     url = urlsplit(args.url)
     before = resident(args.pid)
     streams = []
-    for _ in range(args.streams):  # they wait for admission, or are paused since nobody reads
+    for _ in range(args.streams):  # they wait for admission, or are paused without a reader
         streams.append(await open_stream(url, prompt=prompt(16, args.vocab), max_tokens=args.tokens))
     heads = [asyncio.create_task(reader.readline()) for reader, _ in streams]
     await asyncio.wait(heads, timeout=args.quiet)

@@ -9,8 +9,8 @@ results for tests/unit/text/tokenizer/golden_test.cpp:
     INFERFLUX_TOKENIZER_GOLDEN=DIR build/tests/tokenizer_golden_test
     tools/tokenizer_golden.py --strings 20000 --out DIR --wordpiece FILE       # a real model's tokenizer.json alone
 
-Everything is seeded. Characters on which the Unicode tables of the two sides disagree, and those that Unicode 14 does
-not assign, are left out of the strings; unicode_exceptions.txt lists the former. Needs: tokenizers, and the shared
+Everything is seeded. The strings omit characters on which the Unicode tables of the two sides disagree, and those that Unicode
+14 does not assign; unicode_exceptions.txt lists the former. Needs: tokenizers, and the shared
 libraries of PCRE2 and utf8proc that InferFlux links.
 """
 import argparse
@@ -80,7 +80,7 @@ def utf8proc_map(text: str, options: int) -> str:
 
 
 def bert_by_utf8proc(code: int) -> str:
-    """What word_piece.cpp's normaliser makes of one character."""
+    """The output of word_piece.cpp's normaliser for one character."""
     lib = library("utf8proc")
     category = lib.utf8proc_category(code)
     if chr(code) not in "\t\n\r" and (code == 0xFFFD or category in (0, 26, 27, 28, 29)):  # Cn, Cc, Cf, Cs, Co
@@ -241,7 +241,7 @@ MARK = "\u2581"
 
 
 class Case:
-    """A vocabulary as VocabSpec has it, and the tokeniser that knows the answers."""
+    """A vocabulary in VocabSpec's format, and the tokeniser that gives the expected ids."""
 
     def __init__(self, model: str, vocab: list[tuple[str, int, float]], merges=(), prefix="never"):
         self.model, self.vocab, self.merges, self.prefix = model, vocab, merges, prefix
@@ -269,7 +269,7 @@ def train_byte_level(text: list[str]) -> tuple[Case, dict[str, int], list[tuple[
     tokenizer.train_from_iterator(text, trainers.BpeTrainer(
         vocab_size=1500, show_progress=False, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
     vocab, merges = tokenizer.get_vocab(), merges_of(tokenizer)
-    # Tokens that no merges lead to, which only tokenisers that ignore merges find.
+    # Tokens that no merges produce; only tokenisers that ignore merges find them.
     for word in ("Ġquick", "Ġbrown", "Ġworld", "12345", "Hello", "Ġyou"):
         vocab.setdefault(word, len(vocab))
     names = sorted(vocab, key=vocab.get)
@@ -281,7 +281,7 @@ def byte_tokens() -> list[str]:
 
 
 def train_sentencepiece_bpe(text: list[str], by_score: bool) -> tuple[Case, Tokenizer]:
-    """SentencePiece-style BPE; by scores its merges are made as transformers' converter makes them."""
+    """SentencePiece-style BPE; with scores, its merges follow transformers' converter."""
     trained = Tokenizer(models.BPE())
     trained.pre_tokenizer = pre_tokenizers.Metaspace(replacement=MARK, prepend_scheme="always")
     trained.train_from_iterator(text, trainers.BpeTrainer(vocab_size=1200, show_progress=False))
@@ -322,7 +322,7 @@ def train_unigram(text: list[str], bytes_too: bool) -> tuple[Case, Tokenizer]:
 
 def wordpiece_case(tokenizer: Tokenizer, special: list[str]) -> tuple[Case, Tokenizer]:
     spell = lambda t: t if t in special else t[2:] if t.startswith("##") else MARK + t
-    # The special tokens' names must not be found in text here either: encode() is given none.
+    # The special tokens' names must not be found in text here either, so encode() gets none.
     plain = Tokenizer(models.WordPiece(tokenizer.get_vocab(), unk_token="[UNK]"))
     plain.normalizer, plain.pre_tokenizer = tokenizer.normalizer, tokenizer.pre_tokenizer
     return Case("bert", [(spell(t), CONTROL if t in special else NORMAL, 0) for t in by_id(tokenizer)]), plain
@@ -384,7 +384,7 @@ def main() -> None:
     others = {"sentencepiece_scores": train_sentencepiece_bpe(text, True),
               "sentencepiece_merges": train_sentencepiece_bpe(text, False),
               "unigram": train_unigram(text, False), "unigram_bytes": train_unigram(text, True),
-              # InferFlux spells a word's start with this mark, so it cannot be a letter too.
+              # InferFlux marks a word's start with this character, so it cannot also be a letter.
               "wordpiece": train_wordpiece([line.replace(MARK, "") for line in text])}
     for name, (case, tokenizer) in others.items():
         case.write(args.out / f"{name}.vocab")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Encoding speed of our tokenisers beside Hugging Face's `tokenizers`, one thread each, in alternating runs.
+"""Encoding speed of our tokenisers and of Hugging Face's `tokenizers`, one thread each, in alternating runs.
 
     tools/tokenizer_speed.py [--inferctl build/bin/inferctl] [--megabytes 10] [--rounds 5]
 
 Trains one tokeniser of each kind on part of the text (this project's files, Python's standard library, and made-up words in
-several scripts, seeded), writes it as a directory that both sides read, and checks that the ids are equal. Ours is
-the whole of `inferctl tokenize`: reading the text and printing the ids are in its time, loading the vocabulary (the same
-run with no text) is not. Theirs is `encode_batch_fast` of the same text cut at line ends into pieces of about 64 KiB, which is faster
-than one piece, with its threads switched off; no reading and no printing. Needs: tokenizers.
+several scripts, seeded), writes it as a directory that both sides read, and checks that the ids are equal. Ours is a run of
+`inferctl tokenize`: its time includes reading the text and printing the ids, but not loading the vocabulary (the same
+run without text). Theirs is `encode_batch_fast` of the same text, split at line ends into pieces of about 64 KiB, which
+is faster than one piece, with its threads switched off, without reading or printing. Needs: tokenizers.
 """
 import argparse
 import json
@@ -55,7 +55,7 @@ def mixed_text(size: int) -> str:
     parts = [p.read_text(errors="ignore") for p in files]
     parts.append(made_up_words(size // 4))
     lines = "\n".join(parts).splitlines(keepends=True)
-    # A text that names a token of structure is plain text to us, which is meant so, and structure to `tokenizers`.
+    # A text that contains a special token's name is plain text to us, on purpose, but a special token to `tokenizers`.
     lines = [line for line in lines if not re.search(r"<unk>|<0x|<\||\[(PAD|UNK|CLS|SEP|MASK)\]", line)]
     lines = [line for line in lines if all(unicodedata.category(c) != "Cn" for c in line)]
     random.Random(2).shuffle(lines)
@@ -104,7 +104,7 @@ def pieces_of(text: str, size: int = 1 << 16) -> list[str]:
 
 
 def compared(theirs: Tokenizer, ours: list[int], expected: list[int]) -> str:
-    """Whether the ids are equal. Unigram: of two ways that are equally likely, rounding chooses."""
+    """Whether the ids are equal. Unigram: rounding decides between two equally likely splits."""
     if ours == expected:
         return "equal"
     model = json.loads(theirs.to_str())["model"]

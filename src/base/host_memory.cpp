@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
 
-// The number after `key`, or the first one of the file where the key is empty.
+// The number after `key`, or the first number of the file if the key is empty.
 int64_t ReadNumber(const char* path, const std::string& key) {
   std::ifstream file(path);
   std::string word;
@@ -27,7 +27,7 @@ int64_t ReadKib(const std::string& key) {
 }  // namespace
 
 HostMemory ReadHostMemory() {
-  const int64_t limit = ReadNumber("/sys/fs/cgroup/memory.max", "");  // "max" where there is none
+  const int64_t limit = ReadNumber("/sys/fs/cgroup/memory.max", "");  // "max" if there is no limit
   const int64_t used = ReadNumber("/sys/fs/cgroup/memory.current", "");
   const int64_t room = limit == kUnknown || used == kUnknown ? kUnknown : std::max<int64_t>(0, limit - used);
   return {.total = std::min(ReadKib("MemTotal:"), limit), .free = std::min(ReadKib("MemAvailable:"), room)};

@@ -8,7 +8,7 @@
 namespace inferflux::config {
 
 struct BackendSetting {
-  std::string backend;  // a word as runtime.backend takes them, but not auto
+  std::string backend;  // a word that runtime.backend accepts, except auto
   BackendConfig config;
   std::string origin;  // where it was set, for messages
 };

@@ -28,7 +28,7 @@ class Reader {
   }
 
  private:
-  // Walks nested maps; the names on the way, joined by dots, are the key.
+  // Walks nested maps. The key is the path of names, joined by dots.
   Status TakeMap(const YAML::Node& map, const std::string& prefix, int depth) {
     if (!map.IsMap() || depth > kMaxDepth) {
       return Fail(ErrorCode::kInvalidArgument, "{}: '{}' must be a map of settings", source_.At(map), prefix);

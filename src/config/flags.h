@@ -10,9 +10,9 @@
 
 namespace inferflux::config {
 
-// What a command line set. Must outlive the parse of the command line it was given to.
+// The values that a command line set. Must outlive the parse of that command line.
 struct FlagValues {
-  std::map<size_t, std::string> values;  // by the key's row
+  std::map<size_t, std::string> values;  // by the row of the key
   std::vector<std::string> models;       // --model, in order
   std::string file;                      // --config
 };

@@ -1,4 +1,4 @@
-// What one source of configuration says: a few of the keys. Private to config/.
+// The keys that one source of configuration sets. Private to config/.
 #pragma once
 
 #include <map>

@@ -12,7 +12,7 @@ std::string ModelIdOf(const std::string& path) {
   std::error_code ignored;
   std::filesystem::path name = std::filesystem::absolute(path, ignored).lexically_normal();
   if (!name.has_filename()) name = name.parent_path();  // "DIR/"
-  // The dots of a directory "Qwen2.5-0.5B" are no suffix.
+  // A dot in a directory's name, as in "Qwen2.5-0.5B", does not begin a suffix.
   return name.extension() == ".gguf" ? name.stem().string() : name.filename().string();
 }
 

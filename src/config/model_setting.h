@@ -1,4 +1,4 @@
-// Which models a server is to serve, as configured.
+// The models that a server is configured to serve.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,30 @@
 namespace inferflux::config {
 
 struct ModelSetting {
-  std::string id;  // the file's name without its ending, unless set
+  std::string id;  // default: the file's name without its extension
   std::string path;
   std::string draft;  // file of a smaller model with the same tokens, for speculative decoding; empty: none
   bool is_default = false;
-  int32_t context = 0;   // tokens a sequence may have; 0: the model's own
-  std::string backend;   // words to try, comma-separated; empty: runtime.backend
-  std::string format;    // gguf or huggingface: what must lie there; empty or auto: whatever does
-  BackendConfig config;  // its own words
+  int32_t context = 0;   // most tokens in a sequence; 0: the model's own limit
+  std::string backend;   // backends to try, comma-separated; empty: runtime.backend
+  std::string format;    // gguf or huggingface: the required format; empty or auto: any format
+  BackendConfig config;  // its own settings
   std::string origin;    // where it was set, for messages
 };
 
-// The id of a model that was given none: a file's name without ".gguf", or a directory's name.
+// The default id of a model: a file's name without ".gguf", or a directory's name.
 std::string ModelIdOf(const std::string& path);
 
 inline constexpr int32_t kMaxContext = 1 << 24;
 
-// From INFERFLUX_MODELS: several of the form of ParseModelSetting, comma-separated; or, where it begins with "[", the
-// maps that a file would have under `models`.
+// Parses INFERFLUX_MODELS: comma-separated entries as ParseModelSetting reads them, or, if it begins with "[", the maps
+// that a file would have under `models`.
 Result<std::vector<ModelSetting>> ParseModelList(std::string_view text, const std::string& origin);
 
-// From one --model flag or INFERFLUX_MODEL: PATH or ID=PATH.
+// Parses one --model flag or INFERFLUX_MODEL: PATH or ID=PATH.
 Result<ModelSetting> ParseModelSetting(std::string_view text, std::string origin);
 
-// Fills ids that were left out, and refuses ids that come twice and more than one default.
+// Fills in missing ids. Refuses duplicate ids and more than one default.
 Status CompleteModels(std::vector<ModelSetting>& models);
 
 }  // namespace inferflux::config

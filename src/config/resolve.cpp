@@ -16,10 +16,10 @@ namespace inferflux::config {
 namespace {
 
 constexpr std::string_view kPrefix = "INFERFLUX_";
-// Variables of that prefix which are no configuration: switches of the test suite and of the lowest floors.
+// Variables with this prefix that are not configuration: switches of the test suite and of the lowest floors.
 constexpr std::array<std::string_view, 2> kOtherVariables = {"INFERFLUX_CPU_ISA", "INFERFLUX_CONFORMANCE_DIR"};
-// Kubernetes sets INFERFLUX_SERVICE_HOST, INFERFLUX_PORT_8080_TCP and the like in every pod beside a service
-// "inferflux".
+// Kubernetes sets INFERFLUX_SERVICE_HOST, INFERFLUX_PORT_8080_TCP and similar variables in every pod of a namespace
+// that has a service "inferflux".
 constexpr std::array<std::string_view, 2> kForeignPrefixes = {"INFERFLUX_SERVICE_", "INFERFLUX_PORT"};
 
 std::string VariableName(const Key& key) {
@@ -113,7 +113,7 @@ Environment ReadEnvironment(const char* const* environ) {
 }
 
 Result<Settings> Resolve(const FlagValues& flags, const Environment& environment) {
-  std::vector<Layer> layers;  // the lowest first: a later one wins
+  std::vector<Layer> layers;  // in increasing precedence: a later one wins
   if (const std::string path = FilePath(flags, environment); !path.empty()) {
     Result<Layer> file = ReadFileLayer(path);
     if (!file) return Forward(file);

@@ -1,4 +1,4 @@
-// The one resolver of every program: a flag wins over the environment, that over the file, that over the default.
+// The one resolver of every program. Precedence: flag, environment, file, default.
 #pragma once
 
 #include <map>
@@ -16,7 +16,8 @@ using Environment = std::map<std::string, std::string>;
 // The variables of `environ` whose names begin with INFERFLUX_.
 Environment ReadEnvironment(const char* const* environ);
 
-// Errors name the key, where it was set and what it may be; an unknown key is an error that suggests the nearest.
+// Errors name the key, where it was set and which values it accepts. An unknown key is an error that suggests the
+// nearest known one.
 Result<Settings> Resolve(const FlagValues& flags, const Environment& environment);
 
 }  // namespace inferflux::config

@@ -1,4 +1,4 @@
-// Every configuration key there is: to add one is to add a row. A key `server.port` is the YAML path server: port:, the
+// All configuration keys. To add a key, add a row. The key `server.port` is the YAML path server: port:, the
 // environment variable INFERFLUX_SERVER_PORT, and the flag --server-port with its short form, if it has one.
 #pragma once
 
@@ -18,18 +18,18 @@ enum class Type {
   kSwitch,  // true or false
 };
 
-// Who reads a key; a file and an environment are shared by all, a flag is offered by its readers only.
+// Which programs read a key. All programs share a file and an environment; only the readers offer the flag.
 enum Program : uint8_t { kServer = 1, kClient = 2, kBoth = 3 };
 
 struct Key {
   std::string_view name;
   Type type;
-  std::string_view initial;  // the default, written as a user would
+  std::string_view initial;  // the default, as a user would write it
   std::string_view help;
   std::string_view short_flag = {};
   int64_t min = 0;
   int64_t max = std::numeric_limits<int64_t>::max();
-  std::string_view choices = {};  // of a text: "a|b|c"; empty: any
+  std::string_view choices = {};  // for a text: "a|b|c"; empty: any
   Program readers = kServer;
   bool secret = false;  // its value is never printed
 };
@@ -46,7 +46,7 @@ inline constexpr Key kSchema[] = {
     {"server.grace_seconds", Type::kInteger, "10", "how long running requests may go on after a stop signal", "", 0,
      3600},
     {"server.api_keys_file", Type::kText, "",
-     "file of SHA-256 hashes of API keys, one a line; empty: no key is asked for"},
+     "file of SHA-256 hashes of API keys, one per line; empty: no key is required"},
     {"server.page", Type::kSwitch, "true", "serve a page for people at /", "page"},
     {"runtime.backend", Type::kWords, "auto", "the backend to run on, or several to try in order; auto: by priority",
      "backend"},
@@ -100,7 +100,7 @@ inline constexpr Key kSchema[] = {
 };
 inline constexpr size_t kKeyCount = std::size(kSchema);
 
-// Environment variables beside those that follow from the keys' names.
+// Environment variables in addition to those derived from the keys' names.
 struct Alias {
   std::string_view variable;
   std::string_view key;
@@ -112,7 +112,7 @@ inline constexpr Alias kAliases[] = {
     {"INFERFLUX_BACKEND_ALLOW_LLAMA_FALLBACK", "runtime.backend_exposure.allow_llama_fallback"},
 };
 
-// A key's row, by name, checked by the compiler: a name that is not in the schema, or is of another type, does not
+// Finds a key's row by name at compile time: a name that is missing from the schema or has another type does not
 // compile.
 template <Type type>
 struct KeyRef {

@@ -1,4 +1,4 @@
-// What the configuration resolved to: every key has a value and knows where it came from.
+// The resolved configuration: every key has a value and records where the value came from.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace inferflux::config {
 
 struct Value {
   std::string text;
-  int64_t number = 0;  // of a number, a size or a switch
+  int64_t number = 0;  // for a number, a size or a switch
   std::string origin = "default";
 };
 
@@ -29,18 +29,18 @@ class Settings {
   int64_t Integer(KeyRef<Type::kInteger> key) const { return values_[key.index].number; }
   int64_t Bytes(KeyRef<Type::kBytes> key) const { return values_[key.index].number; }
   bool Switch(KeyRef<Type::kSwitch> key) const { return values_[key.index].number != 0; }
-  // The words in order, with commas between them.
+  // The words in order, comma-separated.
   const std::string& Words(KeyRef<Type::kWords> key) const { return values_[key.index].text; }
   // No source set it.
   bool IsDefault(KeyRef<Type::kText> key) const { return values_[key.index].origin == Value().origin; }
   const std::vector<ModelSetting>& models() const { return models_; }
   const std::vector<BackendSetting>& backends() const { return backends_; }
-  // What runtime says for all backends: everything set.
+  // The settings that runtime holds for all backends, all of them set.
   BackendConfig backend_defaults() const;
-  // Of that, what someone set to another value than the default.
+  // Those of them that a source set to a value other than the default.
   BackendConfig backend_changes() const;
 
-  // One line a key that `program` reads: "server.port = 9000  # flag --port". Secrets are not shown.
+  // One line for each key that `program` reads: "server.port = 9000 # flag --port". Secrets are not shown.
   std::string Describe(Program program) const;
 
  private:

@@ -30,7 +30,7 @@ Result<int64_t> ParseNumber(const Key& key, std::string_view text, std::string_v
   int64_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   const std::string range =
-      fmt::format("it must be {} from {} to {}", key.type == Type::kBytes ? "a size (such as 64MiB)" : "a whole number",
+      fmt::format("it must be {} from {} to {}", key.type == Type::kBytes ? "a size (such as 64MiB)" : "an integer",
                   key.min, key.max);
   if (error != std::errc() || end != digits.data() + digits.size()) return Bad(key, text, origin, range);
   int64_t value = 0;

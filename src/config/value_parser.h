@@ -9,8 +9,7 @@
 
 namespace inferflux::config {
 
-// The value of a number, a size or a switch (0 or 1); 0 for a text. `origin` says where it was set, for the
-// error.
+// The value of a number, a size or a switch (0 or 1); 0 for a text. `origin` says where it was set, for errors.
 Result<int64_t> ParseValue(const Key& key, std::string_view text, std::string_view origin);
 
 }  // namespace inferflux::config

@@ -14,7 +14,7 @@
 namespace inferflux::config {
 namespace {
 
-// A field of one kind of map; its key's name is that of the list and its own.
+// A field of one kind of map. The name of its key combines the list's name and its own.
 template <class T>
 struct Field {
   Key key;
@@ -39,7 +39,7 @@ constexpr Field<BackendSetting> kBackendFields[] = {
      [](auto& out, const auto& text, int64_t) { out.backend = text; }},
 };
 
-// The text of a field: one value, or of words also a list.
+// The text of a field: one value, or, for words, also a list.
 Result<std::string> TextOf(const YamlSource& source, const YAML::Node& value, const Key& key) {
   if (value.IsSequence() && key.type == Type::kWords) return JoinWords(source, value, key.name);
   if (!value.IsScalar())

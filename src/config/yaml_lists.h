@@ -13,21 +13,21 @@
 
 namespace inferflux::config {
 
-// Where a text comes from.
+// The source of a text.
 struct YamlSource {
-  std::string name;              // of the file or the variable, for messages
-  std::filesystem::path folder;  // what paths in it are relative to; empty: the working directory
+  std::string name;              // the file or the variable, for messages
+  std::filesystem::path folder;  // base of relative paths in it; empty: the working directory
 
   std::string At(const YAML::Node& node) const;  // "server.yaml:12"
 };
 
-// A list of words as its one-line form: [cuda, cpu] is "cuda,cpu". `key` names it in the error.
+// Joins a list of words into one line: [cuda, cpu] becomes "cuda,cpu". `key` names it in errors.
 Result<std::string> JoinWords(const YamlSource& source, const YAML::Node& list, std::string_view key);
 
 Result<std::vector<ModelSetting>> ReadModels(const YamlSource& source, const YAML::Node& list);
 Result<std::vector<BackendSetting>> ReadBackends(const YamlSource& source, const YAML::Node& list);
 
-// The same from a text of its own, such as a variable's: [{path: a.gguf, context: 4096}].
+// The same for a text that holds only the list, such as a variable's: [{path: a.gguf, context: 4096}].
 Result<std::vector<ModelSetting>> ParseModelMaps(const std::string& text, const std::string& origin);
 Result<std::vector<BackendSetting>> ParseBackendMaps(const std::string& text, const std::string& origin);
 

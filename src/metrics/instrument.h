@@ -1,6 +1,6 @@
 // The handles that code counts with. They are small, copied freely, safe from any thread, and valid as long as the
 // registry that gave them and, where one is held, the holder of their series (Registry::Hold). A default-constructed
-// one counts nothing, so that code may run unmeasured.
+// handle counts nothing, so that code may run unmeasured.
 #pragma once
 
 namespace prometheus {

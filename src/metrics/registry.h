@@ -33,8 +33,8 @@ class Registry {
                          const Labels& labels = {});
 
   // Keeps the series whose label `label` has this value. When the last holder lets go, they leave the exposition, and
-  // handles to them must no longer be used. A series that nobody holds stays for as long as the registry, which must
-  // outlive the holders.
+  // handles to them must no longer be used. A series without a holder lasts as long as the registry, which must outlive
+  // the holders.
   [[nodiscard]] std::shared_ptr<const void> Hold(const std::string& label, const std::string& value);
 
   // What an exposition reads from.

@@ -26,7 +26,7 @@ struct ServerContext {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  // The socket's executor must be a strand of its own.
+  // The socket's executor must be a strand that it does not share.
   Connection(boost::asio::ip::tcp::socket socket, ServerContext& context);
 
   // Serves until the connection ends.

@@ -32,7 +32,8 @@ ReadOutcome Refuse(int status, std::string message) {
   return out;
 }
 
-// Errors of the HTTP grammar get an answer. Errors of the socket (closed, too slow) do not: no one would read it.
+// Errors of the HTTP grammar get an answer. Errors of the socket (closed, too slow) do not, because the client would
+// not read it.
 ReadOutcome FromError(const error_code& error, const ServerOptions& options) {
   if (error == http::error::body_limit) {
     return Refuse(413, fmt::format("the request body is larger than the limit of {} bytes", options.max_body_bytes));

@@ -30,13 +30,13 @@ struct ServerOptions {
   std::chrono::milliseconds write_timeout{30'000};  // how long a client may refuse to read
   std::chrono::milliseconds abort_time{5'000};      // how long a stop waits for handlers that were told to give up
 
-  // The response to what no handler sees: bad requests, unknown paths, limits, a handler that threw. `target` is the
-  // request's own, path and query as they came; empty where it could not be read.
+  // Makes the response if no handler answers: bad requests, unknown paths, limits, a handler that threw. `target` is
+  // the request's target, path and query unchanged; empty if it could not be read.
   std::function<Response(int status, std::string_view message, std::string_view target)> error_response =
       [](int status, std::string_view text, std::string_view) {
         return Response(status, "text/plain; charset=utf-8", std::string(text) + "\n");
       };
-  // Called after each answered request, on an I/O thread. `route` is the pattern, "" where none matched.
+  // Called after each answered request, on an I/O thread. `route` is the pattern, "" if none matched.
   std::function<void(std::string_view method, std::string_view route, int status)> on_answered;
 };
 

@@ -15,7 +15,7 @@ Result<ServerAddress> ParseServerAddress(std::string_view url) {
     return Fail(ErrorCode::kInvalidArgument, "'{}' is not a server's address; write http://HOST:PORT", url);
   }
   if (parsed->scheme_id() != boost::urls::scheme::http) {
-    return Fail(ErrorCode::kUnsupported, "'{}': only http:// is spoken here; put a TLS proxy in between", url);
+    return Fail(ErrorCode::kUnsupported, "'{}': only http:// is supported; put a TLS proxy in between", url);
   }
   ServerAddress out;
   out.host = parsed->host_address();

@@ -15,7 +15,8 @@ struct ServerAddress {
   std::string base_path;  // "" or "/prefix", without a trailing slash
 };
 
-// Parses "http://host[:port][/prefix]" (the scheme is optional). https is an error that says so.
+// Parses "http://host[:port][/prefix]" (the scheme is optional). https is an error that says that only http is
+// supported.
 Result<ServerAddress> ParseServerAddress(std::string_view url);
 
 }  // namespace inferflux::net

@@ -171,7 +171,7 @@ Finding CheckLength(const Generations& subject) {
 // The client disconnects in the middle: the sequence ends, and its memory is freed.
 Finding CheckCancellation(const Generations& subject) {
   GenerationRequest request = Greedy(subject.oracle.answers[2]);
-  request.max_tokens = 0;  // as many as fit: a small model finishes a few before it is told to stop
+  request.max_tokens = 0;  // as many as fit: a small model generates some before it gets the cancellation
   request.ignore_eos = true;
   request.top_logprobs = 0;  // one event for each token
   auto reader = Start(subject, std::move(request));

@@ -124,7 +124,7 @@ Finding CheckFork(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   return Continue(engine, first->id(), oracle, half, bounds);
 }
 
-// Feeds other tokens, removes them, and continues. A memory that cannot be truncated says so, and the text is
+// Feeds other tokens, removes them, and continues. If the engine reports that it cannot truncate, the text is
 // recomputed.
 Finding CheckTruncate(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   const size_t half = oracle.tokens.size() / 2;
@@ -141,7 +141,7 @@ Finding CheckTruncate(Engine& engine, const Oracle& oracle, const Bounds& bounds
 }
 
 // Leaves the engine while others use it, and is restored whole, then once more as its first half. An engine that cannot
-// do this says so, in its info and when asked.
+// do this must report so, in its info and on the call.
 Finding CheckSaveRestore(Engine& engine, const Oracle& oracle, const Bounds& bounds) {
   const std::span<const TokenId> tokens = oracle.tokens;
   const size_t most = tokens.size() * 3 / 4, half = tokens.size() / 2;
@@ -162,7 +162,7 @@ Finding CheckSaveRestore(Engine& engine, const Oracle& oracle, const Bounds& bou
   for (const size_t length : {most, half}) {
     auto restored = engine.Restore(tokens.first(length), /*salt=*/11, *saved);
     if (!restored && length == half && !engine.info().capabilities.speculative_verification)
-      break;  // it could not be cut there
+      break;  // the engine cannot cut it there
     if (!restored) return Forward(restored);
     const OwnSequence again(engine, *restored);
     auto finding = Continue(engine, again.id(), oracle, length, bounds);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kKvBytes = 64 << 20;
 
-// The questions for one engine, and the destination of its rows.
+// The inputs for one engine's checks, and the destination of its rows.
 class Run {
  public:
   Run(const serving::EngineEntry& entry, const ParityModel& model, std::function<void(ParityRow)> on_row)

@@ -38,8 +38,8 @@ struct ParityModel {
   Bounds bounds;
 };
 
-// Asks the reference among `engines`. An error if there is nothing to compare with: the model cannot be opened, or the
-// reference cannot serve it.
+// Runs the reference engine of `engines`. An error if there is nothing to compare with: the model cannot be opened, or
+// the reference cannot serve it.
 Result<ParityModel> PrepareParity(std::span<const serving::EngineEntry> engines, const std::string& path);
 
 // Loads the model on each engine, one after the other, with the engine's own KV type, and reports a row for each check

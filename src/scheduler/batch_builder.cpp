@@ -165,7 +165,7 @@ void BatchBuilder::Admit(PendingStep& pending, TimePoint now) {
     Request* next = load.waiting.Next(now, load.shares, ready);
     if (next == nullptr) return;
     if (static_cast<int32_t>(load.running.size()) >= max_running_ && !PreemptPaused(pending)) return;
-    // An encoder's text is fed as a whole, if necessary in a step of its own.
+    // An encoder's text is fed whole, if necessary in a separate step.
     const bool whole = !engine_.info().causal;
     if (whole && next->total() > pending.budget && !pending.step.requests.empty()) return;
     Status opened = OpenSequence(load, *next, now);

@@ -27,7 +27,7 @@ struct Speculation {
   };
 
   Kind kind = Kind::kNone;
-  int32_t max_tokens = 4;  // draft tokens in a step, where speculation pays
+  int32_t max_tokens = 4;  // draft tokens in a step, while speculation saves time
 };
 inline constexpr int32_t kMaxDraftTokens = 16;
 
@@ -48,7 +48,7 @@ struct GenerationRequest {
   std::optional<int32_t>
       top_logprobs;  // if set, each token carries its log probability and this many alternatives (0 to 20)
   std::optional<int32_t>
-      prompt_logprobs;  // if set, so do the prompt's tokens but the first, with this many alternatives
+      prompt_logprobs;  // if set, so do the prompt's tokens except the first, with this many alternatives
   std::optional<Speculation> speculation;  // if unset, the model's default
   bool continues_text = false;             // the output continues a raw prompt: keeps its first space
   std::vector<TokenId> shown_control;      // control tokens that appear in the output text by their names
@@ -87,8 +87,8 @@ struct Finish {
   FinishReason reason = FinishReason::kStop;
   Error error;  // with kError: what went wrong
   Usage usage;
-  // With kStop, what ended it: one of the request's stop strings, or an end-of-generation token; neither where the
-  // grammar leaves nothing to say.
+  // With kStop, what ended it: one of the request's stop strings, or an end-of-generation token; neither if the grammar
+  // allows no further text.
   std::optional<std::string> stop_string = {};
   std::optional<TokenId> stop_token = {};
 };
@@ -100,7 +100,7 @@ struct StreamEvent {
   // The tokens sampled since the last event, without the end token and without what follows a stop string. Log
   // probabilities only if requested.
   std::vector<GeneratedToken> tokens;
-  std::vector<GeneratedToken> prompt;  // with prompt_logprobs: the prompt's tokens but the first, in one event
+  std::vector<GeneratedToken> prompt;  // with prompt_logprobs: the prompt's tokens except the first, in one event
   std::vector<float> embedding;        // of an embedding request, on its last event
   std::optional<Finish> finish;        // on the last event only
 };

@@ -15,7 +15,7 @@ constexpr double kNewest = 0.1;  // weight of the newest quiet step
 void LatencyBudget::Observe(int32_t decoding, int32_t prefill, double seconds) {
   if (decoding == 0) return;
   if (prefill == 0) {
-    // A delayed step says little about the next.
+    // A delayed step does not predict the next.
     quiet_ = quiet_ == 0.0 ? seconds : quiet_ + kNewest * (std::min(seconds, 2.0 * quiet_) - quiet_);
     return;
   }
@@ -23,7 +23,7 @@ void LatencyBudget::Observe(int32_t decoding, int32_t prefill, double seconds) {
   const double room = kTarget * quiet_ / seconds;
   if (room < 1.0) {
     rows_ = std::max<double>(kLeast, std::min(rows_, prefill * std::max(room, 0.5)));
-  } else if (prefill >= 0.75 * rows_) {  // fewer rows say nothing about more
+  } else if (prefill >= 0.75 * rows_) {  // with fewer rows, the cost of more is unknown
     rows_ = std::min(rows_ * std::min(room, kGrowth), kMost);
   }
 }

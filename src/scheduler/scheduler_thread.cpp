@@ -161,7 +161,7 @@ void SchedulerThread::Session(SessionCommand command, SessionReply reply) {
   wakeup_->Wake();
 }
 
-// Without a scheduler, callers are told that there is none any more.
+// Without a scheduler, callers get an error that it has ended.
 void SchedulerThread::RunCommands(Scheduler* core) {
   std::vector<std::pair<SessionCommand, SessionReply>> commands;
   {

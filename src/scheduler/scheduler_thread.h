@@ -23,11 +23,11 @@
 
 namespace inferflux::scheduler {
 
-// Called once, on the scheduler thread, on which the engine then lives until it is destroyed. It gives up early, with
+// Called once, on the scheduler thread, on which the engine then lives until it is destroyed. It stops early, with
 // kCancelled, when the token requests it.
 using EngineFactory = std::function<Result<std::unique_ptr<engine::Engine>>(std::stop_token)>;
 
-// Where the KV of sessions goes when the engine has no room for it.
+// Where the KV of sessions is stored when the engine has no room for it.
 struct SessionOptions {
   int64_t memory_bytes = 0;
   std::string directory;  // empty: nothing goes to disk
@@ -55,7 +55,7 @@ class SchedulerThread final : public GenerationService {
                   MetricsFactory metrics = {});
   ~SchedulerThread() override;
 
-  // Set once the engine has been loaded and has run a step, or has failed to.
+  // Set once the engine has loaded and run a step, or has failed to do so.
   std::shared_future<Status> ready() const { return ready_; }
 
   // Call only after ready() has reported success.

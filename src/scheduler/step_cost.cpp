@@ -19,7 +19,7 @@ void StepCost::Observe(int32_t rows, double seconds) {
 }
 
 bool StepCost::known() const {
-  // A spread of half a row around the mean. Less is no basis for a line.
+  // A spread of half a row around the mean. With less, a line cannot be fitted.
   return weight_ > 1.5 && weight_ * rows_rows_ - rows_ * rows_ > 0.25 * weight_ * weight_;
 }
 

@@ -10,7 +10,7 @@ class StepCost {
  public:
   void Observe(int32_t rows, double seconds);
 
-  // Whether steps of different sizes have been seen. Without them there is no line.
+  // Whether steps of different sizes have been seen. Without them, no line can be fitted.
   bool known() const;
 
   double per_row() const;  // seconds; never negative

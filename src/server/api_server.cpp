@@ -9,7 +9,7 @@
 namespace inferflux::server {
 namespace {
 
-// Methods and routes are of bounded variety; what a client makes up is not.
+// Labels use only values of bounded variety (route patterns, statuses), never text that a client invents.
 void CountAnswer(metrics::Registry& metrics, std::string_view route, int status) {
   metrics
       .GetCounter("inferflux_http_responses_total", "Responses by route and status.",
@@ -23,8 +23,8 @@ class ApiServer::Impl {
  public:
   Impl(ApiKeys keys, serving::ModelManager& manager, metrics::Registry& metrics)
       : services{.models = manager.registry(), .manager = manager, .metrics = metrics, .keys = std::move(keys)} {}
-  // What the pools still do hands its results to the server's threads and lets go of their executor after that, so the
-  // pools end first; and the coroutines that are left in the server use the services.
+  // Work in the pools passes its results to the server's threads and releases their executor afterwards, so the pools
+  // end first. The coroutines that remain in the server still use the services.
   ~Impl() {
     if (server) server->Stop(std::chrono::milliseconds(0));
     services.preparation.join();

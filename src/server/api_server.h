@@ -1,4 +1,4 @@
-// The OpenAI API, health and metrics over HTTP.
+// The APIs, health and metrics over HTTP.
 #pragma once
 
 #include <chrono>
@@ -15,16 +15,16 @@ namespace inferflux::server {
 
 class ApiServer {
  public:
-  // Binds and answers at once: models may be loaded by `manager` later, and until SetReady /readyz says 503. What is
-  // lent here must outlive the server. `page`: whether / is the page. `net` is taken but for its hooks, which are the
-  // server's own.
+  // Binds and answers at once: `manager` may load models later, and /readyz returns 503 until SetReady. Borrowed
+  // arguments must outlive the server. `page`: whether / serves the page. The server replaces the hooks of `net` with
+  // its own.
   static Result<std::unique_ptr<ApiServer>> Start(net::ServerOptions net, ApiKeys keys, serving::ModelManager& manager,
                                                   metrics::Registry& metrics, bool page = true);
   ~ApiServer();
 
   void SetReady();
   uint16_t port() const;
-  // As net::Server::Stop.
+  // See net::Server::Stop.
   void Stop(std::chrono::milliseconds grace);
 
  private:

@@ -1,4 +1,4 @@
-// What nearly every file of the server includes, compiled once. Never included by hand.
+// The headers that nearly every file of the server includes, compiled once. Never include this file by hand.
 #pragma once
 
 #include <boost/json/array.hpp>

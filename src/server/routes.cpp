@@ -14,7 +14,7 @@ namespace inferflux::server {
 namespace asio = boost::asio;
 namespace {
 
-// Every API of this server. One more is one more line.
+// Every API of this server. To add an API, add a line.
 std::vector<Api> Apis() { return {OpenAiApi(), AnthropicApi(), HealthApi(), AdminApi(), PageApi()}; }
 
 ApiResult<Caller> CheckKey(const ApiKeys& keys, const Api& api, const net::Request& request, Scope scope) {
@@ -25,7 +25,7 @@ ApiResult<Caller> CheckKey(const ApiKeys& keys, const Api& api, const net::Reque
 }
 
 // Whether the request comes from the page that this server serves. A page of another site can make its own host name
-// lead here (DNS rebinding), but not one of the loopback names. Where keys are needed, the key decides.
+// resolve to this server (DNS rebinding), but not one of the loopback names. If keys are required, the key decides.
 bool IsOwnPage(const ApiKeys& keys, const net::Request& request, std::string_view origin) {
   const std::string_view host = net::FindHeader(request.headers, "Host");
   if (host.empty() || (origin != fmt::format("http://{}", host) && origin != fmt::format("https://{}", host)))
@@ -35,8 +35,8 @@ bool IsOwnPage(const ApiKeys& keys, const net::Request& request, std::string_vie
   return name == "localhost" || name == "127.0.0.1" || name == "[::1]";
 }
 
-// Without keys the server is for this machine alone, but a web page that is open on it is not its owner: browsers say
-// where a request comes from.
+// Without keys the server is for this machine only. A web page that is open on the machine does not act for its owner,
+// so check the origin that browsers send.
 ApiStatus RefusePages(const ApiKeys& keys, const net::Request& request) {
   const std::string_view origin = net::FindHeader(request.headers, "Origin");
   if (origin.empty() || IsOwnPage(keys, request, origin)) return {};

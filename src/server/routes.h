@@ -1,4 +1,4 @@
-// Every path that the server answers.
+// All paths of the server.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,8 @@ namespace inferflux::server {
 
 net::Router MakeRoutes(Services& services);
 
-// The error in the shape of the API that the target belongs to, by the longest path that it begins with; OpenAI's where
-// it belongs to none.
+// Formats an error for the API that owns the target, found by the longest path that the target begins with. OpenAI's
+// format if no API owns it.
 net::Response RefusalAt(std::string_view target, const ApiError& error);
 
 }  // namespace inferflux::server

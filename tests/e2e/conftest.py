@@ -1,4 +1,4 @@
-"""One server for all tests that do not need one of their own."""
+"""One server for all tests that do not need their own."""
 
 import openai
 import pytest

@@ -1,4 +1,4 @@
-"""The embedded model as a Hugging Face directory: the same weights, bit for bit, in two shards."""
+"""The embedded model as a Hugging Face directory: bit-identical weights, in two shards."""
 
 import json
 import struct
@@ -13,7 +13,7 @@ NAMES = {
     "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj",
     "ffn_norm": "post_attention_layernorm", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
 }
-# How GGUF's "qwen2" cuts text.
+# How GGUF's "qwen2" splits text.
 PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 
 
@@ -25,7 +25,7 @@ def name_of(gguf_name: str) -> str:
 
 
 def half_apart(rows: np.ndarray, heads: int) -> np.ndarray:
-    """GGUF's llama rotates neighbouring rows of a head, transformers its two halves."""
+    """GGUF's llama rotates neighbouring rows of a head; transformers rotates its two halves."""
     return rows.reshape(heads, len(rows) // heads // 2, 2, -1).swapaxes(1, 2).reshape(rows.shape)
 
 
@@ -53,7 +53,7 @@ def as_gptq(weight: np.ndarray, group: int = 32) -> dict[str, tuple[str, tuple[i
 
 
 def as_act_order(weight: np.ndarray, group: int = 32) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
-    """The same with inputs grouped in another order (desc_act), one for all matrices of so many inputs."""
+    """The same with act-order (desc_act): one permutation of the inputs for all matrices with this many inputs."""
     inputs = weight.shape[1]
     order = np.random.default_rng(inputs).permutation(inputs)
     packed = as_gptq(np.ascontiguousarray(weight[:, order]), group)
@@ -70,7 +70,7 @@ AWQ_PLACES = np.array([0, 4, 1, 5, 2, 6, 3, 7], np.uint32)  # of eight outputs i
 
 
 def awq_words(numbers: np.ndarray) -> np.ndarray:
-    """[n, outputs] of four bits as AWQ packs them."""
+    """Packs 4-bit [n, outputs] as AWQ does."""
     return (numbers.astype(np.uint32).reshape(len(numbers), -1, 8) << 4 * AWQ_PLACES).sum(-1, dtype=np.uint32)
 
 
@@ -89,7 +89,7 @@ def as_awq(weight: np.ndarray, group: int = 32) -> dict[str, tuple[str, tuple[in
 
 
 def e4m3() -> np.ndarray:
-    """What 8-bit floats are, by their bits; the two that are no numbers are left out."""
+    """The values of 8-bit floats, by their bits, without the two NaNs."""
     bits = np.arange(256)
     exponent, mantissa = bits >> 3 & 15, bits & 7
     values = np.where(exponent == 0, mantissa / 512, (1 + mantissa / 8) * 2.0 ** (exponent - 7)) * np.where(bits > 127, -1, 1)
@@ -97,7 +97,7 @@ def e4m3() -> np.ndarray:
 
 
 def nearest(values: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """The index of the nearest value of a table, whose last values may be infinite."""
+    """The index of the nearest value in a table whose last values may be infinite."""
     order = np.argsort(table, kind="stable")[:np.isfinite(table).sum()]
     known = table[order]
     above = np.clip(np.searchsorted(known, values), 1, len(known) - 1)
@@ -131,7 +131,7 @@ FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6
 
 
 def as_nvfp4(weight: np.ndarray) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
-    """Rounded to 4-bit floats with a scale for 16 inputs and a factor for all, as ModelOpt's checkpoints have them."""
+    """Rounded to 4-bit floats with a scale for every 16 inputs and a per-tensor scale, as in ModelOpt's checkpoints."""
     outputs, inputs = weight.shape
     groups = weight.reshape(outputs, inputs // 16, 16)
     factor = np.abs(weight).max().astype(np.float32) / np.float32(6 * 448)
@@ -143,7 +143,7 @@ def as_nvfp4(weight: np.ndarray) -> dict[str, tuple[str, tuple[int, ...], bytes]
             "weight_scale_2": ("F32", (), factor.tobytes()), "input_scale": ("F32", (), np.float32(1).tobytes())}
 
 
-# How weights can be packed, and what config.json says of it.
+# The packings of weights, and their entries in config.json.
 PACKINGS = {
     "gptq": (as_gptq, {"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": True}),
     "act_order": (as_act_order, {"quant_method": "gptq", "bits": 4, "group_size": 32, "sym": True, "desc_act": True}),
@@ -201,7 +201,7 @@ def tokenizer_of(reader: gguf.GGUFReader) -> dict:
 
 def write_directory(out: Path, template_in: str = "tokenizer_config.json", ends: tuple[int, ...] = (2, 0),
                     packing: str = "") -> Path:
-    """`template_in`: where the chat template is: "tokenizer_config.json", "chat_template.jinja", or "list". `packing`: one of PACKINGS."""
+    """`template_in`: the chat template's place: "tokenizer_config.json", "chat_template.jinja", or "list". `packing`: one of PACKINGS."""
     out.mkdir(parents=True)
     reader = gguf.GGUFReader(MODEL)
     tokens = field(reader, "tokenizer.ggml.tokens")

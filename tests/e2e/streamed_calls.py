@@ -1,8 +1,8 @@
-"""What a stream must say of one forced call."""
+"""The required content of a stream with one forced call."""
 
 
 def check_stream(ask, **forced):
-    """`ask` sends a chat with these fields; a stream has the call that the whole answer has, and no text."""
+    """`ask` sends a chat with these fields. A stream has the same call as the whole answer, and no text."""
     whole = ask(**forced).choices[0].message.tool_calls[0].function
     chunks = [chunk.choices[0] for chunk in ask(stream=True, **forced)]
     calls = [call for chunk in chunks for call in chunk.delta.tool_calls or []]

@@ -1,4 +1,4 @@
-"""Loading, unloading and choosing models while the server runs, by HTTP and by inferctl."""
+"""Loading, unloading and selecting models while the server runs, over HTTP and with inferctl."""
 
 import hashlib
 import json
@@ -53,7 +53,7 @@ def series_of(server, model):
 
 
 def test_the_metrics_of_an_unloaded_model_go(server):
-    for _ in range(2):  # they come back with the model, from zero
+    for _ in range(2):  # they return with the model, starting at zero
         admin(server, "POST", "models", {"path": str(MODEL), "id": "counted"})
         ask(server, "counted")
         assert server.metric("inferflux_requests_total", model="counted") == 1
@@ -73,7 +73,7 @@ def test_equal_loads_at_once_are_one_load(server):
     answers = []
     body = {"path": str(MODEL), "id": "thrice"}
     threads = [threading.Thread(target=lambda: answers.append(admin(server, "POST", "models", body))) for _ in range(3)]
-    # One that occupies the loader first, so that the three wait together.
+    # First a load that occupies the loader, so that the other three wait together.
     first = threading.Thread(target=lambda: admin(server, "POST", "models", {"path": str(MODEL), "id": "before", "backend": "reference"}))
     for thread in (first, *threads):
         thread.start()
@@ -96,7 +96,7 @@ def test_a_model_that_fails_at_the_start_leaves_the_others(tmp_path):
         assert [m["id"] for m in failed] == ["absent"] and "none.gguf" in failed[0]["error"]
         assert "model 'absent'" in server.log()
         assert "failed" in inferctl(server, "admin", "models").stdout
-        # A later load, or an unload, ends the failure.
+        # A later load, or an unload, clears the failure.
         assert admin(server, "POST", "models", {"path": str(MODEL), "id": "absent"}).status_code == 200
         assert requests.get(server.url + "/readyz", timeout=5).text == "ready\n"
 

@@ -1,10 +1,10 @@
-"""One meaning of a chain of backends, wherever it is written: flag, file, environment or admin API."""
+"""A chain of backends has the same meaning in every source: flag, file, environment or admin API."""
 
 import pytest
 import requests
 from server_process import MODEL, ServerProcess
 
-PRIORITY = ("--runtime-backend-priority", "reference,cpu")  # an order that `auto` has only by configuration
+PRIORITY = ("--runtime-backend-priority", "reference,cpu")  # an order that `auto` has only if configured
 
 
 def admin(server, method, path, body=None):
@@ -55,7 +55,7 @@ def test_the_admin_api_takes_the_same_chains(backend):
         shown = loaded.json()["backend_exposure"]
         word = ",".join(backend) if isinstance(backend, list) else backend
         assert shown["requested_backend"] == word and shown["exposed_backend"] == "reference"
-        # A label of a metric is one of few: the normalised chain.
+        # A metric's label has few values: it is the normalised chain.
         assert server.metric("inferflux_backend_exposures_total", requested_backend=word.lower(), exposed_backend="reference") == 1
 
 

@@ -1,4 +1,4 @@
-"""inferctl bench: against a server whose answers are real, and against one that lies."""
+"""inferctl bench, against a correct server and against one that returns false data."""
 
 import json
 import threading

@@ -102,7 +102,7 @@ def test_logit_bias_forces_a_token(client, model_id):
 
 
 def test_a_tool_is_called_and_its_result_taken(client, model_id):
-    """The form of a call and the way of its result; how well the model chooses is its card's affair."""
+    """Tests the format of a call and the path of its result. The model's card reports how well the model chooses."""
     question = [{"role": "user", "content": "What is the weather in Paris?"}]
     answer = ask(client, model_id, question, tools=[WEATHER]).choices[0]
     assert answer.finish_reason == "tool_calls" and answer.message.content is None
@@ -123,7 +123,7 @@ def test_a_tool_is_called_and_its_result_taken(client, model_id):
 
 
 def test_a_user_cannot_write_control_tokens(client, model_id):
-    """The text of a control token costs several tokens from a user, one from the template."""
+    """The text of a control token is several tokens if a user writes it, one if the template does."""
     plain = ask(client, model_id, [{"role": "user", "content": "x"}], max_tokens=1).usage.prompt_tokens
     forged = ask(client, model_id, [{"role": "user", "content": "x<|im_end|>"}], max_tokens=1).usage.prompt_tokens
     assert forged > plain + 2

@@ -1,4 +1,4 @@
-"""POST /v1/embeddings on the model that ships, with the real client."""
+"""POST /v1/embeddings on the bundled model, with the real client."""
 
 import base64
 import math
@@ -21,7 +21,7 @@ def refusal(server, status=400, **body):
 
 
 def test_every_form_of_input_and_both_encodings_give_the_same_vector(server, client, model_id):
-    by_default = client.embeddings.create(model=model_id, input="Hello there")  # the client asks for base64
+    by_default = client.embeddings.create(model=model_id, input="Hello there")  # the client requests base64
     floats = client.embeddings.create(model=model_id, input=["Hello there"], encoding_format="float", user="somebody")
     vector = floats.data[0].embedding
     assert [struct.pack("<f", x) for x in by_default.data[0].embedding] == [struct.pack("<f", x) for x in vector]
@@ -51,7 +51,7 @@ def test_a_vector_does_not_depend_on_its_company(client, model_id):
 
 
 def test_prompt_tokens_are_counted():
-    with ServerProcess() as own:  # on a shared one, what an earlier test left behind may still be counted
+    with ServerProcess() as own:  # a shared server may still count what an earlier test left
         own_client = openai.OpenAI(base_url=own.url + "/v1", api_key="none", max_retries=0, timeout=60)
         own_client.embeddings.create(model="default", input=[[11, 12, 13], [14, 15]])
         assert own.metric("inferflux_model_prompt_tokens_total", backend="cpu") == 5

@@ -1,4 +1,4 @@
-"""A real sentence encoder, all-MiniLM-L6-v2, against what transformers computes with it (tools/minilm_golden.py)."""
+"""A real sentence encoder, all-MiniLM-L6-v2, compared with transformers (tools/minilm_golden.py)."""
 
 import base64
 import json

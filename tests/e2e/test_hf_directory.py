@@ -1,4 +1,4 @@
-"""A Hugging Face directory is served as it is, and answers what its GGUF file answers."""
+"""The server serves a Hugging Face directory without conversion, with the same answers as its GGUF file."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import requests
 from hf_directory import write_directory
 from server_process import MODEL, ROOT, ServerProcess, clean_environment, program
 
-# What transformers answers greedily with the same weights.
+# The greedy answers of transformers with the same weights.
 GREEDY = json.loads((ROOT / "tests" / "data" / "tiny" / "greedy.json").read_text())[::6]
 
 

@@ -1,4 +1,4 @@
-"""Clients that are slow, broken, huge, or gone."""
+"""Clients that are slow or broken, send huge requests, or disconnect."""
 
 import json
 import threading

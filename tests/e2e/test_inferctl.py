@@ -1,4 +1,4 @@
-"""The command line, as a person uses it."""
+"""The command line, as a user runs it."""
 
 import json
 import os
@@ -114,7 +114,7 @@ def test_template_writes_exactly_the_bytes(tmp_path):
                                  "--now", str(golden["now"])], capture_output=True, timeout=60, env=clean_environment())
         if "expected" in case:
             assert result.stdout == case["expected"].encode(), case["case"]
-        elif "SecurityError" not in case["error"]:  # where Jinja2's sandbox forbids something, ours may not
+        elif "SecurityError" not in case["error"]:  # Jinja2's sandbox forbids some things that ours may allow
             assert result.returncode == 1 and result.stderr.startswith(b"inferctl: "), case["case"]
 
 

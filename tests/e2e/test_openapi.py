@@ -1,4 +1,4 @@
-"""Replies against OpenAI's own specification."""
+"""Checks replies against OpenAI's own specification."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ def validate():
     spec = json.loads(gzip.decompress(SPEC.read_bytes()))
 
     def nullable(node):
-        """OpenAPI 3.0's `nullable`, which the specification still uses, in the words of JSON Schema."""
+        """Converts OpenAPI 3.0's `nullable`, which the specification still uses, to JSON Schema."""
         if isinstance(node, list):
             return [nullable(item) for item in node]
         if not isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""Every parameter's declared range, over HTTP; what is refused is named, and costs no generation."""
+"""Every parameter's declared range, over HTTP. A refusal names the parameter and generates nothing."""
 
 import pytest
 import requests

@@ -22,7 +22,7 @@ def complete(server, first, tokens=4, **fields):
 
 
 class Occupied:
-    """A request that fills the KV runs in the background."""
+    """Runs a request that fills the KV in the background."""
 
     def __init__(self, server):
         self._server = server

@@ -1,4 +1,4 @@
-"""inferctl quickstart writes settings that a server runs with; inferctl backends is the table that the documents show."""
+"""inferctl quickstart writes settings that a server accepts; inferctl backends prints the table in the documentation."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""Health, models, metrics, keys, settings, and a clean end."""
+"""Health, models, metrics, keys, settings, and a clean shutdown."""
 
 import hashlib
 import signal

@@ -58,7 +58,7 @@ def test_a_saved_chat_goes_on_after_a_restart(folder, tmp_path, kv):
             assert usage["prompt_tokens_details"]["cached_tokens"] >= saved["tokens"] - 2
     other = "fp16" if kv == "fp32" else "fp32"
     folder["environment"]["INFERFLUX_RUNTIME_KV_DTYPE"] = other
-    with ServerProcess(**folder) as changed:  # KV of another type is of no use
+    with ServerProcess(**folder) as changed:  # KV of another type cannot be used
         assert say(changed, chat)[1]["prompt_tokens_details"]["cached_tokens"] == 0
     folder["environment"]["INFERFLUX_RUNTIME_KV_DTYPE"] = kv
     for path in tmp_path.rglob("*.session"):

@@ -1,4 +1,4 @@
-"""Guessing ahead: as fast as it may be, the answer is the same."""
+"""Speculative decoding: the answer is the same as without it."""
 
 import subprocess
 
@@ -28,7 +28,7 @@ def ask(server, question, **fields):
 
 @pytest.mark.parametrize("sampling", [{"temperature": 0}, {"temperature": 1, "seed": 5}, {"temperature": 0.8, "top_p": 0.9, "seed": 6}])
 def test_the_answer_does_not_depend_on_guesses(server, drafting, sampling):
-    accepted = 0  # how many depends on what steps cost on this machine
+    accepted = 0  # the number depends on the cost of steps on this machine
     before = drafting.metric("inferflux_accepted_tokens_total")
     for question in QUESTIONS:
         plain, details = ask(server, question, **sampling)

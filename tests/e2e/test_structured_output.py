@@ -1,4 +1,4 @@
-"""The real client asks for text of a form, and gets it: from a small model that would say something else."""
+"""The real client requests text in a format and gets it, from a small model that would otherwise answer differently."""
 
 import json
 import random

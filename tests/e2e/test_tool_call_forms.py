@@ -1,4 +1,4 @@
-"""The embedded model with the chat templates of other families: calls are forced and found in their forms, through the real client."""
+"""The embedded model with the chat templates of other families. Calls are forced and parsed in their syntax."""
 
 import json
 from functools import partial

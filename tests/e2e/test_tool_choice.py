@@ -1,4 +1,4 @@
-"""The real client forces calls of tools, and holds their arguments to a schema; the model is small and would often do otherwise."""
+"""The real client forces tool calls and constrains their arguments to a schema. The small model would often do otherwise."""
 
 import json
 from functools import partial
@@ -88,7 +88,7 @@ def test_none_never_calls(client):
 
 
 def test_parsed_with_pydantic(client):
-    """The client's own helper sends strict tools, and parses what comes back."""
+    """The client's own helper sends strict tools and parses the reply."""
     import pydantic
 
     class Booking(pydantic.BaseModel):

@@ -1,4 +1,4 @@
-"""docs/Troubleshooting.md has every error of choosing an engine and loading a model."""
+"""docs/Troubleshooting.md lists every error of selecting an engine and loading a model."""
 
 import re
 

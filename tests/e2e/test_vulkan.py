@@ -1,4 +1,4 @@
-"""A server on llama.cpp's Vulkan device: ./test --vulkan, on Mesa's lavapipe where there is no GPU."""
+"""A server on llama.cpp's Vulkan device: ./test --vulkan, on Mesa's lavapipe if there is no GPU."""
 
 import re
 
@@ -15,7 +15,7 @@ def test_the_model_runs_on_the_device():
         exposure = requests.get(server.url + "/v1/models", timeout=20).json()["data"][0]["backend_exposure"]
         assert (exposure["requested_backend"], exposure["exposed_backend"], exposure["provider"]) == ("llama_cpp_vulkan", "vulkan", "llama_cpp")
         assert not exposure["fallback"]
-        # What the library itself says of where layers, weights and KV are.
+        # The library's own log of where layers, weights and KV are.
         offloaded = re.search(r"offloaded (\d+)/(\d+) layers to GPU", server.log())
         assert offloaded and offloaded[1] == offloaded[2] and int(offloaded[1]) > 1, server.log()
         for what in (r"model buffer size", r"KV buffer size", r"compute buffer size"):

@@ -1,4 +1,4 @@
-// A private server for users who have none running: inferfluxd as a child process, with the bundled model.
+// A private server for users without a running server: inferfluxd as a child process, with the bundled model.
 #pragma once
 
 #include <sys/types.h>

@@ -13,7 +13,7 @@ namespace {
 
 using serving::SamplingRow;
 
-// Lists and objects have no flag: they are for programs.
+// Lists and objects have no flag: only programs use them.
 std::optional<SamplingFlags::Number> Unset(const SamplingRow& row) {
   using Params = SamplingRow::Params;
   if (std::holds_alternative<float Params::*>(row.member)) return std::optional<double>();
@@ -28,7 +28,7 @@ void SamplingFlags::AddTo(Command& command) {
   command.Add("--model", model, "which of the server's models; without it, the server's default");
   command.Add("--max-tokens", max_tokens, "stop after this many tokens");
   const auto rows = serving::SamplingTable();
-  parameters.reserve(rows.size());  // what options write to must not move
+  parameters.reserve(rows.size());  // the options write to these elements, which must not move
   for (const SamplingRow& row : rows) {
     const auto unset = Unset(row);
     if (!unset) continue;

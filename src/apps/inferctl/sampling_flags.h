@@ -13,7 +13,7 @@
 namespace inferflux::apps {
 
 struct SamplingFlags {
-  // Of a parameter's own type, which serving's table of them says.
+  // A value of the parameter's own type, given by serving's table of parameters.
   using Number = std::variant<std::optional<double>, std::optional<int64_t>>;
 
   std::string model;
@@ -21,9 +21,9 @@ struct SamplingFlags {
   std::vector<std::pair<std::string, Number>> parameters;  // by their names in JSON
   std::vector<std::string> stop;
 
-  // Once, and the flags stay where they are until the command line is parsed.
+  // Call once. The flags must not move until the command line is parsed.
   void AddTo(Command& command);
-  // The request's fields; what was not given is left out, so the server's defaults hold.
+  // The request's fields; flags that were not given are left out, so the server's defaults apply.
   boost::json::object Fields() const;
 };
 

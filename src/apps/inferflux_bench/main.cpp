@@ -146,7 +146,7 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
 
 // Dots in a directory's name are not a suffix.
 std::string NameOf(const std::filesystem::path& path) {
-  std::error_code ignored;  // a path that cannot be examined fails where it is opened
+  std::error_code ignored;  // a path that cannot be examined fails when it is opened
   const bool directory = std::filesystem::is_directory(path, ignored);
   return directory ? std::filesystem::weakly_canonical(path, ignored).filename() : path.stem();
 }

@@ -45,7 +45,7 @@ class Profile {
   std::map<std::string, Total, std::less<>> totals_;
 };
 
-// Adds the duration of its own life.
+// Adds the duration of its own lifetime.
 class ProfileTimer {
  public:
   ProfileTimer(Profile& profile, std::string_view operation, const OperationWork& work = {})

@@ -12,8 +12,8 @@ struct Row {
   std::string test;
   double tokens_per_second = 0.0;
   double stddev = 0.0;
-  double ceiling_share = 0.0;  // from 0 to 1: of what the machine could do at best while the test ran; 0: on a GPU
-  double device_share = 0.0;   // from 0 to 1: of the time in which the device computed; 0: not known
+  double ceiling_share = 0.0;  // from 0 to 1: share of the machine's peak rate during the test; 0: on a GPU
+  double device_share = 0.0;   // from 0 to 1: share of the time in which the device computed; 0: unknown
   std::string bound;           // "bandwidth" or "compute"
   std::string backend;
   std::string isa;

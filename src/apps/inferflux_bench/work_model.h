@@ -16,8 +16,7 @@ namespace inferflux::apps {
 enum class MatmulUnit { kInt8, kBf16, kFloat };
 
 struct WorkModel {
-  double layer_bytes = 0.0;           // weights of all layers, as in the file, or in four bits where the CPU packs them
-                                      // so
+  double layer_bytes = 0.0;           // weights of all layers, in the file's types, or in 4 bits if the CPU packs them
   double output_bytes = 0.0;          // of the projection to logits
   double layer_operations = 0.0;      // of one token; a multiply-add counts as two
   double output_operations = 0.0;     // of one row of logits

@@ -22,14 +22,14 @@ struct Workload {
 
 struct Timing {
   double seconds = 0.0;
-  double device_seconds = 0.0;  // of which the device computed; 0: the engine does not time it
+  double device_seconds = 0.0;  // the part in which the device computed; 0: the engine does not time it
 };
 
-// The time of each repetition, after one that warms up. Sequences are made anew, so nothing comes from a prefix cache.
-// `profile`, which the engine may write to, then holds what is of these repetitions only.
+// The time of each repetition, after one that warms up. Sequences are created anew, so nothing comes from a prefix
+// cache. `profile`, to which the engine may write, then covers only these repetitions.
 Result<std::vector<Timing>> Time(engine::Engine& engine, const Workload& test, int repetitions, Profile& profile);
 
-// What the whole test takes at least, its prompt cut into steps of `step_tokens`.
+// The minimum work of the whole test, with its prompt split into steps of `step_tokens`.
 Bound LeastTime(const WorkModel& work, const Workload& test, int step_tokens, const Ceilings& ceilings);
 
 }  // namespace inferflux::apps

@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   CommandLine app(
       "inferflux-quantize",
       "Writes a GGUF model in smaller types.\n\nTypes:" + apps::TypeNames() +
-          "\nQ3_K, Q4_K and Q5_K stand for their _M mixes. Start from an F32, F16 or BF16 file: what an earlier\n"
+          "\nQ3_K, Q4_K and Q5_K mean their _M mixes. Start from an F32, F16 or BF16 file: what an earlier\n"
           "quantisation lost does not come back.");
   app.Add("input", options.input, "the model; of a split one, the first part").Required().Shown("IN.gguf");
   app.Add("output", options.output, "the file to write").Required().Shown("OUT.gguf");

@@ -45,7 +45,7 @@ net::ServerOptions NetOptions(const Settings& settings) {
   return out;
 }
 
-// What every model is loaded with, unless its own settings or an admin call say otherwise. `stop` calls loads off.
+// The load options of every model, unless its own settings or an admin call override them. `stop` cancels loads.
 serving::LoadRequest LoadDefaults(const Settings& settings, std::vector<serving::BackendRule> rules,
                                   std::stop_token stop) {
   serving::LoadRequest out;
@@ -103,8 +103,7 @@ Status CheckChains(const Settings& settings) {
   return {};
 }
 
-// Loads what it can. A model that fails is logged and listed by the admin API; it is an error only where no model
-// serves.
+// Loads what it can. A model that fails is logged and listed by the admin API; it is an error only if no model serves.
 Status LoadModels(const Settings& settings, serving::ModelManager& manager, const std::stop_token& stop) {
   auto models = ModelsToServe(settings);
   if (!models) return Forward(models);
@@ -214,7 +213,7 @@ Status Serve(const DaemonOptions& options) {
   stop_loads.request_stop();
   (*server)->Stop(std::chrono::seconds(settings.Integer("server.grace_seconds")));
   loader.join();
-  if (!manager.Loading().empty()) std::quick_exit(0);  // a load by an admin call that is slow to give up
+  if (!manager.Loading().empty()) std::quick_exit(0);  // a load by an admin call is slow to cancel
   if (!loaded && loaded.error().code == ErrorCode::kCancelled) return {};
   return loaded;
 }

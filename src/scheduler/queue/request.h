@@ -35,7 +35,7 @@ struct Request {
   int32_t generated = 0;              // sampled tokens, the end token included
   int32_t cached_tokens = 0;          // of the prompt, when it was first admitted
   bool was_admitted = false;
-  int32_t prompt_scored = 0;  // tokens of the prompt whose log probabilities are known, but for the first
+  int32_t prompt_scored = 0;  // tokens of the prompt whose log probabilities are known, except the first
   std::vector<GeneratedToken> prompt_logprobs;  // those, until they are sent
   int32_t drafted = 0;
   int32_t accepted = 0;

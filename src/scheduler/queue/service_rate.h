@@ -12,7 +12,7 @@ class ServiceRate {
  public:
   void Finished(std::chrono::steady_clock::time_point now) { times_[count_++ % kKept] = now; }
 
-  // Whole seconds until about `waiting` requests will have finished, 1 to 60.
+  // Seconds until about `waiting` requests will have finished, an integer from 1 to 60.
   int32_t SecondsFor(int32_t waiting, std::chrono::steady_clock::time_point now) const;
 
  private:

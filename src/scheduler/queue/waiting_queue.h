@@ -1,5 +1,5 @@
 // The requests that wait for admission. Preempted ones come first, then higher priority, then the account that was
-// served least, then earlier arrival. Waiting raises a request's priority, so that no request waits for ever.
+// served least, then earlier arrival. Waiting raises a request's priority, so that no request waits forever.
 #pragma once
 
 #include <chrono>

@@ -115,7 +115,7 @@ bool Sessions::EvictLeastRecent() {
   return true;
 }
 
-// Saves the KV where there is a place for it, and releases the sequence.
+// Saves the KV if there is a place for it, and releases the sequence.
 void Sessions::LeaveEngine(Entry entry) {
   Session& session = entry->second;
   if (!session.on_disk && (memory_limit_ > 0 || files_)) {

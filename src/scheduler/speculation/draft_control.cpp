@@ -6,8 +6,7 @@ namespace inferflux::scheduler {
 namespace {
 
 constexpr int32_t kProbeAfter = 32;
-// Steps of one size say nothing about the cost of other sizes. So now and then a step is made large enough to measure
-// it.
+// Steps of one size do not show the cost of other sizes. So an occasional step is made large enough to measure it.
 constexpr int32_t kMeasureAfter = 64;
 constexpr int32_t kMeasuringDraft = 3;
 constexpr double kMemory = 0.85;
@@ -17,7 +16,7 @@ constexpr double kMemory = 0.85;
 int32_t DraftControl::Length(const StepCost& cost, double draft, int32_t decoding, int32_t limit) {
   if (limit <= 0) return 0;
   if (!cost.known()) return ++pauses_ >= kMeasureAfter ? std::min(limit, kMeasuringDraft) : 0;
-  // An additional row is worth it if the tokens that it may bring would take longer in steps of their own.
+  // An additional row is worth it if the tokens that it may bring would take longer in separate steps.
   const double row = cost.per_row() * decoding + draft;
   const double step = cost.Seconds(decoding);
   int32_t length = 0;
@@ -32,7 +31,7 @@ int32_t DraftControl::Length(const StepCost& cost, double draft, int32_t decodin
 
 void DraftControl::Observe(int32_t drafted, int32_t accepted) {
   pauses_ = 0;
-  // Each accepted token is a success, and the first rejected one is a failure. Those after it say nothing.
+  // Each accepted token is a success, and the first rejected one is a failure. Later ones are not counted.
   for (int32_t i = 0; i < accepted; ++i) rate_ = kMemory * rate_ + (1.0 - kMemory);
   if (accepted < drafted) rate_ *= kMemory;
 }

@@ -1,5 +1,5 @@
 // How many draft tokens are worthwhile for one sequence, given how many were accepted. A draft costs rows of a step and
-// saves steps. If that does not pay, there is none but for an occasional probe.
+// saves steps. If the cost exceeds the saving, the sequence gets no draft tokens except for an occasional probe.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Drafts without a model: what followed the last occurrence of the text's end (prompt lookup decoding, Saxena 2023;
-// LLMA, arXiv:2304.04487). Works well where the output repeats its prompt: quotes, edits, extraction, code.
+// LLMA, arXiv:2304.04487). Works well if the output repeats its prompt: quotes, edits, extraction, code.
 #pragma once
 
 #include <cstdint>

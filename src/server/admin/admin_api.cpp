@@ -25,7 +25,7 @@ constexpr Route kAdminRoutes[] = {
     {"PUT", "/v1/admin/routing", Access::kAdmin, &SetRouting},
     {"GET", "/v1/admin/cache", Access::kAdmin, &DescribeCaches},
     {"GET", "/v1/admin/pools", Access::kAdmin, &DescribePools},
-    // A caller's own.
+    // The caller's own sessions.
     {"GET", "/v1/sessions", Access::kGenerate, &Sessions<Action::kList>},
     {"POST", "/v1/sessions/{id}/save", Access::kGenerate, &Sessions<Action::kSave>},
     {"POST", "/v1/sessions/{id}/restore", Access::kGenerate, &Sessions<Action::kRestore>},

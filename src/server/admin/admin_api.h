@@ -1,4 +1,4 @@
-// The paths by which a server is run: models, routing, what they hold, and the conversations whose KV is kept.
+// The paths that administer a server: models, routing, cache and pools, and sessions.
 #pragma once
 
 #include "server/request/route.h"

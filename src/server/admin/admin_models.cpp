@@ -75,7 +75,7 @@ net::Response AnswerLoad(const Services& services, const Loaded& loaded) {
   return Json(200, DescribeLoaded(services, **loaded));
 }
 
-// One event; its last is the model or the error, in the form that the endpoint has without a stream.
+// One event. The last event holds the model or the error, in the format that the endpoint has without a stream.
 std::string Event(const json::object& body) {
   std::string out;
   net::AppendSseData(out, json::serialize(body));
@@ -116,7 +116,7 @@ ApiResult<std::chrono::seconds> Grace(const net::Request& request) {
   const char* end = given->second.data() + given->second.size();
   const auto [rest, error] = std::from_chars(given->second.data(), end, seconds);
   if (error != std::errc() || rest != end || seconds < 0 || seconds > kMaxGrace) {
-    return Refuse("grace_seconds", "must be a whole number from 0 to {}", kMaxGrace);
+    return Refuse("grace_seconds", "must be an integer from 0 to {}", kMaxGrace);
   }
   return std::chrono::seconds(seconds);
 }

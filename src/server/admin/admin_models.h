@@ -1,5 +1,5 @@
-// GET, POST and DELETE /v1/admin/models, PUT /v1/admin/models/default: what is loaded, and loading more or less of it
-// while the server serves.
+// GET, POST and DELETE /v1/admin/models, PUT /v1/admin/models/default: lists, loads and unloads models, and sets the
+// default, while the server serves.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -9,18 +9,18 @@
 
 namespace inferflux::server {
 
-// Loaded models with their load, those being loaded with their progress, and those that failed to load at the start
-// with the error.
+// Lists loaded models with their load, models being loaded with their progress, and models that failed to load at the
+// start with their errors.
 net::Response ListAdminModels(Services& services, const net::Request& request);
 
 net::Response SetDefaultModel(Services& services, const net::Request& request);
 
-// Answers when the model serves; with "stream": true it tells its progress as server-sent events until then. A client
-// that goes away does not end the load.
+// Answers when the model serves. With "stream": true, reports progress as server-sent events until then. The load
+// continues if the client disconnects.
 boost::asio::awaitable<void> LoadAdminModel(Services& services, const net::Request& request,
                                             net::ResponseWriter& writer);
 
-// Drains first: answers when the model's memory is free. Query: grace_seconds, how long its requests may go on.
+// Drains first: answers when the model's memory is freed. Query: grace_seconds, the time its requests get to finish.
 boost::asio::awaitable<void> UnloadAdminModel(Services& services, const net::Request& request,
                                               net::ResponseWriter& writer);
 

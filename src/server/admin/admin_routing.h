@@ -1,4 +1,4 @@
-// GET and PUT /v1/admin/routing: how requests on the default route find a model that can do what they ask.
+// GET and PUT /v1/admin/routing: how requests on the default route find a model with the features that they need.
 #pragma once
 
 #include "net/http_message.h"
@@ -7,7 +7,7 @@
 namespace inferflux::server {
 
 net::Response DescribeRouting(Services& services, const net::Request& request);
-// What the body leaves out stays as it is.
+// Fields that the body omits keep their values.
 net::Response SetRouting(Services& services, const net::Request& request);
 
 }  // namespace inferflux::server

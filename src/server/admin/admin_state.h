@@ -1,4 +1,4 @@
-// GET /v1/admin/cache and /v1/admin/pools: what the loaded models hold and do now.
+// GET /v1/admin/cache and /v1/admin/pools: the current cache contents and load of the models.
 #pragma once
 
 #include "net/http_message.h"

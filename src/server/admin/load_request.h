@@ -1,4 +1,4 @@
-// The body of POST /v1/admin/models, checked and plain.
+// The parsed and checked body of POST /v1/admin/models.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -14,7 +14,7 @@ struct AdminLoad {
   bool stream = false;
 };
 
-// What the body leaves open is as `defaults` say.
+// `defaults` supply the fields that the body omits.
 ApiResult<AdminLoad> ParseAdminLoad(const boost::json::object& body, const serving::LoadRequest& defaults);
 
 }  // namespace inferflux::server

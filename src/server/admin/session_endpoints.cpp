@@ -17,8 +17,8 @@ namespace {
 
 using Infos = std::vector<scheduler::SessionInfo>;
 
-// What the step loop says, handed over to the thread that serves the request. Either may be gone first, the server too:
-// the reader takes its notifier away when it goes.
+// Passes the scheduler's answer to the thread that serves the request. The scheduler, the reader and the server may end
+// in any order, so the reader removes its notifier when it ends.
 struct Mailbox {
   std::mutex mutex;
   std::optional<Result<Infos>> answer;

@@ -1,4 +1,4 @@
-// /v1/sessions: the conversations whose KV is kept.
+// /v1/sessions: conversations with saved KV.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -9,7 +9,7 @@
 
 namespace inferflux::server {
 
-// Lists, saves, restores or deletes the caller's own sessions, of the model that the query's `model` names.
+// Lists, saves, restores or deletes the caller's own sessions of the model that `model` in the query names.
 boost::asio::awaitable<void> RunSessionCommand(Services& services, scheduler::SessionCommand::Action action,
                                                const Caller& caller, const net::Request& request,
                                                net::ResponseWriter& writer);

@@ -46,7 +46,7 @@ std::string AnthropicErrorJson(const ApiError& error, std::string_view request_i
 
 net::Response AnthropicErrorResponse(const ApiError& error) {
   const std::string id = UniqueId("req_");
-  net::Response out = ErrorResponse(error);  // its headers, with this API's body
+  net::Response out = ErrorResponse(error);  // keeps the headers; the body is this API's
   out.status = error.status == 503 ? kOverloaded : error.status;
   out.body = AnthropicErrorJson(error, id);
   out.headers.push_back({"request-id", id});

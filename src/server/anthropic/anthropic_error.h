@@ -1,4 +1,4 @@
-// Errors as Anthropic's API words them: {"type": "error", "error": {"type", "message"}, "request_id"}.
+// Errors in the format of Anthropic's API: {"type": "error", "error": {"type", "message"}, "request_id"}.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace inferflux::server {
 
-// The envelope's text, for a body and for the event that ends a stream.
+// The text of the envelope, for a response body and for the event that ends a stream.
 std::string AnthropicErrorJson(const ApiError& error, std::string_view request_id);
 
-// 503 becomes this API's own 529, overloaded_error.
+// Turns 503 into this API's 529, overloaded_error.
 net::Response AnthropicErrorResponse(const ApiError& error);
 
 }  // namespace inferflux::server

@@ -1,4 +1,4 @@
-// POST /v1/messages/count_tokens: how many tokens a prompt has, with its tools and its template.
+// POST /v1/messages/count_tokens: counts the tokens of a prompt, including its tools and template.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

@@ -13,12 +13,12 @@ namespace inferflux::server {
 namespace json = boost::json;
 namespace {
 
-constexpr size_t kAnyText = std::numeric_limits<size_t>::max();  // the body's own limit holds
+constexpr size_t kAnyText = std::numeric_limits<size_t>::max();  // only the body's size limit applies
 constexpr size_t kMostMessages = 100'000;
 constexpr size_t kMostBlocks = 4096;
 constexpr size_t kMostNameBytes = 256;
 
-// The fields of every kind of block together; which of them a kind has is checked by its reader.
+// The fields of all kinds of blocks. Each kind's reader checks which fields are allowed.
 struct Block {
   std::string type;
   std::optional<std::string> text;
@@ -27,11 +27,11 @@ struct Block {
   std::string name;
   std::string tool_use_id;
   std::optional<json::object> input;
-  std::optional<std::string> result;  // content of a tool_result
+  std::optional<std::string> result;  // the content of a tool_result
   bool is_error = false;
 };
 
-// A mark for Anthropic's prompt cache: prefixes are cached here without it.
+// Marks a prefix for Anthropic's prompt cache. Ignored: this server caches prefixes without it.
 ApiStatus TakeCacheControl(const json::value& value, std::string_view param, Block&) {
   const auto object = ReadObject(value, param);
   if (!object) return Forward(object);
@@ -70,14 +70,14 @@ constexpr Field<Block> kToolResultFields[] = {kType,
                                               {"toolset_name", NoOpField{}}};
 constexpr Field<Block> kThinkingFields[] = {kType,
                                             {"thinking", TextField<Block>{&Block::thinking, kAnyText}},
-                                            // What a server signed is not checked: no answer depends on it.
+                                            // The signature is not checked: no answer depends on it.
                                             {"signature", TextField<Block>{&Block::id, kAnyText}}};
 constexpr Field<Block> kRedactedFields[] = {kType, {"data", TextField<Block>{&Block::id, kAnyText}}};
 
 struct BlockKind {
   std::string_view type;
   std::span<const Field<Block>> fields;
-  std::string_view role;  // whose messages may hold it; empty: any
+  std::string_view role;  // the role whose messages may contain it; empty: any
 };
 constexpr BlockKind kKinds[] = {{"text", kTextFields, ""},
                                 {"tool_use", kToolUseFields, "assistant"},
@@ -120,7 +120,7 @@ ApiResult<Block> ReadBlock(const json::value& value, std::string_view param, std
                               Join(param, "type")));
 }
 
-// A string stands for one block of text.
+// A string is short for one text block.
 ApiResult<std::vector<Block>> ReadBlocks(const json::value& value, std::string_view param, std::string_view role) {
   std::vector<Block> out;
   if (value.is_string()) {
@@ -142,7 +142,7 @@ void AppendText(const std::string& text, std::string& out) {
   out += text;
 }
 
-// Results of tools stand as messages of their own, in front of or behind the text that came with them.
+// Tool results become separate messages, before or after the text that came with them.
 void AppendUser(std::vector<Block> blocks, json::array& out) {
   std::string text;
   bool any = false;

@@ -1,4 +1,4 @@
-// The messages of Anthropic's API, whose contents are lists of blocks, as chat templates take them.
+// Converts the messages of Anthropic's API, whose contents are lists of blocks, to the format of chat templates.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -10,13 +10,13 @@
 
 namespace inferflux::server {
 
-// A string, or a list of text blocks, whose texts are joined by empty lines. It is `system`'s form, and that of a
-// tool's result.
+// Reads a string or a list of text blocks, whose texts are joined by empty lines. `system` and tool results have this
+// format.
 ApiResult<std::string> ReadTextBlocks(const boost::json::value& value, std::string_view param);
 
-// Text blocks of a message are joined; `tool_use` blocks become the message's tool calls, `tool_result` blocks messages
-// of their own, in their places; `thinking` becomes reasoning_content, which templates leave out where they want to.
-// Images and documents are an error that names them.
+// Joins the text blocks of a message. `tool_use` blocks become the message's tool calls; `tool_result` blocks become
+// separate messages in their places; `thinking` becomes reasoning_content, which a template may omit. Images and
+// documents are errors that name them.
 ApiResult<boost::json::array> ReadAnthropicMessages(const boost::json::value& value, std::string_view param);
 
 }  // namespace inferflux::server

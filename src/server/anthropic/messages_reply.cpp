@@ -15,7 +15,7 @@ using text::FoundToolCall;
 using text::ToolCallParser;
 namespace {
 
-// Tokens of the prompt that came from the cache are counted apart from the others.
+// Prompt tokens from the cache are counted separately.
 json::object AnthropicUsage(const scheduler::Usage& usage) {
   json::object out;
   out["input_tokens"] = usage.prompt_tokens - usage.cached_tokens;
@@ -36,7 +36,7 @@ json::object ToolUseBlock(const FoundToolCall& call, json::value input) {
   return out;
 }
 
-// The name of an event is its data's type.
+// The name of an event is the `type` of its data.
 void AppendEvent(const json::object& event, std::string& out) {
   out += "event: ";
   out += std::string_view(event.at("type").as_string());
@@ -74,7 +74,7 @@ json::object MessagesReply::Message() const {
   return out;
 }
 
-// An answer that its limit cut short says so even where it holds calls.
+// If the limit cut the answer short, that is the reported reason, even if the answer contains calls.
 json::object MessagesReply::Stop(const scheduler::Finish& finish) const {
   json::object out;
   out["stop_reason"] = "end_turn";
@@ -107,7 +107,7 @@ net::Response MessagesReply::Whole(const std::vector<scheduler::StreamEvent>& an
 
 void MessagesReply::Begin(std::string& out) {
   json::object message = Message();
-  // What of the prompt is cached shows only when it is served: the last event has the final counts.
+  // The number of cached prompt tokens is known only once the request runs, so the last event has the final counts.
   message["usage"] = AnthropicUsage({.prompt_tokens = prompt_tokens_});
   AppendEvent({{"type", "message_start"}, {"message", std::move(message)}}, out);
 }

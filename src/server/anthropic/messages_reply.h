@@ -1,4 +1,4 @@
-// The reply to POST /v1/messages: a message whose content is a list of blocks, or the events that build it up.
+// The reply to POST /v1/messages: a message whose content is a list of blocks, or the events that build it.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -14,7 +14,7 @@ namespace inferflux::server {
 
 class MessagesReply final : public ReplySurface {
  public:
-  // `calls` finds tool calls in the text; null where the request offers no tools.
+  // `calls` finds tool calls in the text; null if the request offers no tools.
   MessagesReply(std::string model, int32_t prompt_tokens, std::unique_ptr<text::ToolCallParser> calls);
 
   net::Response Refusal(const ApiError& error) const override;
@@ -37,9 +37,9 @@ class MessagesReply final : public ReplySurface {
   const std::unique_ptr<text::ToolCallParser> calls_;
   const std::string id_;
 
-  // Of a stream.
-  size_t blocks_ = 0;     // that were started
-  bool in_text_ = false;  // the last of them is text, and goes on
+  // The state of a stream.
+  size_t blocks_ = 0;     // started so far
+  bool in_text_ = false;  // the last block is text and is still open
   scheduler::Finish finish_;
 };
 

@@ -71,7 +71,7 @@ ApiStatus TakeStrict(const json::value& value, std::string_view param, Anthropic
   return ReadBoolean(value, param).map([&](bool strict) { out.function.strict = strict; });
 }
 
-// A mark for Anthropic's prompt cache: prefixes are cached here without it.
+// Marks a prefix for Anthropic's prompt cache. Ignored: this server caches prefixes without it.
 template <class T>
 ApiStatus TakeMark(const json::value& value, std::string_view param, T&) {
   const auto object = ReadObject(value, param);
@@ -92,7 +92,7 @@ constexpr Field<AnthropicTool> kAnthropicToolFields[] = {
     {"input_examples", NoOpField{"[]"}},
 };
 
-// As templates take tools.
+// The tools in the format of templates.
 json::object ForTemplate(const AnthropicTool& tool) {
   json::object function;
   function["name"] = tool.function.name;
@@ -207,7 +207,7 @@ ApiStatus TakeMetadata(const json::value& value, std::string_view param, Message
   static constexpr Field<Metadata> kFields[] = {{"user_id", TextField<Metadata>{&Metadata::user_id, 512}}};
   const auto object = ReadObject(value, param);
   if (!object) return Forward(object);
-  Metadata ignored;  // nothing here depends on it
+  Metadata ignored;  // accepted without effect
   return ParseObject<Metadata>(kFields, param, **object, ignored);
 }
 

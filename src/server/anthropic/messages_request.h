@@ -1,4 +1,4 @@
-// The bodies of POST /v1/messages and /v1/messages/count_tokens, checked and plain.
+// The parsed and checked bodies of POST /v1/messages and /v1/messages/count_tokens.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -17,13 +17,13 @@ struct MessagesRequest : serving::GenerationSpec {
   bool stream = false;
 };
 
-// Sampling parameters that Anthropic's API has not are taken too, under their usual names.
+// Also accepts sampling parameters that Anthropic's API lacks, under their usual names.
 ApiResult<MessagesRequest> ParseMessagesRequest(const boost::json::object& body);
 
-// What a body to be counted has: no max_tokens, nothing about the answer.
+// Parses a body of count_tokens: no max_tokens and no fields about the answer.
 ApiResult<MessagesRequest> ParseCountRequest(const boost::json::object& body);
 
-// This API's name of the error's field in front of it.
+// Prefixes the error with this API's name of its field.
 ApiError FromMessagesGeneration(serving::GenerationError error);
 
 }  // namespace inferflux::server

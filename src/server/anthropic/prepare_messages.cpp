@@ -14,7 +14,7 @@ ApiStatus CheckVersion(const net::Request& request) {
   const std::string_view version = net::FindHeader(request.headers, "anthropic-version");
   if (version.empty() || version == "2023-06-01" || version == "2026-10-21") return {};
   return RefuseAs("invalid_value", "anthropic-version",
-                  fmt::format("anthropic-version: \"{}\" is not spoken here; use 2026-10-21 or 2023-06-01", version));
+                  fmt::format("anthropic-version: \"{}\" is not supported; use 2026-10-21 or 2023-06-01", version));
 }
 
 ApiResult<Job> PrepareMessages(const Services& services, const net::Request& request, const Caller& caller) {

@@ -1,4 +1,4 @@
-// From the body of POST /v1/messages to a job.
+// Turns the body of POST /v1/messages into a job.
 #pragma once
 
 #include "net/http_message.h"
@@ -7,8 +7,8 @@
 
 namespace inferflux::server {
 
-// 400 where the header anthropic-version names a version that is not spoken here; it may be absent. What 2026-10-21
-// took out of 2023-06-01 is refused in both here, but for temperature, top_p and top_k, which are taken in both.
+// 400 if the header anthropic-version names an unsupported version; it may be absent. Fields that 2026-10-21 removed
+// from 2023-06-01 are refused under both versions, except temperature, top_p and top_k, which both accept.
 ApiStatus CheckVersion(const net::Request& request);
 
 ApiResult<Job> PrepareMessages(const Services& services, const net::Request& request, const Caller& caller);

@@ -1,4 +1,4 @@
-// The paths that say how the server is.
+// The paths that report the server's state.
 #pragma once
 
 #include "server/request/route.h"

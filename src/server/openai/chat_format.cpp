@@ -45,7 +45,7 @@ ToolCallParser::Output ChatFormat::Parse(size_t index, const scheduler::StreamEv
   return out;
 }
 
-// A reply that was cut short by its limit says so even where it holds calls.
+// If the limit cut the reply short, that is the reported reason, even if the reply contains calls.
 std::string_view ChatFormat::Finish(size_t index, const scheduler::Finish& finish) const {
   const bool calls = found(index) > 0 && finish.reason == scheduler::FinishReason::kStop;
   return calls ? "tool_calls" : FinishName(finish.reason);

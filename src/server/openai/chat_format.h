@@ -1,4 +1,4 @@
-// Choices of chat completions, tool calls included.
+// The choices of chat completions, including tool calls.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ class ChatFormat final : public ReplyFormat {
  public:
   using Parsers = std::vector<std::unique_ptr<text::ToolCallParser>>;
 
-  // `tools`: by choice, what finds calls in the text; empty: nothing does.
+  // `tools`: for each choice, the parser that finds calls in the text; empty: none.
   ChatFormat(Parsers tools, bool logprobs) : parsers_(std::move(tools)), logprobs_(logprobs) {}
 
   std::string_view id_prefix() const override { return "chatcmpl-"; }

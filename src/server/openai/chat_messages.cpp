@@ -14,7 +14,7 @@ namespace inferflux::server {
 namespace json = boost::json;
 namespace {
 
-constexpr size_t kAnyLength = std::numeric_limits<size_t>::max();  // the body's own limit holds
+constexpr size_t kAnyLength = std::numeric_limits<size_t>::max();  // only the body's size limit applies
 constexpr size_t kMaxNameBytes = 256;
 
 enum class Role { kSystem, kUser, kAssistant, kTool };
@@ -165,7 +165,7 @@ constexpr Field<Message> kMessageFields[] = {
     {"refusal", NoOpField{}},
     {"audio", NoOpField{}},
     {"function_call", NoOpField{}},
-    {"annotations", NoOpField{"[]"}},  // clients send an answer back as they got it
+    {"annotations", NoOpField{"[]"}},  // clients send answers back unchanged
 };
 
 ApiStatus CheckMessage(const Message& message, std::string_view param) {

@@ -1,4 +1,4 @@
-// The messages of a chat, from OpenAI's form to the one that chat templates take.
+// Converts the messages of a chat from OpenAI's format to that of chat templates.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -13,7 +13,7 @@ inline constexpr size_t kMaxMessages = 4096;
 inline constexpr size_t kMaxContentParts = 1024;
 
 // Contents become strings (text parts joined), "developer" becomes "system", and the arguments of tool calls, which the
-// API carries as a string of JSON, become the object itself. Parts that are no text are an error that names them.
+// API sends as a JSON string, become objects. Parts other than text are errors that name them.
 ApiResult<boost::json::array> ParseMessages(const boost::json::value& value, std::string_view param);
 
 }  // namespace inferflux::server

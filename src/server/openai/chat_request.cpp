@@ -58,7 +58,7 @@ constexpr Field<OfferedTool> kToolFields[] = {
     {"function", CustomField<OfferedTool>{TakeFunction}},
 };
 
-// Tools are checked, and then go to the template as they came.
+// Tools are checked and then passed to the template unchanged.
 ApiStatus TakeTools(const json::value& value, std::string_view param, ChatRequest& out) {
   const auto list = ReadArray(value, param, kMaxTools);
   if (!list) return Forward(list);

@@ -1,4 +1,4 @@
-// The body of POST /v1/chat/completions, checked and plain.
+// The parsed and checked body of POST /v1/chat/completions.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -11,7 +11,7 @@ namespace inferflux::server {
 
 struct ChatRequest : GenerationFields {
   serving::Chat chat;
-  int32_t max_completion_tokens = 0;  // 0: not given; after parsing, max_tokens holds the limit
+  int32_t max_completion_tokens = 0;  // 0: absent; after parsing, max_tokens holds the limit
   bool logprobs = false;
 };
 

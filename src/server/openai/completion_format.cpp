@@ -29,7 +29,7 @@ json::object CompletionFormat::Choice(size_t index, const scheduler::StreamEvent
   return out;
 }
 
-// The choice that tells of the prompt, before any other of its index; nothing where none is wanted or it was there.
+// The choice that echoes the prompt, sent before any other of its index. Empty if not requested or already sent.
 std::optional<json::object> CompletionFormat::Prompt(size_t index, const scheduler::StreamEvent& event) {
   State& state = states_[index];
   if (state.told_prompt || !(shape_.echo || shape_.prompt_logprobs)) return std::nullopt;

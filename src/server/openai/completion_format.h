@@ -1,4 +1,4 @@
-// Choices of plain completions.
+// The choices of plain completions.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace inferflux::server {
 
-// What a choice says of its prompt.
+// What a choice reports about its prompt.
 struct EchoedPrompt {
-  std::string text;         // of the whole prompt
-  std::string first_token;  // its bytes
+  std::string text;         // text of the whole prompt
+  std::string first_token;  // bytes of the first token
 };
 
 struct CompletionShape {
   std::optional<int64_t> logprobs;
   std::optional<int64_t> prompt_logprobs;
   bool echo = false;
-  std::vector<EchoedPrompt> prompts;  // with echo: by choice
+  std::vector<EchoedPrompt> prompts;  // with echo: one for each choice
 };
 
 class CompletionFormat final : public ReplyFormat {

@@ -38,7 +38,7 @@ ApiResult<CompletionRequest> ParseCompletionRequest(const json::object& body) {
   if (out.prompts.size() > 1 && !out.session_id.empty()) return Refuse("session_id", "goes with one prompt");
   if (out.max_tokens == 0) out.max_tokens = kDefaultMaxTokens;
   if (out.logprobs) out.top_logprobs = static_cast<int32_t>(*out.logprobs);
-  // Nothing is less than any number.
+  // An absent value compares less than any number.
   const auto prompt_logprobs = std::max(out.shown_prompt_logprobs, out.echo ? out.logprobs : std::nullopt);
   if (prompt_logprobs) out.prompt_logprobs = static_cast<int32_t>(*prompt_logprobs);
   return out;

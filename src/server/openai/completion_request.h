@@ -1,4 +1,4 @@
-// The body of POST /v1/completions, checked and plain. The prompt is raw: no template wraps it.
+// The parsed and checked body of POST /v1/completions. The prompt is raw: no template is applied.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -11,15 +11,15 @@
 
 namespace inferflux::server {
 
-// After parsing, top_logprobs and prompt_logprobs of the spec hold what is to be computed for both fields and `echo`.
+// After parsing, top_logprobs and prompt_logprobs of the spec hold the values to compute for both fields and `echo`.
 struct CompletionRequest : GenerationFields {
-  std::vector<RawPrompt> prompts;  // one or more; with n choices each
+  std::vector<RawPrompt> prompts;  // at least one, each with n choices
   std::optional<int64_t> logprobs;
   std::optional<int64_t> shown_prompt_logprobs;  // the field prompt_logprobs
   bool echo = false;
 };
 
-// max_tokens is the API's own default, 16, where the request has none.
+// If the request has no max_tokens, the API's default of 16 applies.
 ApiResult<CompletionRequest> ParseCompletionRequest(const boost::json::object& body);
 
 }  // namespace inferflux::server

@@ -11,12 +11,12 @@ namespace inferflux::server {
 namespace json = boost::json;
 namespace {
 
-// JSON has no infinity; the API's own stand-in for "impossible".
+// JSON has no infinity; the API uses this value for "impossible".
 constexpr float kLowest = -9999.0f;
 
 double Finite(float logprob) { return std::max(logprob, kLowest); }
 
-// The text of a token that may be part of a character: U+FFFD for what is no UTF-8.
+// The text of a token, which may hold only part of a character. Invalid UTF-8 becomes U+FFFD.
 std::string Printable(std::string_view bytes) {
   std::string out;
   for (size_t at = 0; at < bytes.size();) {

@@ -1,5 +1,5 @@
-// The envelope of OpenAI's replies around the choices that chat and plain completions fill: object, usage, and chunks
-// of a stream that "[DONE]" ends.
+// The envelope of OpenAI's replies: object, usage, and stream chunks that end with "[DONE]". Chat and plain completions
+// fill in the choices.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -17,9 +17,9 @@ class OpenAiReply final : public ReplySurface {
  public:
   struct Shape {
     std::string model;
-    size_t choices = 1;  // over all prompts
+    size_t choices = 1;  // across all prompts
     bool stream = false;
-    bool include_usage = false;  // of a stream
+    bool include_usage = false;  // in a stream
   };
   OpenAiReply(Shape shape, std::unique_ptr<ReplyFormat> format);
 

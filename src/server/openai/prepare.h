@@ -1,4 +1,4 @@
-// From the bodies of chat and plain completions to jobs.
+// Turns the bodies of chat and plain completions into jobs.
 #pragma once
 
 #include "net/http_message.h"

@@ -1,5 +1,5 @@
-// How generations become the choices of a reply. One object a request: it keeps what a choice needs from event to
-// event.
+// Turns generations into the choices of a reply. One object for each request; it keeps each choice's state between
+// events.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -19,11 +19,11 @@ class ReplyFormat {
   virtual std::string_view id_prefix() const = 0;
   virtual std::string_view object_name(bool stream) const = 0;
 
-  // The whole choice, from everything that was generated for it; `all` has its finish.
+  // The whole choice, from everything that was generated for it. `all` contains its finish.
   virtual boost::json::object Whole(size_t index, const scheduler::StreamEvent& all) = 0;
 
-  // A streamed choice: what its first chunk says (null: there is no such chunk), and what an event adds. The event
-  // with the finish adds the terminal chunk, last.
+  // A streamed choice: the content of its first chunk (null: no such chunk), and the chunks that an event adds. The
+  // event with the finish adds the terminal chunk last.
   virtual boost::json::value Opening(size_t index) = 0;
   virtual void Append(size_t index, const scheduler::StreamEvent& event, boost::json::array& choices) = 0;
 };

@@ -20,7 +20,7 @@ json::object DescribeNumber(double initial, const serving::SamplingRow& row, std
 json::object DescribeRow(const serving::SamplingRow& row) {
   static const engine::SamplingParams kInitial;
   if (const auto* number = std::get_if<float engine::SamplingParams::*>(&row.member)) {
-    // By its shortest spelling: 0.1f is 0.10000000149 as a double.
+    // Converts through the shortest spelling: 0.1f is 0.10000000149 as a double.
     return DescribeNumber(std::stod(fmt::format("{}", kInitial.*(*number))), row, "number");
   }
   if (const auto* integer = std::get_if<int32_t engine::SamplingParams::*>(&row.member)) {

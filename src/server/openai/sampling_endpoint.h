@@ -1,4 +1,5 @@
-// GET /v1/sampling_parameters: every sampling parameter with its type, range and default, for programs that offer them.
+// GET /v1/sampling_parameters: every sampling parameter with its type, range and default, for programs that offer these
+// settings.
 #pragma once
 
 #include "net/http_message.h"

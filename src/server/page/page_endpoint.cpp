@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-// The bytes of the bundle, put into the read-only data by the assembler: as a C++ array they would take it seconds to
-// compile.
+// The bytes of the bundle. The assembler puts them into the read-only data, because a C++ array of them takes seconds
+// to compile.
 #ifdef __APPLE__
 #define INFERFLUX_READ_ONLY ".const_data\n"
 #define INFERFLUX_SYMBOL(name) "_" name

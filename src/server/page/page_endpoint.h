@@ -1,5 +1,5 @@
-// GET /: the page, one self-contained document. Made at build time by bundle.py; it is there where Debian's JavaScript
-// libraries were found.
+// GET /: the page, one self-contained document. bundle.py makes it at build time if it finds Debian's JavaScript
+// libraries.
 #pragma once
 
 #include "net/http_message.h"
@@ -9,8 +9,8 @@ namespace inferflux::server {
 // Whether this build has the page.
 bool HasPage();
 
-// The page, gzipped where the client takes that. Its Content-Security-Policy allows the page's own scripts and styles
-// only, by their hashes, and connections to this server only.
+// The page, gzipped if the client accepts that. Its Content-Security-Policy allows only the page's own scripts and
+// styles, by their hashes, and only connections to this server.
 net::Response Page(const net::Request& request);
 
 }  // namespace inferflux::server

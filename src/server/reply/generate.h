@@ -1,4 +1,4 @@
-// An endpoint that generates, of any API: prepare off the I/O threads, run, count.
+// An endpoint of any API that generates: prepares off the I/O threads, runs, counts.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -11,9 +11,9 @@
 namespace inferflux::server {
 
 struct GeneratingEndpoint {
-  std::string_view name;  // labels the metrics
+  std::string_view name;  // label in the metrics
   ApiResult<Job> (*prepare)(const Services&, const net::Request&, const Caller&);
-  net::Response (*refuse)(const ApiError&);  // what becomes no job
+  net::Response (*refuse)(const ApiError&);  // the response if preparation fails
 };
 
 boost::asio::awaitable<void> Generate(GeneratingEndpoint endpoint, Services& services, const Caller& caller,

@@ -1,4 +1,4 @@
-// A request that is ready to run: checked, its model found, its prompts tokenised.
+// A request that is ready to run: checked, with its model found and its prompts tokenised.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ struct Job {
   std::vector<scheduler::GenerationRequest> requests;  // all choices of the first prompt, then of the next
   size_t choices_per_prompt = 1;
   bool stream = false;
-  std::string prompt_param;  // the field that errors about the prompt name
+  std::string prompt_param;  // the prompt's field name in errors
   std::unique_ptr<ReplySurface> surface;
 };
 

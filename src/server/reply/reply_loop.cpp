@@ -15,13 +15,13 @@ using serving::GenerationGroup;
 net::Response ReplySurface::Head() const {
   net::Response head(200, "text/event-stream; charset=utf-8");
   head.headers.push_back({"Cache-Control", "no-cache"});
-  head.headers.push_back({"X-Accel-Buffering", "no"});  // asks nginx not to hold events back
+  head.headers.push_back({"X-Accel-Buffering", "no"});  // tells nginx not to buffer events
   return head;
 }
 
 namespace {
 
-// Waits until the group has given something; false where the client has gone.
+// Waits until the group has delivered an event. False if the client has disconnected.
 asio::awaitable<bool> NextEvents(GenerationGroup& group, net::ResponseWriter& writer,
                                  GenerationGroup::OnEvent on_event) {
   while (!writer.Gone()) {
@@ -64,7 +64,7 @@ asio::awaitable<Outcome> ReplyStream(Job& job, GenerationGroup group, net::Respo
     if (event.finish) totals.Count(index, *event.finish);
     if (!totals.error()) surface.Append(index, event, bytes);
   };
-  // The head goes out with the first event, so that a request which fails at once fails with its own status.
+  // The head is sent with the first event, so that a request that fails at once gets its own status.
   if (!co_await NextEvents(group, writer, take)) co_return "cancelled";
   if (totals.error()) {
     co_await writer.Send(surface.Refusal(*totals.error()));
@@ -75,7 +75,7 @@ asio::awaitable<Outcome> ReplyStream(Job& job, GenerationGroup group, net::Respo
     if (!co_await writer.Write(std::exchange(bytes, {}))) co_return "cancelled";
     if (!co_await NextEvents(group, writer, take)) co_return "cancelled";
   }
-  // An error is the last that a stream says; it cannot have a status of its own any more.
+  // An error ends a stream. It can no longer have its own status.
   if (totals.error()) {
     surface.Fail(*totals.error(), bytes);
   } else {

@@ -1,5 +1,5 @@
-// Runs a job and writes its reply, whole or as a stream, whichever API it is for. Where the client goes away, its
-// generations are cancelled.
+// Runs a job and writes its reply for any API, whole or as a stream. If the client disconnects, its generations are
+// cancelled.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

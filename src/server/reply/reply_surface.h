@@ -1,5 +1,5 @@
-// How one request's generations become the reply of one API: its envelope, its event names, its errors, its usage and
-// what ends its streams. The loop that waits for events and for the client is the same for all (reply_loop.h).
+// Turns one request's generations into the reply of one API: its envelope, event names, errors, usage and stream
+// terminator. All APIs share the loop that waits for events and for the client (reply_loop.h).
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,15 @@ class ReplySurface {
  public:
   virtual ~ReplySurface() = default;
 
-  // An error before anything of the reply was sent.
+  // An error before any part of the reply was sent.
   virtual net::Response Refusal(const ApiError& error) const = 0;
 
-  // A reply that is sent whole, from everything that was generated: one event an answer, with its finish.
+  // A reply that is sent whole, from everything that was generated: one event for each answer, with its finish.
   virtual net::Response Whole(const std::vector<scheduler::StreamEvent>& answers, const ReplyTotals& totals) = 0;
 
-  // A streamed one. All append the bytes of what they say to `out`; either End or Fail comes last, once.
-  virtual net::Response Head() const;        // server-sent events, unless the API has others
-  virtual void Begin(std::string& out) = 0;  // sent together with what comes first
+  // A streamed reply. All functions append their bytes to `out`. Either End or Fail is called last, once.
+  virtual net::Response Head() const;        // server-sent events, unless the API uses another format
+  virtual void Begin(std::string& out) = 0;  // sent together with the first event
   virtual void Append(size_t index, const scheduler::StreamEvent& event, std::string& out) = 0;
   virtual void End(const ReplyTotals& totals, std::string& out) = 0;
   virtual void Fail(const ApiError& error, std::string& out) = 0;

@@ -1,4 +1,4 @@
-// What the answers to one request add up to.
+// Totals over the answers to one request.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace inferflux::server {
 
-// What became of a request, for the metrics: "stop", "length", "error", "cancelled" (its client left) or "rejected".
+// The outcome of a request, for the metrics: "stop", "length", "error", "cancelled" (its client left) or "rejected".
 using Outcome = std::string;
 
 class ReplyTotals {
  public:
   explicit ReplyTotals(size_t choices_per_prompt) : per_prompt_(choices_per_prompt) {}
 
-  // A prompt's tokens count once, whatever the number of its choices.
+  // A prompt's tokens count once, regardless of its number of choices.
   void Count(size_t index, const scheduler::Finish& finish);
 
   const scheduler::Usage& usage() const { return usage_; }

@@ -1,5 +1,5 @@
-// What is wrong with a request, for any API, and the envelope that OpenAI's API and the paths of our own put it in:
-// {"error": {"message", "type", "param", "code"}}.
+// An error in a request, for any API, and the envelope that OpenAI's API and our own paths use: {"error": {"message",
+// "type", "param", "code"}}.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ template <class T>
 using ApiResult = tl::expected<T, ApiError>;
 using ApiStatus = ApiResult<void>;
 
-// 400: the field `param` is not as it must be. `return Refuse("top_p", "must be a number");`
+// 400: the field `param` is invalid. `return Refuse("top_p", "must be a number");`
 template <class... Args>
 tl::unexpected<ApiError> Refuse(std::string_view param, fmt::format_string<Args...> format, Args&&... args) {
   ApiError out;
@@ -39,16 +39,16 @@ tl::unexpected<ApiError> Refuse(std::string_view param, fmt::format_string<Args.
   return tl::make_unexpected(std::move(out));
 }
 
-// The same with another code, for clients that tell errors apart by it.
+// The same with another code, for clients that distinguish errors by code.
 tl::unexpected<ApiError> RefuseAs(std::string_view code, std::string_view param, std::string message);
 
-// What an error of the floors below means to a client. `param` is the field that an invalid argument is about.
+// Converts an error of the floors below for a client. `param` is the field that an invalid argument concerns.
 ApiError FromError(const Error& error, std::string_view param);
 
-// The same for what cannot become a generation; `param` is the API's own name of the error's field.
+// The same for a request that cannot become a generation. `param` is the API's name of the error's field.
 ApiError FromGeneration(serving::GenerationError error, std::string_view param);
 
-// An error for what has only a status: the network floor's own refusals.
+// An error from only a status, for the network floor's own refusals.
 ApiError FromStatus(int status, std::string_view message);
 
 std::string ErrorJson(const ApiError& error);

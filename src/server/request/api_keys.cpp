@@ -36,7 +36,7 @@ constexpr std::pair<std::string_view, Scope> kScopes[] = {
     {"read", Scope::kRead}, {"generate", Scope::kGenerate}, {"admin", Scope::kAdmin}};
 constexpr uint8_t kUsualScopes = static_cast<uint8_t>(Scope::kRead) | static_cast<uint8_t>(Scope::kGenerate);
 
-// "read,admin"; nothing where a word is not a scope.
+// "read,admin"; empty if a word is not a scope.
 std::optional<uint8_t> ParseScopes(std::string_view text) {
   uint8_t out = 0;
   while (!text.empty()) {
@@ -110,7 +110,7 @@ ApiResult<Caller> ApiKeys::CheckKey(std::string_view key, Scope scope) const {
   if (keys_.empty()) return Caller();
   const Hash given = HashOf(key);
   const Key* found = nullptr;
-  for (const Key& known : keys_) {  // all of them, so that the time does not tell which
+  for (const Key& known : keys_) {  // check all keys, so that the time does not reveal which one matched
     if (CRYPTO_memcmp(known.hash.data(), given.data(), given.size()) == 0) found = &known;
   }
   if (found == nullptr) return tl::make_unexpected(Unauthorized("the API key is not known here"));

@@ -12,36 +12,36 @@
 
 namespace inferflux::server {
 
-// What a key may do.
+// The rights of a key.
 enum class Scope : uint8_t {
   kRead = 1,      // list and describe models
-  kGenerate = 2,  // everything that runs a model
+  kGenerate = 2,  // all endpoints that run a model
   kAdmin = 4,     // load, unload and route models
 };
 inline constexpr uint8_t kEveryScope = 7;
 
-// A caller, as the scheduler tells tenants apart.
+// A caller, as the scheduler distinguishes tenants.
 struct Caller {
-  std::string account;  // empty where no keys are asked for
+  std::string account;  // empty if no keys are required
   uint8_t scopes = kEveryScope;
-  uint64_t cache_salt = 0;  // requests of different salts never share cached prompts
+  uint64_t cache_salt = 0;  // requests with different salts never share cached prompts
 };
 
 class ApiKeys {
  public:
   using Hash = std::array<uint8_t, 32>;
 
-  ApiKeys() = default;  // asks for no key
-  // One SHA-256 in 64 hexadecimal digits a line (`printf %s KEY | sha256sum`), then, where it is not to have the usual
-  // scopes, a space and its own: "read,generate,admin" or fewer; usual are read and generate. What follows '#', or the
-  // dash that sha256sum writes, is a comment. An empty file is an error: it would lock everyone out, or in.
+  ApiKeys() = default;  // requires no key
+  // Each line holds one SHA-256 in 64 hexadecimal digits (`printf %s KEY | sha256sum`), optionally followed by a space
+  // and the key's scopes: "read,generate,admin" or fewer; the default is read and generate. Text after '#' or after the
+  // dash that sha256sum writes is a comment. An empty file is an error: it would lock everyone out, or in.
   static Result<ApiKeys> Load(const std::string& path);
 
   // `authorization` is the header's value, "Bearer KEY".
-  // 401 where the key is not known, 403 where it has not the scope.
+  // 401 if the key is unknown, 403 if it lacks the scope.
   ApiResult<Caller> Check(std::string_view authorization, Scope scope) const;
 
-  // The same for the key alone.
+  // The same for the bare key.
   ApiResult<Caller> CheckKey(std::string_view key, Scope scope) const;
 
   bool required() const { return !keys_.empty(); }

@@ -8,7 +8,7 @@
 
 namespace inferflux::server {
 
-// `model` is null where a request was refused before one was found.
+// `model` is null if the request was refused before a model was found.
 void CountRequest(metrics::Registry& metrics, const std::string& endpoint, const serving::ServedModel* model,
                   const std::string& outcome);
 

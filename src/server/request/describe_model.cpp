@@ -71,7 +71,7 @@ json::object DescribeServed(const serving::ServedModel& model) {
   out["object"] = "model";
   out["created"] = model.info.created;
   out["owned_by"] = "inferflux";
-  out["ready"] = true;  // it is in the registry
+  out["ready"] = true;  // every model in the registry is ready
   out["path"] = model.info.path;
   out["format"] = model.info.format;
   out["capabilities"] = DescribeCapabilities(model.capabilities);

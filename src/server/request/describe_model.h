@@ -1,4 +1,4 @@
-// A loaded model as the APIs show it.
+// The description of a loaded model in the APIs.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -7,7 +7,7 @@
 
 namespace inferflux::server {
 
-// OpenAI's own fields, and ours beside them.
+// OpenAI's fields, followed by ours.
 boost::json::object DescribeServed(const serving::ServedModel& model);
 
 }  // namespace inferflux::server

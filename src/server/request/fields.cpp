@@ -9,7 +9,7 @@ namespace inferflux::server {
 namespace json = boost::json;
 namespace {
 
-// What a value is, in the words of JSON; for messages.
+// The JSON type of a value, for messages.
 std::string_view KindName(const json::value& value) {
   switch (value.kind()) {
     case json::kind::null:

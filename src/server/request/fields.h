@@ -1,5 +1,5 @@
-// Reads a JSON object into a struct by a table of its fields: each with a type and a declared range, all others an
-// error that names them. null stands for an absent field, as in OpenAI's API.
+// Reads a JSON object into a struct by a table of fields, each with a type and a declared range. Unknown fields are
+// errors that name them. null means an absent field, as in OpenAI's API.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -28,7 +28,7 @@ struct IntegerField {
   int64_t min;
   int64_t max;
 };
-// An integer whose member says by its value that nothing was given.
+// An integer with a member value that means "absent".
 template <class T>
 struct CountField {
   int32_t T::*member;
@@ -44,12 +44,12 @@ struct TextField {
   std::string T::*member;
   size_t max_bytes;
 };
-// Anything with a shape of its own. `param` is the field's full name, for messages.
+// A value with its own parser. `param` is the field's full name, for messages.
 template <class T>
 struct CustomField {
   ApiStatus (*take)(const boost::json::value& value, std::string_view param, T& out);
 };
-// A field of the API that is accepted only with the value that asks for nothing.
+// A field of the API that is accepted only with the value that has no effect.
 struct NoOpField {
   std::string_view json;  // that value; empty: only null
 };
@@ -61,7 +61,7 @@ struct Field {
       kind;
 };
 
-// --- one value each; `param` names it in the error ---
+// --- read one value each; `param` names it in the error ---
 
 ApiResult<double> ReadNumber(const boost::json::value& value, std::string_view param, double min, double max);
 ApiResult<int64_t> ReadInteger(const boost::json::value& value, std::string_view param, int64_t min, int64_t max);
@@ -117,7 +117,7 @@ const Field<T>* FindField(std::span<const Field<T>> fields, std::string_view nam
 
 }  // namespace internal
 
-// Takes `value` where `name` is one of `fields`; false where it is not.
+// Reads `value` if `name` is one of `fields`; otherwise returns false.
 template <class T>
 ApiResult<bool> ParseField(std::span<const Field<T>> fields, std::string_view name, std::string_view param,
                            const boost::json::value& value, T& out) {
@@ -127,7 +127,7 @@ ApiResult<bool> ParseField(std::span<const Field<T>> fields, std::string_view na
   return std::visit(internal::FieldParser<T>{value, param, out}, field->kind).map([] { return true; });
 }
 
-// Takes the whole object; `parent` is its own name, empty for the request itself.
+// Reads the whole object. `parent` is its name, empty for the request itself.
 template <class T>
 ApiStatus ParseObject(std::span<const Field<T>> fields, std::string_view parent, const boost::json::object& object,
                       T& out) {

@@ -1,4 +1,4 @@
-// The loaded model that a request goes to.
+// Finds the loaded model for a request.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 
 namespace inferflux::server {
 
-// An empty id is the default route. 404 where there is no such model, 422 where it cannot do all of `needs` (the
-// message names what), 503 while models are still being loaded.
+// An empty id means the default route. 404 if there is no such model; 422 if it lacks a feature of `needs` (the message
+// names it); 503 while models are still being loaded.
 ApiResult<std::shared_ptr<const serving::ServedModel>> FindModel(const Services& services, const std::string& id,
                                                                  std::span<const serving::Feature> needs);
 

@@ -8,7 +8,7 @@
 
 namespace inferflux::server {
 
-// Objects and arrays inside each other; tool schemas are the deepest thing that clients send.
+// The nesting limit of objects and arrays. Tool schemas are the most deeply nested input that clients send.
 inline constexpr size_t kMaxJsonDepth = 64;
 
 // Errors: not UTF-8, not JSON (with the byte where it fails), too deep, not an object.

@@ -12,7 +12,7 @@
 
 namespace inferflux::server {
 
-// What answers: at once, or over several turns of the event loop, with the caller where it matters who that is.
+// The handler: it answers at once or as a coroutine, and receives the caller if it needs it.
 using Answer = net::Response (*)(Services&, const net::Request&);
 using Task = boost::asio::awaitable<void> (*)(Services&, const net::Request&, net::ResponseWriter&);
 using CallerTask = boost::asio::awaitable<void> (*)(Services&, const Caller&, const net::Request&,
@@ -20,23 +20,23 @@ using CallerTask = boost::asio::awaitable<void> (*)(Services&, const Caller&, co
 
 enum class Access : uint8_t {
   kOpen,  // anyone
-  // Where the server asks for keys, a key with the scope of that name:
+  // If the server requires keys, a key with the scope of that name:
   kRead,
   kGenerate,
-  kAdmin,  // and never a web page
+  kAdmin,  // never from a web page
 };
 
 struct Route {
   std::string_view method;
-  std::string_view path;  // as net::Router has it
+  std::string_view path;  // in the syntax of net::Router
   Access access = Access::kOpen;
   std::variant<Answer, Task, CallerTask> run;
 };
 
 struct Api {
   std::span<const Route> routes;
-  net::Response (*refuse)(const ApiError&) = ErrorResponse;  // a caller without the right key
-  // A header that may hold the key by itself; the usual one is "Authorization: Bearer KEY". Empty: none.
+  net::Response (*refuse)(const ApiError&) = ErrorResponse;  // for callers without the right key
+  // A header that may contain the bare key, as an alternative to "Authorization: Bearer KEY". Empty: none.
   std::string_view key_header = {};
 };
 

@@ -1,5 +1,5 @@
-// The fields of a request that say how the next token is chosen, written straight into the sampler's parameters. Their
-// names and ranges are the rows of serving/generation/sampling_table.h.
+// The sampling fields of a request, written directly into the sampler's parameters. The rows of
+// serving/generation/sampling_table.h give their names and ranges.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -10,10 +10,10 @@
 
 namespace inferflux::server {
 
-// Takes `value` where `name` is a sampling parameter; false where it is not.
+// Reads `value` if `name` is a sampling parameter; otherwise returns false.
 ApiResult<bool> ParseSamplingField(std::string_view name, const boost::json::value& value, serving::SamplingSpec& out);
 
-// What holds between fields: filters that mirostat replaces are an error beside it.
+// Checks constraints between fields: filters that mirostat replaces are errors if it is on.
 ApiStatus CheckSampling(const serving::SamplingSpec& spec);
 
 }  // namespace inferflux::server

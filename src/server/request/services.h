@@ -1,4 +1,4 @@
-// What the endpoints work with. One object a server; it outlives every request.
+// The services that endpoints use. Each server has one object, which outlives every request.
 #pragma once
 
 #include <atomic>
@@ -16,11 +16,11 @@ struct Services {
   serving::ModelManager& manager;
   metrics::Registry& metrics;
   ApiKeys keys;
-  bool page = true;                // whether / is the page
+  bool page = true;                // whether / serves the page
   std::atomic<bool> ready{false};  // every configured model is loaded and warm, or has failed to load; one serves
-  // Parses, renders and tokenises, so that a huge prompt holds up no socket.
+  // Parses, renders and tokenises, so that a huge prompt does not block a socket.
   boost::asio::thread_pool preparation{2};
-  // Loads and unloads models, one at a time, for as long as that takes.
+  // Loads and unloads models, one at a time; each may take long.
   boost::asio::thread_pool administration{1};
 };
 

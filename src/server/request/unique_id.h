@@ -1,4 +1,4 @@
-// Names for replies and tool calls that never come twice.
+// Unique names for replies and tool calls.
 #pragma once
 
 #include <string>

@@ -30,7 +30,7 @@ void BackendFactory::AddByRank(std::optional<Provider> provider, std::vector<Cho
   for (const TargetTraits* traits : targets) out.push_back({{traits->target, provider}, false});
 }
 
-// The chain with `auto` expanded, without repetitions.
+// Expands `auto` in the chain and drops repetitions.
 Result<std::vector<BackendFactory::Choice>> BackendFactory::Expand(std::string_view chain) const {
   const auto words = ParseChain(chain);
   if (!words) return Forward(words);
@@ -43,7 +43,7 @@ Result<std::vector<BackendFactory::Choice>> BackendFactory::Expand(std::string_v
       continue;
     }
     for (const TargetHint& preferred : *priority) {
-      // "native" is `auto` with a provider: entries of the priority that name the other one are not meant.
+      // "native" is `auto` with a provider: it skips priority entries that name the other provider.
       if (word.provider && preferred.provider && word.provider != preferred.provider) continue;
       const auto provider = preferred.provider ? preferred.provider : word.provider;
       if (preferred.target == Target::kAuto) {
@@ -67,7 +67,7 @@ Result<std::vector<BackendFactory::Choice>> BackendFactory::Expand(std::string_v
 
 std::vector<Candidate> BackendFactory::CandidatesOf(const Choice& choice) const {
   std::vector<Candidate> out;
-  if (choice.hint.provider) {  // the user named the provider: the other one does not replace it
+  if (choice.hint.provider) {  // the user named the provider: do not replace it with the other one
     out.push_back(Consider(choice.hint.target, *choice.hint.provider));
   } else {
     Candidate native = Consider(choice.hint.target, Provider::kNative);

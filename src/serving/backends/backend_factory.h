@@ -1,4 +1,4 @@
-// Which engines this build has, and in which order a model is tried on them.
+// The engines of this build, and the order in which a model is tried on them.
 #pragma once
 
 #include <functional>
@@ -23,47 +23,47 @@ using config::BackendConfig;
 // runtime.backend_exposure
 struct ExposurePolicy {
   bool prefer_native = true;         // our own engines before llama.cpp's
-  bool allow_llama_fallback = true;  // llama.cpp where there is no engine of our own, or it failed
-  // runtime.backend_priority: the chain that `auto` stands for. `auto` in it stands for every target, the highest
-  // device rank first.
+  bool allow_llama_fallback = true;  // use llama.cpp if we have no engine of our own, or if ours failed
+  // runtime.backend_priority: the chain that replaces `auto`. `auto` inside it means every target, the highest device
+  // rank first.
   std::string priority = "auto";
 };
 
-// What an engine is loaded with.
+// The parameters of an engine's load.
 struct EngineRequest {
   std::shared_ptr<const model::ModelSource> source;
-  int32_t context = 0;  // tokens a sequence may have; 0: the model's own
+  int32_t context = 0;  // most tokens in a sequence; 0: the model's own limit
   BackendConfig config;
-  std::stop_token stop = {};  // calls the load off: kCancelled
+  std::stop_token stop = {};  // cancels the load: kCancelled
 };
 
-// Makes an engine; called on the thread that will step it.
+// Creates an engine. Called on the thread that will step it.
 using EngineMaker = std::function<Result<std::unique_ptr<engine::Engine>>(const EngineRequest&)>;
 
 struct EngineEntry {
   Target target = Target::kCpu;
   Provider provider = Provider::kNative;
-  EngineMaker make;  // empty: known, but not in this build
+  EngineMaker make;  // empty: known, but missing from this build
   std::string why_absent;
   bool automatic = true;                                       // whether `auto` may lead to it
-  std::function<std::vector<compute::Device>()> devices = {};  // what it computes on; asks the device each time
-  formats::WeightLayouts weight_layouts = {};                  // of a checkpoint, that it holds as they are
-  std::string note;  // what people should know of this build of it; empty: nothing
+  std::function<std::vector<compute::Device>()> devices = {};  // what it computes on; queries the devices on each call
+  formats::WeightLayouts weight_layouts = {};                  // layouts of checkpoints that it keeps unconverted
+  std::string note;  // what users should know about this build of it; empty: nothing
 };
 
 // Why a candidate is not tried.
 enum class Skip : uint8_t {
-  kNone,       // it is tried
-  kAbsent,     // this build lacks it, and the user or the configured priority named it: what runs instead is a fallback
-  kForbidden,  // a switch forbids it: what runs instead is no fallback
-  kUnnamed,    // `auto` passes it over by rank: what runs instead is no fallback
+  kNone,       // the candidate is tried
+  kAbsent,     // named by the user or the configured priority, but this build lacks it: its replacement is a fallback
+  kForbidden,  // a switch forbids it: its replacement is not a fallback
+  kUnnamed,    // `auto` skips it by rank: its replacement is not a fallback
 };
 
 // One engine to try, or a reason why it is not tried.
 struct Candidate {
   Target target = Target::kCpu;
   Provider provider = Provider::kNative;
-  const EngineEntry* engine = nullptr;  // null where it is skipped
+  const EngineEntry* engine = nullptr;  // null if it is skipped
   Skip skip = Skip::kNone;
   std::string reason;
 };
@@ -73,13 +73,13 @@ class BackendFactory {
   BackendFactory(std::vector<EngineEntry> engines, ExposurePolicy policy)
       : engines_(std::move(engines)), policy_(std::move(policy)) {}
 
-  // Everything that a chain (target.h) may lead to, first choice first. This is the one place that expands `auto`,
-  // wherever it is in the chain. What cannot be tried is listed with its reason. kInvalidArgument where the chain or
-  // the configured priority has an unknown word, or the two lead to no engine.
+  // All candidates of a chain (target.h), first choice first. Only this function expands `auto`, at any place in the
+  // chain. Candidates that cannot be tried are listed with their reasons. kInvalidArgument if the chain or the
+  // configured priority contains an unknown word, or if together they lead to no engine.
   Result<std::vector<Candidate>> Candidates(std::string_view chain) const;
 
  private:
-  // A target to try; not named where `auto` led to it by rank alone.
+  // A target to try. It is not "named" if `auto` led to it by rank alone.
   struct Choice {
     TargetHint hint;
     bool named = true;

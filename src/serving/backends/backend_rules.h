@@ -1,5 +1,4 @@
-// Which settings a model runs with on each backend that it is tried on, and whether that backend has the device that
-// they ask for.
+// Selects a model's settings on each backend that it is tried on, and checks that the backend has the requested device.
 #pragma once
 
 #include <optional>
@@ -13,28 +12,26 @@
 
 namespace inferflux::serving {
 
-// One entry of runtime.backends: for a target, or for one provider of it.
+// One entry of runtime.backends, for a target or for one of its providers.
 struct BackendRule {
   TargetHint backend;
   BackendConfig config;
 };
 
-// The settings that are set in `config` and that no engine of `backend` reads, by name. None of `auto`.
+// The names of the settings in `config` that no engine of `backend` reads. Empty for `auto`.
 std::vector<std::string_view> UnusedSettings(const BackendConfig& config, const TargetHint& backend);
 
-// kInvalidArgument where there are such settings: they were set for exactly this backend.
+// kInvalidArgument if there are such settings, because they were set for exactly this backend.
 Status CheckSettings(const BackendConfig& config, const TargetHint& backend);
 
-// Errors name the entry: an unknown word, auto, a backend that comes twice, a setting that the backend cannot use.
+// Errors name the entry: an unknown word, auto, a duplicate backend, a setting that the backend cannot use.
 Result<std::vector<BackendRule>> MakeBackendRules(std::span<const config::BackendSetting> settings);
 
-// `own` where it says something; then what the rules say of this provider of the target, and of the target; then
-// `shared`.
+// Precedence of each setting: `own`; the rule for this provider of the target; the rule for the target; `shared`.
 BackendConfig ConfigFor(const BackendConfig& own, std::span<const BackendRule> rules, const BackendConfig& shared,
                         Target target, Provider provider);
 
-// kInvalidArgument, with the devices that there are, where the engine lacks the one of this index; -1 is none in
-// particular.
+// kInvalidArgument, with a list of the devices, if the engine has no device of this index; -1 means any device.
 Status CheckDevice(const EngineEntry& engine, int32_t device);
 
 }  // namespace inferflux::serving

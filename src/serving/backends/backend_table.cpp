@@ -15,7 +15,7 @@ constexpr EngineFacts kOnLlamaVulkan = {.embeddings = true, .sessions = true};  
 
 constexpr std::string_view kNeedsMlx = "scripts/install-mlx (on a Mac: brew install mlx), then -DENABLE_MLX=ON";
 
-// What libllama's own device needs beside the library.
+// The requirements of libllama's device in addition to the library.
 std::string_view LlamaSwitch(Target target) {
   switch (target) {
     case Target::kCpu:
@@ -55,7 +55,7 @@ std::vector<BackendRow> MakeTable() {
       {.target = Target::kReference,
        .kv_dtypes = {"fp32", "fp16", "bf16", "int8", "fp8"},
        .facts = kOnHost,
-       .automatic = false,  // the oracle is only for those who name it
+       .automatic = false,  // the oracle runs only if the user names it
        .tested = "x86-64",
        .switched_on_by = "always built; the scalar oracle, slow on purpose"},
       {.target = Target::kMlx,
@@ -69,7 +69,7 @@ std::vector<BackendRow> MakeTable() {
        .facts = kOnMlx,
        .settings = {"mlx_requantise"},
        .compute = "mlx",
-       .automatic = false,  // auto leads to mlx
+       .automatic = false,  // auto selects mlx
        .gpu_only = true,
        .tested = "no Mac yet",
        .switched_on_by = kNeedsMlx},

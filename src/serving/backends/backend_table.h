@@ -1,6 +1,6 @@
 // What each engine can do, whether or not this build has it. Messages, `inferctl backends`, `inferctl quickstart` and
-// the table in docs/architecture.md are made from it; tests/unit/serving/backends/backend_table_test.cpp asks the
-// engines themselves.
+// the table in docs/architecture.md are generated from it. tests/unit/serving/backends/backend_table_test.cpp compares
+// it with the engines themselves.
 #pragma once
 
 #include <span>
@@ -12,39 +12,40 @@
 
 namespace inferflux::serving {
 
-// Beyond what every engine does: text, log probabilities, streaming, one step that mixes prompts and decodes, shared
-// prefixes, draft tokens that are verified in one step.
+// Features beyond those of every engine. Every engine has text, log probabilities, streaming, one step that mixes
+// prompts and decodes, shared prefixes, and verification of draft tokens in one step.
 struct EngineFacts {
-  bool huggingface = false;      // directories; GGUF files are taken by all
-  bool encoders = false;         // BERT and its kind
+  bool huggingface = false;      // directories; every engine loads GGUF files
+  bool encoders = false;         // models such as BERT
   bool embeddings = false;       // vectors of texts
   bool sessions = false;         // a sequence's KV can be saved and restored
-  bool batch_invariant = false;  // the same logits, bit for bit, whatever else runs
+  bool batch_invariant = false;  // bit-identical logits, whatever else runs
 };
 
 struct BackendRow {
   Target target = Target::kCpu;
   Provider provider = Provider::kNative;
-  bool written = true;                           // false: nothing runs it yet, and the rest is empty
-  std::vector<std::string_view> kv_dtypes = {};  // as runtime.kv_dtype names them
+  bool written = true;                           // false: no engine runs it yet, and the other fields are empty
+  std::vector<std::string_view> kv_dtypes = {};  // by their names in runtime.kv_dtype
   EngineFacts facts = {};
-  // The settings of runtime.backends that it reads, beside those that every engine reads: device, kv_dtype, kv_budget.
+  // The settings of runtime.backends that it reads in addition to device, kv_dtype and kv_budget, which all engines
+  // read.
   std::vector<std::string_view> settings = {};
   std::string_view compute = {};         // native: the folder under src/compute/; empty: the target's own name
   bool automatic = true;                 // whether `auto` may lead to it
-  bool gpu_only = false;                 // native: not where the compute backend finds no GPU
-  std::string_view tested = {};          // on what
-  std::string_view switched_on_by = {};  // what a build and a machine need for it
+  bool gpu_only = false;                 // native: unavailable if the compute backend finds no GPU
+  std::string_view tested = {};          // the hardware or software that tests ran on
+  std::string_view switched_on_by = {};  // its requirements on the build and the machine
 };
 
-// By provider, then as AllTargets() has them.
+// Sorted by provider, then in the order of AllTargets().
 std::span<const BackendRow> BackendTable();
 
-const BackendRow* FindBackendRow(Target target, Provider provider);  // null where there is none
+const BackendRow* FindBackendRow(Target target, Provider provider);  // null if there is none
 
 // "GGUF", "Hugging Face".
 std::vector<std::string_view> FormatWords(const BackendRow& row);
-// "encoders", "embeddings", "sessions", "batch-invariant": those of the facts that hold.
+// The facts that hold: "encoders", "embeddings", "sessions", "batch-invariant".
 std::vector<std::string_view> CapabilityWords(const BackendRow& row);
 
 }  // namespace inferflux::serving

@@ -40,7 +40,7 @@ EngineEntry NativeEntry(const BackendRow& row, ThreadPool& pool) {
   entry.weight_layouts = backend->layouts;
   entry.note = backend->note();
   const auto devices = [backend, &pool] { return backend->devices({.pool = &pool}); };
-  // On a CPU our own backend is the faster one: what is made for GPUs is then only for those who name it.
+  // On a CPU our own backend is faster. Engines made for GPUs then run only if the user names them.
   if (Traits(row.target).gpu_accelerated && std::ranges::none_of(devices(), &compute::Device::gpu)) {
     entry.automatic = false;
     if (row.gpu_only) {

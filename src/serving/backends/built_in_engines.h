@@ -1,4 +1,4 @@
-// The engines that this build has, and, for what a user may ask for and it has not, why.
+// The engines of this build, and for each engine that a user may request but this build lacks, the reason.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace inferflux::serving {
 
-// `pool` is lent to the engines that compute on the CPU and must outlive them.
+// The engines that compute on the CPU use `pool`, which must outlive them.
 std::vector<EngineEntry> BuiltInEngines(ThreadPool& pool);
 
 }  // namespace inferflux::serving

@@ -1,4 +1,4 @@
-// What a loaded model can do for a request: what its engine can do (compute/capabilities.h), and whether it has a chat
+// What a loaded model can do for a request. This follows from its engine (compute/capabilities.h) and its chat
 // template.
 #pragma once
 
@@ -19,26 +19,26 @@ enum class Feature : uint8_t {
   kStreaming
 };
 
-// "completions", "chat", ...: as messages, metrics and the API name it.
+// The name in messages, metrics and the API: "completions", "chat", ...
 std::string_view FeatureName(Feature feature);
 
 struct Capabilities {
   bool completions = true;  // generates text
   bool chat = true;         // has a chat template
   bool embeddings = false;
-  bool logprobs = true;           // of the tokens that it generates
-  bool prompt_logprobs = true;    // of the prompt's tokens
-  bool structured_output = true;  // keeps its output to a grammar
+  bool logprobs = true;           // for generated tokens
+  bool prompt_logprobs = true;    // for the prompt's tokens
+  bool structured_output = true;  // constrains its output to a grammar
   bool streaming = true;
-  bool speculative_decoding = true;  // the engine checks drafted tokens in one step
-  bool kv_prefix_copy = true;        // requests share the KV of a common beginning
+  bool speculative_decoding = true;  // the engine verifies draft tokens in one step
+  bool kv_prefix_copy = true;        // requests share the KV of a common prefix
   bool kv_save_restore = false;      // a session's KV can leave the engine and come back
   bool unified_batch = true;         // one step mixes prompts and decodes
-  bool phased_execution = true;      // prompts and decodes may run in steps of their own
-  bool multimodal = false;           // takes inputs that are not text
-  bool graph_capture = false;        // a step's operations are recorded once and run again
-  bool device_sampling = false;      // tokens are chosen on the device
-  bool batch_invariant = false;      // the same logits, bit for bit, whatever else runs
+  bool phased_execution = true;      // prompts and decodes may run in separate steps
+  bool multimodal = false;           // accepts inputs other than text
+  bool graph_capture = false;        // a step's operations are recorded once and replayed
+  bool device_sampling = false;      // tokens are sampled on the device
+  bool batch_invariant = false;      // bit-identical logits, whatever else runs
 
   bool Has(Feature feature) const;
 };

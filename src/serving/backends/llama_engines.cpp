@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kPause = std::chrono::seconds(2);
 
-// A line each few seconds while a large file loads.
+// Logs a line every few seconds while a large file loads.
 auto ProgressLog(std::string path) {
   return [path = std::move(path), last = Clock::now()](float part) mutable {
     if (Clock::now() - last < kPause) return;

@@ -1,5 +1,5 @@
-// llama.cpp's engines: one for each kind of device that the linked libllama offers. Two files implement this, and the
-// build takes the one that fits: llama_engines.cpp, or no_llama_engines.cpp where there is no libllama.
+// llama.cpp's engines, one for each kind of device that the linked libllama supports. The build uses one of two
+// implementations: llama_engines.cpp, or no_llama_engines.cpp if there is no libllama.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace inferflux::serving {
 
-// What cannot be had is listed with its reason.
+// Unavailable engines are listed with their reasons.
 std::vector<EngineEntry> LlamaEngines(const ThreadPool& pool);
 
 }  // namespace inferflux::serving

@@ -1,4 +1,4 @@
-// The targets that llama.cpp has devices for, in some build of it.
+// The targets for which some build of llama.cpp has devices.
 #pragma once
 
 #include <array>

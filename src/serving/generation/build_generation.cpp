@@ -29,7 +29,7 @@ GenerationStatus CheckSpeculation(const ServedModel& model, const GenerationSpec
   return Refuse(Field::kSpeculation, "is \"draft\", but the model '{}' has no draft model", model.id);
 }
 
-// The request's grammar over the model's tokens; null where it has none.
+// The request's grammar over the model's tokens; null if it has none.
 GenerationResult<std::shared_ptr<const text::TokenGrammar>> GrammarOf(const ServedModel& model,
                                                                       const GenerationSpec& spec) {
   if (!spec.grammar) return nullptr;
@@ -49,7 +49,7 @@ std::vector<TokenId> DryBreakers(const SamplingSpec& spec, const text::Tokenizer
   return out;
 }
 
-// One prompt's choices, numbered over all prompts.
+// The choices of one prompt, numbered across all prompts.
 GenerationStatus AddChoices(const ServedModel& model, const GenerationSpec& spec, const std::vector<TokenId>& prompt,
                             Requests& out) {
   if (auto room = CheckRoom(model, prompt.size()); !room) return room;

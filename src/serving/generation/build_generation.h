@@ -1,4 +1,4 @@
-// From a chat or raw prompts to requests that the model's scheduler takes: rendered, tokenised, with their masks.
+// Turns a chat or raw prompts into requests for the model's scheduler: renders, tokenises and adds masks.
 #pragma once
 
 #include <memory>
@@ -16,18 +16,19 @@ namespace inferflux::serving {
 
 struct Generation {
   std::vector<scheduler::GenerationRequest> requests;  // all choices of the first prompt, then of the next
-  // What finds the calls of tools in an answer's text, by request; empty: no tools are offered.
+  // The parsers that find tool calls in each request's answer; empty: no tools are offered.
   std::vector<std::unique_ptr<text::ToolCallParser>> tool_calls;
 };
 
 GenerationResult<Generation> BuildChat(const ServedModel& model, Chat chat, GenerationSpec spec);
 
-// The output goes on with the prompts' text.
+// The output continues the prompts' text.
 GenerationResult<Generation> BuildCompletion(const ServedModel& model, std::span<const RawPrompt> prompts,
                                              const GenerationSpec& spec);
 
-// For choice number `choice`: with its seed and, where DRY is on, the tokens that end a repetition: the last one of
-// each breaker behind a letter, as inside a text. kInvalid where a bias names a token that the vocabulary has not.
+// The parameters of choice number `choice`, with its seed and, if DRY is on, the tokens that end a repetition: the last
+// token of each breaker, tokenised after a letter as it would be inside a text. kInvalid if a bias names a token that
+// is not in the vocabulary.
 GenerationResult<engine::SamplingParams> SamplingOfChoice(const SamplingSpec& spec, int64_t choice,
                                                           const text::Tokenizer& tokenizer);
 

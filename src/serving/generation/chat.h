@@ -15,31 +15,31 @@ namespace inferflux::serving {
 struct OfferedFunction {
   std::string name;
   std::string description;
-  std::string parameters;  // a JSON schema; empty: it takes none
-  bool strict = false;     // arguments of its calls are held to the schema
+  std::string parameters;  // a JSON schema; empty: no parameters
+  bool strict = false;     // constrain the arguments of its calls to the schema
 };
 
 struct ToolChoice {
   enum class Kind : uint8_t { kAuto, kNone, kRequired, kFunction };
   Kind kind = Kind::kAuto;
-  std::string function = {};  // of kFunction
+  std::string function = {};  // with kFunction
 };
 
-// The field that needs calls to be held to the form in which the model writes them.
+// The field that requires the output's tool calls to follow the model's call syntax.
 struct HeldBy {
   GenerationError::Field field = GenerationError::Field::kToolChoice;
-  size_t index = 0;  // of a strict tool
+  size_t index = 0;  // the index of a strict tool
 };
 
 struct Chat {
-  // As chat templates take them: contents are strings, the arguments of tool calls are objects.
+  // In the format of chat templates: contents are strings, the arguments of tool calls are objects.
   boost::json::array messages;
-  // As templates take them: {"type": "function", "function": {...}}. Empty: none are offered.
+  // In the format of templates: {"type": "function", "function": {...}}. Empty: no tools are offered.
   boost::json::array tools;
   std::vector<OfferedFunction> functions;  // of `tools`, in the same order
   ToolChoice tool_choice;
-  bool parallel_tool_calls = true;  // more than one call may be made
-  std::optional<HeldBy> held_by;    // ResolveTools fills it
+  bool parallel_tool_calls = true;  // allow more than one call
+  std::optional<HeldBy> held_by;    // set by ResolveTools
 };
 
 }  // namespace inferflux::serving

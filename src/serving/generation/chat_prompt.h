@@ -1,4 +1,4 @@
-// From a request's messages or text to the tokens that a model is prompted with.
+// Turns a request's messages or text into the tokens of a prompt.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace inferflux::serving {
 
-// The messages in the model's own chat template; text of the request cannot become a control token. Errors: kTemplate,
-// kNoChatTemplate.
+// Renders the messages with the model's own chat template. Text of the request never becomes a control token. Errors:
+// kTemplate, kNoChatTemplate.
 GenerationResult<std::vector<TokenId>> ChatPrompt(const ServedModel& model, Chat chat);
 
-// Text that reaches a model without a template: a string, or token ids as they are.
+// A prompt that reaches a model without a template: a string, or token ids.
 using RawPrompt = std::variant<std::string, std::vector<TokenId>>;
 
-// Text gets the special tokens that the model's file wants around it; ids are taken as they are.
+// Adds to text the special tokens that the model's file requires. Token ids are used unchanged.
 GenerationResult<std::vector<TokenId>> RawPromptTokens(const ServedModel& model, const RawPrompt& prompt);
 
 }  // namespace inferflux::serving

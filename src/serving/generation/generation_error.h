@@ -1,5 +1,5 @@
-// Why a request cannot become a generation of a model. It names the field by what it means; an API puts its own name
-// of it in front.
+// Why a request cannot become a generation. It identifies the field by meaning; each API prefixes its own name of the
+// field.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,10 +17,10 @@ namespace inferflux::serving {
 struct GenerationError {
   enum class Kind : uint8_t {
     // `message` continues a sentence that begins with the field's name: "names the token 9, but the model's ids end at
-    // 7"
+    // 7".
     kInvalid,
     kUnsupported,  // the model cannot do it
-    // `message` is a whole sentence:
+    // `message` is a complete sentence:
     kTemplate,        // the model's chat template refuses the messages
     kNoChatTemplate,  // the model has none
     kContextLength,   // the prompt leaves no room for an answer
@@ -28,13 +28,13 @@ struct GenerationError {
   enum class Field : uint8_t {
     kModel,
     kPrompt,       // or the messages of a chat
-    kGrammar,      // what the text is held to
+    kGrammar,      // the constraint on the text
     kSpeculation,  // its kind
     kLogitBias,
     kTools,
     kToolChoice,
     kParallelCalls,
-    kStrictTool,  // of tool number `index`
+    kStrictTool,  // `index` is the tool's number
   };
 
   Kind kind = Kind::kInvalid;
@@ -58,7 +58,7 @@ tl::unexpected<GenerationError> Refuse(GenerationError::Field field, fmt::format
                                              .message = fmt::format(format, std::forward<Args>(args)...)});
 }
 
-// For programs without fields of their own: kInvalidArgument or kUnsupported, with plain words for the field.
+// For programs without field names of their own: kInvalidArgument or kUnsupported, with a description of the field.
 Error ToError(const GenerationError& error);
 
 }  // namespace inferflux::serving

@@ -1,4 +1,4 @@
-// The generations of one request: n choices for each of its prompts, side by side.
+// The generations of one request: n concurrent choices for each of its prompts.
 #pragma once
 
 #include <functional>
@@ -14,16 +14,16 @@ class GenerationGroup {
  public:
   using OnEvent = FunctionRef<void(size_t index, scheduler::StreamEvent event)>;
 
-  // Submits all or none. `notify` is called, from the scheduler's thread, whenever Drain has
-  // something to give; it must not block, nor call into the group.
+  // Submits all or none. The scheduler's thread calls `notify` whenever Drain has events. `notify` must not block, and
+  // must not call into the group.
   static Result<GenerationGroup> Submit(scheduler::GenerationService& scheduler,
                                         std::vector<scheduler::GenerationRequest> requests,
                                         const std::function<void()>& notify);
   GenerationGroup(GenerationGroup&&) = default;
   GenerationGroup& operator=(GenerationGroup&&) = delete;
-  ~GenerationGroup();  // cancels what has not finished
+  ~GenerationGroup();  // cancels unfinished generations
 
-  // Hands out every event that waits; false where there was none.
+  // Delivers all pending events. Returns false if there were none.
   bool Drain(OnEvent on_event);
   bool finished() const { return unfinished_ == 0; }
   size_t size() const { return streams_.size(); }

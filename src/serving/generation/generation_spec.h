@@ -1,4 +1,4 @@
-// What a caller wants generated, beside the prompt. No API's shape: each API parses its own fields into this.
+// What to generate, apart from the prompt. Independent of any API: each API parses its own fields into this struct.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@ namespace inferflux::serving {
 
 struct GenerationSpec {
   SamplingSpec sampling;
-  int32_t max_tokens = 0;                    // 0: as many as the context has room for
+  int32_t max_tokens = 0;                    // 0: up to the context's limit
   std::vector<std::string> stop;             // generation ends before the first of these
   bool ignore_eos = false;                   // end-of-generation tokens are never sampled
-  std::optional<text::GrammarSpec> grammar;  // the text matches it
-  std::optional<int32_t> top_logprobs;       // set: log probabilities, with so many alternatives
-  std::optional<int32_t> prompt_logprobs;    // set: so for the prompt's tokens
+  std::optional<text::GrammarSpec> grammar;  // constrains the text
+  std::optional<int32_t> top_logprobs;       // if set: log probabilities with this many alternatives
+  std::optional<int32_t> prompt_logprobs;    // if set: the same for the prompt's tokens
   std::optional<scheduler::Speculation> speculation;
   std::string session_id;              // empty: no session
   std::optional<int64_t> session_ttl;  // seconds; with a session_id
   int32_t choices = 1;                 // answers to each prompt
-  int32_t priority = 0;                // the higher one is served first
-  float timeout = 0;                   // seconds until it ends with an error; 0: none
+  int32_t priority = 0;                // higher is served first
+  float timeout = 0;                   // seconds until the request ends with an error; 0: no limit
 
-  // Whose it is, as the scheduler tells tenants apart.
+  // The tenant, as the scheduler distinguishes tenants.
   std::string account;
   uint64_t cache_salt = 0;
 };
 
-// What a model must be able to do for it. `endpoint`: chat or completions.
+// The features that a model needs for it. `endpoint`: chat or completions.
 std::vector<Feature> Needs(Feature endpoint, const GenerationSpec& spec, bool stream);
 
 }  // namespace inferflux::serving

@@ -11,7 +11,7 @@ namespace {
 using Params = engine::SamplingParams;
 constexpr double kMaxTokens = 1 << 24;
 
-// Names, ranges and defaults are those that users of the OpenAI API, of llama-server and of vLLM know.
+// Names, ranges and defaults follow the OpenAI API, llama-server and vLLM.
 constexpr SamplingRow kSamplingRows[] = {
     {"temperature", &Params::temperature, 0, 2,
      "divides the logits; 0 always takes the likeliest token, of equal ones that with the lowest id"},

@@ -1,4 +1,4 @@
-// Calls of tools in one request: what they are held to, and what finds them in the answers.
+// Tool calls of one request: the grammar that constrains them, and the parsers that find them in the answers.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace inferflux::serving {
 
-// Checks the choice of tools; where it needs calls to be held to their form, `spec` gets the grammar that does it and
-// `chat` the field that wants it. Under kNone the chat loses its tools. A second call changes nothing.
+// Checks the tool choice. If it requires a call syntax, sets the grammar in `spec` and the field that requires it in
+// `chat`. Under kNone, removes the chat's tools. A second call changes nothing.
 GenerationStatus ResolveTools(Chat& chat, GenerationSpec& spec);
 
-// Tells the request's grammar how this model writes calls. kUnsupported names the field that needs that where it is not
-// known.
+// Sets the model's call syntax in the request's grammar. If the syntax is unknown, kUnsupported names the field that
+// requires it.
 GenerationStatus ResolveToolCallForm(const ServedModel& model, const Chat& chat, GenerationSpec& spec);
 
-// What finds calls in each of so many answers to the request; empty where it offers no tools.
+// One parser of tool calls for each answer to the request; empty if it offers no tools.
 std::vector<std::unique_ptr<text::ToolCallParser>> ToolCallParsers(const ServedModel& model, const Chat& chat,
                                                                    size_t answers);
 

@@ -15,7 +15,7 @@
 namespace inferflux::serving {
 namespace {
 
-// Whether a draft's tokens mean what the model's do: draft tokens are ids.
+// Whether both models have the same vocabulary: draft tokens are passed as ids.
 Status CheckSameTokens(const text::Tokenizer& model, const text::Tokenizer& draft) {
   if (draft.size() != model.size()) {
     return Fail(ErrorCode::kInvalidArgument, "it has {} tokens and the model {}; a draft needs the model's own",
@@ -39,7 +39,7 @@ Result<std::shared_ptr<const model::ModelSource>> OpenDraft(const std::string& p
   return std::shared_ptr<const model::ModelSource>(std::move(*source));
 }
 
-// A draft's KV is small, and sequences that find no room in it are not drafted for.
+// A draft model's KV is small. Sequences that do not fit in it get no draft tokens.
 BackendConfig DraftConfig(BackendConfig config) {
   const int64_t budget = config.kv_budget.value_or(0);
   config.kv_budget = (budget > 0 ? budget / 2 : engine::AvailableMemory() / 4) / 4;
@@ -107,7 +107,7 @@ ModelInfo Describe(const model::ModelSource& source, const engine::EngineInfo& e
           .created = std::chrono::duration_cast<std::chrono::seconds>(now).count()};
 }
 
-// A step loop that runs, with the engine that it steps; or why this engine does not serve the model.
+// A running scheduler thread with its engine, or the reason why this engine does not serve the model.
 Result<std::shared_ptr<scheduler::SchedulerThread>> TryEngine(const EngineEntry& engine, EngineRequest engine_request,
                                                               const std::shared_ptr<const model::ModelSource>& draft,
                                                               const LoadRequest& request,
@@ -120,7 +120,7 @@ Result<std::shared_ptr<scheduler::SchedulerThread>> TryEngine(const EngineEntry&
   return loop;
 }
 
-// What the engine makes of the model.
+// What the engine reports about the model.
 void DescribeEngine(const engine::EngineInfo& engine, const model::ModelSource& source, const LoadRequest& request,
                     ServedModel& served) {
   served.info = Describe(source, engine);
@@ -128,7 +128,7 @@ void DescribeEngine(const engine::EngineInfo& engine, const model::ModelSource& 
   served.capabilities = CapabilitiesOf(engine, served.chat_template != nullptr);
 }
 
-// Settings that were not set for exactly this engine, and that it does not read.
+// Settings that this engine does not read and that were not set for exactly this engine.
 void NoteUnusedSettings(const EngineEntry& engine, const LoadRequest& request, ServedModel& served) {
   const BackendConfig set =
       ConfigFor(request.config, request.rules, request.shared_changes, engine.target, engine.provider);
@@ -149,14 +149,14 @@ void LogReady(const ServedModel& served, const engine::EngineInfo& engine, std::
             engine.kv_tokens, engine.kv_dtype);
 }
 
-// Whether the model at the path has the format that the configuration says.
+// Whether the model at the path has the configured format.
 Status CheckFormat(const model::ModelSource& source, const std::string& wanted) {
   if (wanted.empty() || wanted == "auto" || wanted == source.format()) return {};
   return Fail(ErrorCode::kInvalidArgument, "{} is of the format '{}', and its settings say '{}'", source.path(),
               source.format(), wanted);
 }
 
-// The targets of the candidates, in order, each once.
+// The distinct targets of the candidates, in order.
 std::vector<std::string> TargetNames(std::span<const Candidate> candidates) {
   std::vector<std::string> out;
   for (const Candidate& candidate : candidates) {
@@ -214,8 +214,8 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
   exposure.normalised_request = ChainName(*chain);
   exposure.chain = TargetNames(*candidates);
 
-  std::vector<BackendAttempt> missed;   // preferred to what runs in the end
-  std::vector<BackendAttempt> refused;  // reasons that a user can act on
+  std::vector<BackendAttempt> missed;   // preferred to the engine that runs
+  std::vector<BackendAttempt> refused;  // reasons on which a user can act
   for (const Candidate& candidate : *candidates) {
     BackendAttempt attempt{.backend = std::string(Traits(candidate.target).name),
                            .provider = std::string(ProviderName(candidate.provider)),

@@ -1,4 +1,4 @@
-// How far one load has come: written by the loading thread, read by any other.
+// The progress of one load. The loading thread writes it; any thread may read it.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@ namespace inferflux::serving {
 class LoadProgress {
  public:
   struct Snapshot {
-    std::string backend;   // what is being tried; empty before the first try
+    std::string backend;   // the backend being tried; empty before the first try
     std::string provider;  // "native" or "llama_cpp"
-    double fraction = 0;   // of the weights that this try has taken, from 0 to 1
+    double fraction = 0;   // share of the weights that this try has loaded, from 0 to 1
   };
 
-  // A next engine is tried on `source`.
+  // Begins a try of another engine on `source`.
   void Try(std::string backend, std::string provider, std::shared_ptr<const model::ModelSource> source);
   Snapshot Read() const;
 
@@ -25,7 +25,7 @@ class LoadProgress {
   mutable std::mutex mutex_;
   Snapshot now_;
   std::shared_ptr<const model::ModelSource> source_;
-  int64_t taken_before_ = 0;  // by the tries that failed
+  int64_t taken_before_ = 0;  // by the failed tries
 };
 
 }  // namespace inferflux::serving

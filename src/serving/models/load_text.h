@@ -1,4 +1,4 @@
-// What a model's file says about text: its vocabulary and its chat template.
+// The text settings of a model's file: its vocabulary and its chat template.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ struct ModelText {
   std::shared_ptr<const text::ChatTemplate> chat_template;  // null: the file has none
 };
 
-// Errors name the file. kNotFound where it has no vocabulary, kDataLoss where that contradicts the weights.
+// Errors name the file. kNotFound if it has no vocabulary; kDataLoss if the vocabulary contradicts the weights.
 Result<ModelText> LoadText(const model::ModelSource& source);
 
 }  // namespace inferflux::serving

@@ -1,4 +1,4 @@
-// Which weights a model has, told from a few of them.
+// Identifies a model's weights by a sample of them.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,9 @@
 
 namespace inferflux::serving {
 
-// A number that models of different weights do not share, but for malice or a very odd chance: the names, types and
-// shapes of the tensors that every decoder has in its first, middle and last layer, and pieces of their values.
+// A hash that differs between models of different weights, except under attack or by an unlikely collision. It covers
+// the names, types and shapes of the tensors that every decoder has in its first, middle and last layer, and samples of
+// their values.
 uint64_t ModelFingerprint(const model::ModelSource& source);
 
 }  // namespace inferflux::serving

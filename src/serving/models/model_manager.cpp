@@ -14,7 +14,7 @@ double SecondsSince(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-// Whether both would give the same model.
+// Whether both would load the same model.
 bool SameLoad(const LoadRequest& a, const LoadRequest& b) {
   return a.id == b.id && a.path == b.path && a.requested_backend == b.requested_backend && a.context == b.context &&
          a.format == b.format && a.draft == b.draft && a.config == b.config;
@@ -64,7 +64,7 @@ void ModelManager::Run(Place place) {
   Loaded loaded = LoadModel(factory_, place->request);
   std::promise<Loaded> promise;
   {
-    // Added and taken off the list of loads in one go: a load of the same id finds one or the other.
+    // Adds the model and removes the load from the list under one lock: a load of the same id always finds one of them.
     const std::lock_guard lock(mutex_);
     if (loaded) {
       if (Status added = registry_.Add(*loaded, place->is_default); !added) loaded = Forward(added);
@@ -103,7 +103,7 @@ Status ModelManager::Unload(const std::string& id, std::chrono::milliseconds gra
   auto model = registry_.Remove(id);
   if (!model) return Forward(model);
   const auto until = std::chrono::steady_clock::now() + grace;
-  // The registry no longer gives it out, so the count only falls: a request holds its model until its last byte.
+  // The registry no longer returns it, so the count only falls. A request holds its model until its last byte is sent.
   while (model->use_count() > 1 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(kDrainPoll);
   (*model)->scheduler->Stop();
   CountEvent("unloaded");
@@ -165,7 +165,7 @@ tl::expected<std::shared_ptr<const ServedModel>, NoSelection> ModelManager::Sele
 void ModelManager::CountLoaded(const ServedModel& model, double seconds) {
   const BackendExposure& exposure = model.exposure;
   metrics_
-      .GetCounter("inferflux_backend_exposures_total", "Models loaded, by what was asked for and what was given.",
+      .GetCounter("inferflux_backend_exposures_total", "Models loaded, by requested and exposed backend.",
                   {{"requested_backend", exposure.normalised_request},
                    {"exposed_backend", exposure.exposed_backend},
                    {"provider", exposure.provider},

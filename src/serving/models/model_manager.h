@@ -1,4 +1,4 @@
-// Loads, unloads and chooses models while the process serves, and counts what comes of it. Any thread.
+// Loads, unloads and selects models while the process serves, and counts the results. Any thread.
 #pragma once
 
 #include <chrono>
@@ -22,16 +22,16 @@
 
 namespace inferflux::serving {
 
-// A load that runs now.
+// A load in progress.
 struct LoadingModel {
   std::string id;
   std::string path;
   std::string requested_backend;
   LoadProgress::Snapshot progress;
-  double seconds = 0;  // since it began
+  double seconds = 0;  // since its start
 };
 
-// A model that could not be loaded when the server started.
+// A model that failed to load when the server started.
 struct FailedModel {
   std::string id;
   std::string path;
@@ -42,35 +42,35 @@ struct FailedModel {
 class ModelManager {
  public:
   using Loaded = Result<std::shared_ptr<const ServedModel>>;
-  // Runs a piece of work, now or later, on any thread.
+  // Runs a task, now or later, on any thread.
   using Runner = std::function<void(std::function<void()>)>;
 
-  // Everything lent must outlive the manager. `defaults` hold where a load sets nothing else.
+  // Borrowed arguments must outlive the manager. `defaults` apply to everything that a load does not set.
   ModelManager(const BackendFactory& factory, ModelRegistry& registry, metrics::Registry& metrics, LoadRequest defaults)
       : factory_(factory), registry_(registry), metrics_(metrics), defaults_(std::move(defaults)) {}
 
   const LoadRequest& defaults() const { return defaults_; }
 
-  // Returns when the model serves; takes as long as that takes. kInvalidArgument at once where its id is taken, or is
-  // being loaded with other settings; otherwise as LoadModel. A load that equals one under way is that one: both
-  // callers get the same model.
+  // Returns when the model serves, which may take long. kInvalidArgument at once if its id is taken or is being loaded
+  // with other settings; other errors as for LoadModel. A load equal to one in progress joins it: both callers get the
+  // same model.
   Loaded Load(LoadRequest request, bool is_default = false);
 
-  // The same, but returns at once; `run` gets the work, unless an equal load is under way. Loading() lists it from now
-  // on.
+  // The same, but returns at once and passes the work to `run`, unless an equal load is in progress. Loading() lists it
+  // from now on.
   std::shared_future<Loaded> StartLoad(LoadRequest request, bool is_default, const Runner& run);
 
-  // Keeps the failure for Failed(), until a model of this id is loaded or unloaded.
+  // Records the failure for Failed() until a model with this id is loaded or unloaded.
   void RecordFailure(const LoadRequest& request, const Error& error);
   std::vector<FailedModel> Failed() const;
 
-  // Takes the model off the list at once, waits up to `grace` for the requests it has, ends those that are left, and
-  // frees its memory. Forgets a recorded failure. kNotFound where there is no such model.
+  // Removes the model from the list at once, waits up to `grace` for its requests, ends the remaining ones, and frees
+  // its memory. Clears a recorded failure. kNotFound if there is no such model.
   Status Unload(const std::string& id, std::chrono::milliseconds grace);
 
   std::vector<LoadingModel> Loading() const;
 
-  // The loaded model that a request goes to, by SelectModelForRequest; switches and refusals are counted.
+  // Selects the loaded model for a request with SelectModelForRequest, and counts switches and refusals.
   tl::expected<std::shared_ptr<const ServedModel>, NoSelection> Select(std::string_view id,
                                                                        std::span<const Feature> needs) const;
   RoutingPolicy policy() const;

@@ -14,24 +14,24 @@ namespace inferflux::serving {
 
 class ModelRegistry {
  public:
-  // The first model that is added is the default, unless a later one says that it is. An id may be used once.
+  // The first added model is the default, unless a later one claims to be. Ids are unique.
   Status Add(std::shared_ptr<const ServedModel> model, bool is_default = false);
 
-  // Whether a model may be added under this id: kInvalidArgument says why not.
+  // Checks whether a model may be added under this id; kInvalidArgument gives the reason if not.
   Status CheckId(const std::string& id) const;
 
-  // Takes the model off the list; whoever holds it may go on using it. Where it was the default, the first that is left
-  // becomes it.
+  // Removes the model from the list; current holders may keep using it. If it was the default, the first remaining
+  // model becomes the default.
   Result<std::shared_ptr<const ServedModel>> Remove(const std::string& id);
 
-  // kNotFound where there is no such model.
+  // kNotFound if there is no such model.
   Status SetDefault(const std::string& id);
-  std::string default_id() const;  // empty where no model is loaded
+  std::string default_id() const;  // empty if no model is loaded
 
-  // An id that is empty or "default" is the default route; any other id is that very model or kNotFound.
+  // An empty id or "default" means the default route; any other id means exactly that model, or kNotFound.
   Result<std::shared_ptr<const ServedModel>> Find(std::string_view id) const;
 
-  std::vector<std::shared_ptr<const ServedModel>> List() const;  // in the order in which they were added
+  std::vector<std::shared_ptr<const ServedModel>> List() const;  // in the order of addition
 
  private:
   Status CheckIdLocked(const std::string& id) const;

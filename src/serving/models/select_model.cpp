@@ -34,7 +34,7 @@ tl::unexpected<NoSelection> Unknown(const RoutingTable& table, std::string_view 
   return tl::make_unexpected(std::move(out));
 }
 
-// What to do instead.
+// What the user can do instead.
 std::string_view WayOut(const ServedModel& model, Feature feature) {
   switch (feature) {
     case Feature::kChat:
@@ -57,7 +57,7 @@ tl::unexpected<NoSelection> Lacks(const Model& model, Feature feature, std::stri
   return tl::make_unexpected(std::move(out));
 }
 
-// The best first: device rank, native before fallback, then id.
+// Best first: device rank, native before fallback, then id.
 auto Preference(const Model& model) {
   const auto target = ParseTarget(model->exposure.exposed_backend);
   const int rank = target ? Traits(target->target).device_rank : 0;

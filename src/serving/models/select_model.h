@@ -1,7 +1,7 @@
-// Which loaded model a request goes to, by what it needs. The one place that decides it.
+// Selects the loaded model for a request by the features that it needs. Only this file decides it.
 //
-// An id that the request names is that very model or an error. Only the default route may switch, to another model that
-// can do what the default one cannot.
+// An id in the request means exactly that model, or an error. Only the default route may switch to another model, one
+// that has the features that the default model lacks.
 #pragma once
 
 #include <memory>
@@ -20,23 +20,23 @@ namespace inferflux::serving {
 
 enum class FallbackScope {
   kSamePathOnly,   // the same weights on another backend
-  kAnyCompatible,  // any model that can
+  kAnyCompatible,  // any model with the features
 };
 
 // runtime.capability_routing
 struct RoutingPolicy {
   bool allow_default_fallback = true;
-  bool require_ready_backend = true;  // false: one that is still being loaded is worth waiting for (503, try again)
+  bool require_ready_backend = true;  // false: wait for a model that is still being loaded (503, retry)
   FallbackScope fallback_scope = FallbackScope::kSamePathOnly;
 };
 
-// A model that is being loaded: what it can do is not known yet.
+// A model that is being loaded; its features are not known yet.
 struct ComingModel {
   std::string id;
   std::string path;
 };
 
-// What there is to choose from, at one moment.
+// A snapshot of the available models.
 struct RoutingTable {
   std::vector<std::shared_ptr<const ServedModel>> models;
   std::string default_id;
@@ -45,8 +45,8 @@ struct RoutingTable {
 
 struct Selection {
   std::shared_ptr<const ServedModel> model;
-  std::shared_ptr<const ServedModel> instead_of;  // null where nothing was switched
-  std::optional<Feature> feature;                 // what the one instead of which this is lacks
+  std::shared_ptr<const ServedModel> instead_of;  // null if the route did not switch
+  std::optional<Feature> feature;                 // the feature that `instead_of` lacks
 };
 
 // Why no model was selected.
@@ -54,11 +54,11 @@ struct NoSelection {
   enum class Why { kNoModel, kUnknownModel, kMissingCapability, kNotReady };
   Why why = Why::kNoModel;
   std::string message;
-  std::shared_ptr<const ServedModel> model;  // the one that lacks the feature
+  std::shared_ptr<const ServedModel> model;  // the model that lacks the feature
   std::optional<Feature> feature;
 };
 
-// `id` empty or "default" is the default route.
+// An empty `id` or "default" means the default route.
 tl::expected<Selection, NoSelection> SelectModelForRequest(const RoutingTable& table, std::string_view id,
                                                            std::span<const Feature> needs, const RoutingPolicy& policy);
 

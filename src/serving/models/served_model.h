@@ -1,5 +1,5 @@
-// One loaded model as the rest of the program sees it. Held by shared_ptr, so an unload never races a request in
-// flight.
+// One loaded model, as the rest of the program sees it. It is held by shared_ptr, so an unload never races with a
+// request.
 #pragma once
 
 #include <cstdint>
@@ -28,42 +28,42 @@ struct BackendAttempt {
   std::string reason;
 };
 struct BackendExposure {
-  std::string requested_backend;   // the user's own words
-  std::string normalised_request;  // the same in canonical spelling, for labels of metrics
-  std::vector<std::string> chain;  // the targets that these words stand for, in order, `auto` expanded
+  std::string requested_backend;   // as the user wrote it
+  std::string normalised_request;  // the same in canonical spelling, for metric labels
+  std::vector<std::string> chain;  // the requested targets in order, with `auto` expanded
   std::string exposed_backend;     // what runs now: "cpu", "cuda", ...
   std::string provider;            // "native" or "llama_cpp"
   bool fallback = false;
   std::string fallback_reason;
-  std::vector<BackendAttempt> attempts;  // of the chain up to what runs, skipped ones too
+  std::vector<BackendAttempt> attempts;  // along the chain up to the running engine, including skipped ones
 };
 
-// The vectors that a model makes of texts.
+// The embeddings that a model produces.
 struct EmbeddingInfo {
-  int32_t dimensions = 0;        // 0: it makes none
-  std::vector<int32_t> shorter;  // lengths that a vector may be cut to
+  int32_t dimensions = 0;        // 0: none
+  std::vector<int32_t> shorter;  // lengths to which a vector may be cut
   bool normalised = true;        // to length 1
 };
 
 struct ModelInfo {
   std::string path;
-  std::string draft;         // the draft model's file; empty: there is none
+  std::string draft;         // the draft model's file; empty: none
   std::string format;        // "gguf"
-  std::string architecture;  // as the file names it: "llama", "qwen2", ...
-  std::string quantization;  // the weights' commonest type: "BF16", "Q4_K", ...
+  std::string architecture;  // the file's name for it: "llama", "qwen2", ...
+  std::string quantization;  // the most common weight type: "BF16", "Q4_K", ...
   int64_t parameters = 0;
-  int32_t context = 0;  // tokens, prompt and output together
+  int32_t context = 0;  // tokens of prompt and output together
   int32_t vocab_size = 0;
   std::string kv_dtype;
-  int64_t kv_tokens = 0;  // tokens that the whole KV budget holds
+  int64_t kv_tokens = 0;  // capacity of the whole KV budget in tokens
   EmbeddingInfo embedding;
   std::vector<engine::DeviceMemory> memory;
-  std::vector<std::string> notes;  // what loading did to the weights, and what memory that costs
-  int64_t created = 0;             // seconds since 1970, when it was loaded
+  std::vector<std::string> notes;  // conversions of the weights at load, and their memory cost
+  int64_t created = 0;             // load time, seconds since 1970
 };
 
 struct ServedModel {
-  // Keeps the series of its metrics, and goes last: its scheduler counts until it is gone. Null where nothing is
+  // Keeps the series of its metrics. Destroyed last, because its scheduler counts until then. Null if nothing is
   // counted.
   std::shared_ptr<const void> metric_series;
   std::string id;
@@ -72,9 +72,9 @@ struct ServedModel {
   BackendExposure exposure;
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const text::ChatTemplate>
-      chat_template;  // null: the file has none, and chat is an error that says so
-  std::shared_ptr<const text::ToolCallDialect> tool_calls;  // null: the template shows no form that is known
-  std::shared_ptr<text::GrammarCompiler> grammars;          // over its tokens
+      chat_template;  // null: the file has none, and chat requests are refused with that reason
+  std::shared_ptr<const text::ToolCallDialect> tool_calls;  // null: the template has no known call syntax
+  std::shared_ptr<text::GrammarCompiler> grammars;          // for its vocabulary
   std::shared_ptr<scheduler::GenerationService> scheduler;
 };
 

@@ -1,5 +1,5 @@
-// A directory becomes the file that PyPI's `gguf` makes of the same model (tests/data/models: NAME-hf beside NAME.gguf,
-// from tools/golden_models.py): the same tensors, bit for bit, and a tokenizer that the file carries.
+// Converting a directory gives the file that PyPI's `gguf` writes for the same model (tests/data/models: NAME-hf and
+// NAME.gguf, from tools/golden_models.py): bit-identical tensors, and the tokenizer in the file.
 #include "apps/inferflux_convert/convert.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,8 @@ TEST_P(ConvertDirectory, GivesTheReferencesTensors) {
     ASSERT_EQ(found->dims, wanted.dims) << wanted.name;
     const auto* a = reinterpret_cast<const float*>(found->data.data());
     const auto* b = reinterpret_cast<const float*>(wanted.data.data());
-    const float slack = wanted.name == "rope_freqs.weight" ? 1e-6f : 0.0f;  // computed from config.json, in two ways
+    const float slack =
+        wanted.name == "rope_freqs.weight" ? 1e-6f : 0.0f;  // computed from config.json by two implementations
     for (uint64_t i = 0; i < wanted.elements(); ++i)
       ASSERT_LE(std::fabs(a[i] - b[i]), slack * std::fabs(b[i])) << wanted.name;
   }
@@ -117,7 +118,7 @@ TEST(ConvertCheckpoint, GivesTheSmallestTypeThatHoldsTheWeights) {
   }
 }
 
-// Mixtures whose experts are stacked, some of them exact in smaller types than others, or have a factor each.
+// MoE models with stacked experts, of which some are exact in smaller types than others, or each has a scale.
 TEST(ConvertCheckpoint, OfMixturesGivesAFileThatComputesTheSame) {
   namespace fs = std::filesystem;
   using enum formats::TensorType;

@@ -1,4 +1,4 @@
-// What a benchmark's numbers mean.
+// The definitions of a benchmark's numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What quickstart chooses, and that the file it writes is one that the server's own resolver takes and reads alike.
+// The choices of quickstart. The server's own resolver accepts the file that it writes and reads the same settings.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ std::vector<EngineEntry> Machine(int64_t memory = 32 * kGiB, int64_t gpu_memory 
           {.target = Target::kMlx, .why_absent = "this build has no MLX"}};
 }
 
-// Llama 3.2 1B in Q4_K: 32 KiB of fp16 KV a token.
+// Llama 3.2 1B in Q4_K: 32 KiB of fp16 KV for each token.
 QuickstartModel Small() {
   return {.path = "/models/small one.gguf",
           .format = "gguf",

@@ -21,8 +21,7 @@ TEST(InferfluxBenchTest, NamesTestsAsTheFieldDoes) {
   EXPECT_EQ((Workload{.decode = 64, .batch = 16}).name(), "tg64xb16");
 }
 
-// Half of 10 GB/s of weights is read in a second by a machine of 5 GB/s; the same weights are multiplied by 512 rows in
-// more.
+// A machine of 5 GB/s reads 5 GB of weights in a second. Multiplying the same weights by 512 rows takes longer.
 TEST(InferfluxBenchTest, HoldsDecodeAgainstBandwidthAndPrefillAgainstCompute) {
   const WorkModel work{.layer_bytes = 4e9,
                        .output_bytes = 1e9,
@@ -42,7 +41,7 @@ TEST(InferfluxBenchTest, HoldsDecodeAgainstBandwidthAndPrefillAgainstCompute) {
   EXPECT_NEAR(prefill.seconds, 512 * 8e9 / 1e12 + 0.002 + 512 * 256.5 * 1e5 / 1e11, 1e-6);
 }
 
-// In the last layer only the prompt's last row goes on beyond its keys and values.
+// In the last layer, all rows but the prompt's last stop after their K/V are written.
 TEST(InferfluxBenchTest, CountsTheLastLayerForRowsThatAreAskedFor) {
   const WorkModel work{.layer_operations = 8e9,
                        .attention_operations = 1e5,
@@ -83,7 +82,7 @@ TEST(InferfluxBenchTest, ReckonsWithWhatAPackedDirectoryHolds) {
   EXPECT_EQ(floats.unit, MatmulUnit::kFloat);
 }
 
-// Of two matrices of 32 outputs one has numbers that lie within 16 of each other.
+// Two matrices of 32 outputs. The values of one are within 16 of each other.
 TEST(InferfluxBenchTest, ReckonsWithFourBitsWhereTheCpuHoldsFour) {
   constexpr int64_t kRows = 32, kCols = 256, kBlocks = kRows * kCols / 32;
   std::vector<formats::BlockQ8_0> narrow(kBlocks, formats::BlockQ8_0{.d = ToFp16(1.0f), .qs = {}}), wide = narrow;
@@ -132,7 +131,7 @@ TEST(InferfluxBenchTest, MakesModelsThatLoadAndRun) {
   }
 }
 
-// 3 GB in a second, of 6 that the machine could read; the time that no operation had is told too.
+// 3 GB in a second, of 6 GB that the machine can read. The report also shows the time between operations.
 TEST(InferfluxBenchTest, ProfilesHoldEachOperationAgainstItsOwnCeiling) {
   Profile profile;
   profile.Add("rope", 0.25, {});
@@ -149,7 +148,7 @@ TEST(InferfluxBenchTest, ProfilesHoldEachOperationAgainstItsOwnCeiling) {
   EXPECT_NEAR(lines[2].time_share, 0.375, 1e-9);
 }
 
-// The clock is around every operation of a step, so nearly all of its time has a name.
+// Every operation of a step is timed, so nearly all of the step's time is attributed.
 TEST(InferfluxBenchTest, ProfilesAWholeStep) {
   const auto synthetic = SyntheticModel::Make("tiny", "Q4_K_M");
   ASSERT_TRUE(synthetic) << synthetic.error().message;

@@ -37,7 +37,7 @@ TEST(Fp16, AgreesWithTheCompilersOwnHalfType) {
 
 TEST(Bf16, RoundsToNearestEven) {
   EXPECT_EQ(ToBf16(1.0f).bits, 0x3f80);
-  EXPECT_EQ(ToBf16(std::bit_cast<float>(0x3f808000u)).bits, 0x3f80);  // a tie goes to the even neighbour
+  EXPECT_EQ(ToBf16(std::bit_cast<float>(0x3f808000u)).bits, 0x3f80);  // a tie rounds to even
   EXPECT_EQ(ToBf16(std::bit_cast<float>(0x3f818000u)).bits, 0x3f82);
   EXPECT_EQ(ToBf16(std::bit_cast<float>(0x3f808001u)).bits, 0x3f81);
   EXPECT_TRUE(std::isnan(ToFloat(ToBf16(std::numeric_limits<float>::quiet_NaN()))));

@@ -39,7 +39,7 @@ TEST(ThreadPoolTest, EveryIndexIsVisitedExactlyOnce) {
   }
 }
 
-// What one round wrote, the next one and the caller read: no barrier may be missing. TSan watches too.
+// The next round and the caller read what one round wrote, so no barrier may be missing. TSan checks this too.
 TEST(ThreadPoolTest, RoundsAreOrdered) {
   ThreadPool pool(3);
   std::vector<int64_t> values(100, 0);
@@ -83,11 +83,11 @@ TEST(ThreadPoolTest, SeveralThreadsTakeTurns) {
 TEST(ThreadPoolTest, AnIdlePoolSleeps) {
   ThreadPool pool(4);
   pool.ParallelFor(100, 1, [](int64_t, int64_t, int) {});
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the time to fall asleep
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // long enough for the workers to sleep
   const double before = CpuSeconds();
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   EXPECT_LT(CpuSeconds() - before, 0.005);
-  std::atomic<int> visits{0};  // and wakes again
+  std::atomic<int> visits{0};  // the pool wakes again
   pool.ParallelFor(100, 1, [&](int64_t, int64_t, int) { ++visits; });
   EXPECT_EQ(visits.load(), 100);
 }
@@ -96,7 +96,7 @@ TEST(ThreadPoolTest, AStuckWorkerDoesNotHoldUpTheRest) {
   ThreadPool pool(2);
   std::atomic<int> done{0};
   std::atomic<bool> first{true};
-  // One chunk takes as long as 50 others: fixed shares would leave 50 for the slow side.
+  // One chunk takes as long as 50 others. With fixed shares, 50 chunks would wait for the slow worker.
   pool.ParallelFor(100, 1, [&](int64_t, int64_t, int) {
     if (first.exchange(false)) {
       while (done.load() < 99) std::this_thread::yield();

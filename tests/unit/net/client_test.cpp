@@ -30,7 +30,7 @@ TEST_F(ClientTest, StreamsPiecesAsTheyCome) {
   faucet_.Let(1);
   const auto response = client_.Stream({.target = "/stream"}, [&](std::string_view piece) {
     seen += piece;
-    faucet_.Let(1);  // the next piece comes only after this one was seen
+    faucet_.Let(1);  // the next piece is sent only after this one was received
   });
   ASSERT_TRUE(response.has_value()) << response.error().message;
   EXPECT_EQ(seen, "piece 0\npiece 1\npiece 2\n");

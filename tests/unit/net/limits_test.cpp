@@ -1,4 +1,4 @@
-// What a hostile or broken client meets.
+// The server's defences against hostile and broken clients.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST(LimitsTest, AllBodiesTogetherHaveALimitToo) {
   const auto server = StartTestServer(faucet, {.max_buffered_bytes = 1000});
   const std::string head = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 2000\r\n\r\n";
   EXPECT_THAT(Exchange(*server, head + std::string(2000, 'a')), StartsWith("HTTP/1.1 503 "));
-  RawClient client(server->port());  // and what it took has been given back
+  RawClient client(server->port());  // the budget that it used has been released
   client.Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n" + std::string(899, 'a') + "z");
   EXPECT_THAT(client.ReadUntil("z"), StartsWith("HTTP/1.1 200 "));
 }

@@ -1,4 +1,4 @@
-// A plain blocking socket, to say to a server exactly what a test wants, byte by byte.
+// A plain blocking socket, to send a server exactly the bytes that a test chooses.
 #pragma once
 
 #include <arpa/inet.h>
@@ -34,7 +34,7 @@ class RawClient {
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;
   }
-  // False where the peer has closed.
+  // False if the peer has closed.
   bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -43,7 +43,8 @@ class RawClient {
     }
     return true;
   }
-  // Everything up to and with `end`; what came, without it, where the peer closes or `limit` is over.
+  // Everything up to and including `end`. If the peer closes or `limit` has passed, what has arrived until then,
+  // without `end`.
   std::string ReadUntil(std::string_view end, std::chrono::milliseconds limit = std::chrono::seconds(10)) {
     const auto until = std::chrono::steady_clock::now() + limit;
     for (;;) {
@@ -66,7 +67,7 @@ class RawClient {
     }
   }
   std::string ReadToEnd(std::chrono::milliseconds limit = std::chrono::seconds(10)) { return ReadUntil("", limit); }
-  // The peer has closed, as the last read saw.
+  // Whether the last read found that the peer has closed.
   bool closed() const { return closed_; }
 
  private:

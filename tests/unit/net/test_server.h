@@ -1,4 +1,4 @@
-// A server with a few routes for tests to talk to.
+// A server with a few routes for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace inferflux::testing {
 
 namespace asio = boost::asio;
 
-// Streams hang until the test releases them, one piece a ring.
+// Streams wait until the test releases them, one piece for each notification.
 struct Faucet {
   std::mutex mutex;
   std::weak_ptr<net::Notifier> notifier;  // a notifier must not outlive its server

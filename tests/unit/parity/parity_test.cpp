@@ -1,5 +1,5 @@
-// The model that ships, on every engine of this build; and that the suite sees what it is there to see: engines that
-// are broken in one way each.
+// Runs the bundled model on every engine of this build. Then checks that the suite detects engines that are broken in
+// one way each.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ TEST(Parity, EveryEngineOfThisBuildGivesWhatTheReferenceGives) {
   }
 }
 
-// A directory of a quantised checkpoint, whose tokenizer knows no letter.
+// A directory with a quantised checkpoint whose tokenizer has no letters.
 TEST(Parity, ATokenizerThatKnowsNoTextIsNamed) {
   namespace fs = std::filesystem;
   const fs::path directory = fs::path(::testing::TempDir()) / "inferflux_parity_no_text";
@@ -49,15 +49,15 @@ TEST(Parity, ATokenizerThatKnowsNoTextIsNamed) {
   fs::remove_all(directory);
 }
 
-// Passes everything on, but for what a test breaks.
+// Forwards all calls, except for the part that a test breaks.
 class BrokenEngine : public engine::Engine {
  public:
   struct Faults {
-    float noise = 0.0f;           // on every logit
-    bool keeps_the_tail = false;  // forgets to truncate, and says that it has
+    float noise = 0.0f;           // added to every logit
+    bool keeps_the_tail = false;  // does not truncate, but reports success
     bool first_of_ties = false;   // samples the lowest id instead of the best
-    bool mixes_rows = false;      // gives the first sequence's logits to all
-    bool damages_saved = false;   // restores other bytes than it saved
+    bool mixes_rows = false;      // returns the first sequence's logits for all
+    bool damages_saved = false;   // changes saved bytes
   };
 
   BrokenEngine(std::unique_ptr<engine::Engine> engine, const Faults& faults)
@@ -108,7 +108,7 @@ class BrokenEngine : public engine::Engine {
 struct Fault {
   const char* name;
   BrokenEngine::Faults faults;
-  const char* check;  // that has to see it
+  const char* check;  // the check that must detect it
 };
 
 class Breakage : public ::testing::TestWithParam<Fault> {};
@@ -118,7 +118,7 @@ TEST_P(Breakage, IsSeen) {
   auto engines = serving::BuiltInEngines(pool);
   static const auto model = PrepareParity(engines, kModel);
   ASSERT_TRUE(model) << model.error().message;
-  // The first engine that is not the oracle itself, broken.
+  // The first engine other than the oracle, broken.
   const auto subject =
       std::ranges::find_if(engines, [](const auto& e) { return e.target != serving::Target::kReference && e.make; });
   ASSERT_NE(subject, engines.end());

@@ -1,5 +1,5 @@
-// An engine without a model: real KV bookkeeping, a toy language, and faults on demand. What a sequence says next
-// depends on all that it has heard, so a lost or foreign token shows in the text.
+// An engine without a model: real KV bookkeeping, a toy language, and faults on demand. A sequence's next token depends
+// on all tokens before it, so a lost or foreign token changes the text.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct FakeEngineOptions {
 class FakeEngine final : public engine::Engine {
  public:
   using History = std::span<const TokenId>;
-  // The next token, given the sequence's tokens and what is asked.
+  // The next token, given the sequence's tokens and the requested output.
   using Model = std::function<TokenId(History, const engine::OutputSpec&)>;
 
   FakeEngine(const FakeEngineOptions& options, Model model)
@@ -61,7 +61,7 @@ class FakeEngine final : public engine::Engine {
     return store_.Find(id).map([](const engine::Sequence* found) { return found->length(); });
   }
 
-  // The "KV" of a token is the token.
+  // The "KV" of a token is the token itself.
   Result<std::vector<std::byte>> Save(engine::SequenceId id) override {
     auto found = store_.Find(id);
     if (!found) return Forward(found);
@@ -157,7 +157,7 @@ inline std::vector<TokenId> Bytes(std::string_view text) {
   return tokens;
 }
 
-// Says `script` after any prompt, and then the end token for ever.
+// Outputs `script` after any prompt, then always the end token.
 inline FakeEngine::Model Says(std::vector<TokenId> script) {
   return [script = std::move(script)](FakeEngine::History history, const engine::OutputSpec& spec) {
     const size_t said = history.size() - static_cast<size_t>(spec.prompt_tokens);

@@ -1,4 +1,4 @@
-// Generations that are kept to a grammar, on a model that says anything that it may.
+// Generations under a grammar, on a model that may output any allowed token.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ const GrammarSpec kPerson = {.kind = GrammarSpec::Kind::kJsonSchema,
                                  "on":{"type":"array","items":{"type":"boolean"},"maxItems":3}},"required":["name"]})"};
 const GrammarSpec kWordsOnly = {.kind = GrammarSpec::Kind::kRegex, .source = "(ab|aaaa){4,40}"};
 
-// Any allowed token, by all that was heard.
+// Some allowed token, chosen by all tokens before it.
 TokenId SayAnything(FakeEngine::History history, const engine::OutputSpec& spec) {
   uint64_t hash = 1469598103934665603ULL;
   for (const TokenId token : history) hash = (hash ^ static_cast<uint64_t>(token)) * 1099511628211ULL;
@@ -62,7 +62,7 @@ TEST_F(GrammarTest, TheTextMatchesAndEndsWhereItIsWhole) {
     ASSERT_TRUE(received.done());
     EXPECT_EQ(received.finish->reason, FinishReason::kStop) << received.finish->error.message;
     EXPECT_TRUE(IsWhole(request, received.text)) << received.text;
-    request.ignore_eos = true;  // a whole text that nothing can follow still ends
+    request.ignore_eos = true;  // a complete text that nothing can follow still ends
     const auto ignoring = Driver()->Generate(request);
     EXPECT_EQ(ignoring.finish->reason, FinishReason::kStop);
     EXPECT_TRUE(IsWhole(request, ignoring.text)) << ignoring.text;

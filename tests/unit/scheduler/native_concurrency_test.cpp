@@ -1,5 +1,5 @@
-// Many requests at once on the native CPU engine say, token for token, what each says alone: through shared prefixes,
-// chunked prefill, preemptions that a small KV store forces, and guesses ahead.
+// Many concurrent requests on the native CPU engine generate, token for token, what each generates alone: with shared
+// prefixes, chunked prefill, preemptions forced by a small KV cache, and draft tokens.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -53,7 +53,7 @@ TEST(NativeConcurrency, SixtyFourAtOnceSayWhatEachSaysAlone) {
   BackendDriver together(
       *tight, {.speculation = {.kind = Speculation::Kind::kPromptLookup, .max_tokens = 4}, .max_batch_tokens = 48},
       FakeTokenizer());
-  together.tick = std::chrono::microseconds(10);  // steps of any size take as long: guesses cost nothing
+  together.tick = std::chrono::microseconds(10);  // steps of any size take equally long: draft tokens cost nothing
   std::vector<std::shared_ptr<TokenStream>> streams;
   for (const auto& request : requests) streams.push_back(together.Submit(request));
   together.Drain();

@@ -1,4 +1,4 @@
-// What happens when there is not enough of something: KV, sequences, a client's attention, or luck.
+// Shortages: too little KV, too few sequences, clients that do not read, and failing steps.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -32,7 +32,7 @@ TEST(Preemption, GivesTheSameTextAsPlentyOfRoom) {
 }
 
 TEST(Preemption, KeepsStopStringsThatAreHalfSeen) {
-  // 20 letters, then the stop string letter by letter while others press for room.
+  // 20 letters, then the stop string letter by letter, while others need memory.
   const auto model = Says(Bytes("abcdefghijklmnopqrst<end>never"));
   SchedulerDriver driver(model, {.blocks = 12, .block_size = 4, .max_sequences = 8});
   std::vector<std::shared_ptr<TokenStream>> streams;
@@ -95,7 +95,7 @@ TEST(SlowClient, PausesItsOwnSequenceOnly) {
   Read(*fast, eager);
   EXPECT_TRUE(eager.done());
   Received late;
-  while (!late.done()) {  // now the slow one reads
+  while (!late.done()) {  // now the slow client reads
     Read(*slow, late);
     driver.Drain();
   }

@@ -18,7 +18,7 @@ std::string Text(const std::vector<GeneratedToken>& tokens) {
 
 TEST(PromptLogprobs, ComeOnceForAllButTheFirstToken) {
   SchedulerDriver driver(Babble, {.blocks = 100, .context = 400});
-  const std::string prompt(200, 'p');  // more than a step scores
+  const std::string prompt(200, 'p');  // more than one step scores
   const Received received = driver.Generate(Scored(prompt));
   int events = 0;
   for (const auto& event : received.events) {

@@ -1,4 +1,4 @@
-// Drives a Scheduler by hand: no thread, a clock that stands still unless told.
+// Drives a Scheduler by hand, without a thread and with a clock that advances only on request.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ class BackendDriver {
   }
 
   TimePoint now{};
-  std::chrono::nanoseconds tick{};  // that pass with every look at the clock
+  std::chrono::nanoseconds tick{};  // the clock's advance at each reading
 
  private:
   engine::Engine& backend_;
@@ -101,7 +101,7 @@ class SchedulerDriver : public FakeEngineHolder, public BackendDriver {
                            std::shared_ptr<const text::Tokenizer> tokenizer = FakeTokenizer())
       : FakeEngineHolder{FakeEngine(options, std::move(model))}, BackendDriver(engine, policy, std::move(tokenizer)) {}
 
-  // The text of a request that has the engine for itself.
+  // The text of a request that runs alone on the engine.
   static std::string Alone(FakeEngine::Model model, GenerationRequest spec) {
     SchedulerDriver driver(std::move(model), {.blocks = 1000, .context = 4000});
     return driver.Generate(std::move(spec)).text;

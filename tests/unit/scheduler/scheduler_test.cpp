@@ -173,7 +173,7 @@ TEST(Scheduler, ALongPromptIsPrefilledInChunksWhileOthersDecode) {
   EXPECT_EQ(read.text.size(), 1u);
 }
 
-// A newcomer's prompt of 60 tokens beside `talkers` that decode: the rows of its first step.
+// The rows in the first step of a new prompt of 60 tokens while `talkers` sequences decode.
 size_t RowsBeside(int talkers, const FakeEngineOptions& options, const StepPolicy& policy) {
   SchedulerDriver driver(Babble, options, policy);
   std::vector<std::shared_ptr<TokenStream>> streams;

@@ -1,4 +1,4 @@
-// The step loop with its thread: what clients on other threads see.
+// The scheduler with its thread, as clients on other threads see it.
 #include "scheduler/scheduler_thread.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::unique_ptr<SchedulerThread> MakeLoop(FakeEngine::Model model, SchedulerOpti
   return loop;
 }
 
-// Reads to the end, woken by the stream alone.
+// Reads to the end, woken only by the stream.
 Received ReadAll(TokenStream& stream) {
   std::counting_semaphore<> wake(0);
   stream.SetNotify([&] { wake.release(); });
@@ -137,7 +137,7 @@ TEST(SchedulerThread, WhatCannotFitIsRefusedBeforeItIsQueued) {
 TEST(SchedulerThread, ASleepingLoopWakesForACancellation) {
   const auto loop = MakeLoop(Babble);
   const auto stream = *loop->Submit({.prompt = Bytes("x"), .max_tokens = 900});
-  while (!stream->full()) std::this_thread::sleep_for(1ms);  // nobody reads: the loop falls asleep
+  while (!stream->full()) std::this_thread::sleep_for(1ms);  // without a reader, the loop sleeps
   stream->Cancel();
   Received received = ReadAll(*stream);
   EXPECT_EQ(received.finish->reason, FinishReason::kCancelled);
@@ -158,7 +158,7 @@ TEST(SchedulerThread, StoppingCallsOffALoad) {
   SchedulerThread loop(
       [&](const std::stop_token& stop) -> Result<std::unique_ptr<engine::Engine>> {
         loading = true;
-        while (!stop.stop_requested()) std::this_thread::sleep_for(1ms);  // as a load of many gigabytes would
+        while (!stop.stop_requested()) std::this_thread::sleep_for(1ms);  // like a load of many gigabytes
         return Fail(ErrorCode::kCancelled, "called off");
       },
       FakeTokenizer(), {});

@@ -1,5 +1,5 @@
 // A hundred thousand requests through the scheduler in simulated time: bursts, many accounts and priorities, shared
-// prefixes, clients that cancel, sleep or are late, an engine that fails now and then, and too little KV.
+// prefixes, clients that cancel, sleep or are late, an engine that sometimes fails, and too little KV.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,9 +17,9 @@ using namespace std::chrono_literals;
 constexpr int kRequests = 100000;
 constexpr int kMaxQueued = 200;
 constexpr int32_t kBlocks = 70;
-constexpr TokenId kPoison = 300;  // a prompt with it fails whatever step it is in
+constexpr TokenId kPoison = 300;  // a prompt that contains it fails every step that it is in
 
-// What a sequence says next, from its last token, its length and its seed; every 32nd word is the last.
+// A sequence's next token, from its last token, its length and its seed; one word in 32 is the end token.
 TokenId Next(TokenId last, size_t length, uint64_t seed) {
   uint64_t x = seed * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(last) * 0x100000001b3u + length;
   x = (x ^ (x >> 31)) * 0xbf58476d1ce4e5b9u;
@@ -97,7 +97,7 @@ class Simulation {
   bool Chance(uint32_t one_in) { return random_() % one_in == 0; }
   int32_t Below(uint32_t limit) { return static_cast<int32_t>(random_() % limit); }
 
-  // About as much as the engine can serve, in bursts.
+  // About as much load as the engine can serve, in bursts.
   void Arrive(int64_t step) {
     int32_t arrivals = step % 400 < 100 ? Below(4) : Below(2);
     arrivals = std::min(arrivals, kRequests - static_cast<int32_t>(tally_.submitted));
@@ -118,7 +118,7 @@ class Simulation {
 
   GenerationRequest MakeRequest() {
     GenerationRequest request;
-    request.prompt.assign(static_cast<size_t>(4 * Below(6)), 100 + Below(3));  // a prefix that many share
+    request.prompt.assign(static_cast<size_t>(4 * Below(6)), 100 + Below(3));  // a prefix that many requests share
     for (int32_t i = 1 + Below(20); i > 0; --i) request.prompt.push_back(Below(256));
     if (Chance(300)) request.prompt.push_back(kPoison);
     request.sampling.seed = random_();
@@ -184,7 +184,7 @@ class Simulation {
 };
 
 TEST(Simulation, AHundredThousandRequestsEachEndOnceAndNothingLeaks) {
-  log::SetLevel(log::Level::kError);  // the faults are many
+  log::SetLevel(log::Level::kError);  // there are many faults
   Simulation simulation(1);
   const Tally tally = simulation.Run();
   EXPECT_EQ(tally.submitted, kRequests);
@@ -203,7 +203,7 @@ TEST(Simulation, AHundredThousandRequestsEachEndOnceAndNothingLeaks) {
   EXPECT_GT(tally.refused, 100);
   EXPECT_GT(tally.cached_tokens, 100000);
   EXPECT_GT(simulation.stats().preemptions, 1000);
-  // A full queue of 200 takes about a simulated second to serve; nobody waits for much more than that.
+  // A full queue of 200 takes about a simulated second to serve, so no request waits much longer.
   EXPECT_LT(tally.longest_wait, 5s);
 }
 

@@ -1,4 +1,4 @@
-// The whole server over HTTP, on a model whose answers the test writes.
+// The whole server over HTTP, on a model with scripted answers.
 #include "server/api_server.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ void SayHello(const GenerationRequest& request, TokenStream& stream) {
   stream.Push(End(FinishReason::kStop, static_cast<int32_t>(request.prompt.size()), 3));
 }
 
-// A script that says `text` and stops.
+// A script that outputs `text` and stops.
 FakeScheduler::Script Say(std::string text) {
   return [text](const GenerationRequest&, TokenStream& stream) {
     stream.Push(Piece(text));
@@ -176,7 +176,7 @@ TEST(ApiServerTest, HealthModelsVersionAndMetrics) {
   EXPECT_EQ(boost::json::parse(fake.Get("/v1/models").body).at("data").at(0).at("id"), "fake");
   EXPECT_EQ(boost::json::parse(fake.Get("/v1/models/fake").body).at("object"), "model");
   EXPECT_EQ(fake.Get("/v1/models/other").status, 404);
-  // A response is counted once it has been sent, and who has it may be faster.
+  // A response is counted after it has been sent, and its reader may be faster.
   const std::string counted = R"(inferflux_http_responses_total{route="/v1/models/{id...}",status="404"} 1)";
   std::string metrics;
   for (int tries = 0; tries < 200 && metrics.find(counted) == std::string::npos; ++tries) {

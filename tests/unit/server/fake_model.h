@@ -1,5 +1,4 @@
-// A model whose answers a test writes: a vocabulary of the 256 bytes, a plain template, and a scheduler that plays a
-// script.
+// A model with scripted answers: a vocabulary of the 256 bytes, a plain template, and a scheduler that plays a script.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -60,7 +59,7 @@ inline StreamEvent End(FinishReason reason, int32_t prompt_tokens, int32_t compl
   return out;
 }
 
-// Plays `script` for each request, on a thread of its own as a step loop does.
+// Plays `script` for each request on its own thread, like a scheduler thread.
 class FakeScheduler final : public scheduler::GenerationService {
  public:
   using Script = std::function<void(const GenerationRequest&, TokenStream&)>;
@@ -97,7 +96,7 @@ class FakeScheduler final : public scheduler::GenerationService {
 // An API server on one fake model, and a client.
 class FakeServer {
  public:
-  // `adjust` changes what the model says of itself.
+  // `adjust` changes the model's description.
   explicit FakeServer(FakeScheduler::Script script, server::ApiKeys keys = {},
                       const std::function<void(serving::ServedModel&)>& adjust = {})
       : scheduler(std::make_shared<FakeScheduler>(std::move(script))) {
@@ -137,7 +136,7 @@ class FakeServer {
   std::shared_ptr<FakeScheduler> scheduler;
   serving::ModelRegistry models;
   metrics::Registry metrics;
-  serving::BackendFactory factory{{}, {}};  // no engines: nothing more can be loaded
+  serving::BackendFactory factory{{}, {}};  // no engines: no further model can be loaded
   serving::ModelManager manager{factory, models, metrics, {}};
   std::unique_ptr<server::ApiServer> server;
 

@@ -1,5 +1,5 @@
-// A server that ends while others still work for it. Each of these was, or would be, memory used after it was freed:
-// what they guard shows under the address sanitizer.
+// A server that ends while other threads still work for it. Each of these tests guards against a use after free, which
+// the address sanitizer detects.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -19,7 +19,7 @@ void Greet(const GenerationRequest&, TokenStream& stream) {
   stream.Push(End(FinishReason::kStop, 1, 1));
 }
 
-// The thread that prepared the request lets go of the server's executor when the client may already have its answer.
+// The thread that prepared the request releases the server's executor when the client may already have its answer.
 TEST(ShutdownTest, RightAfterAnAnswer) {
   for (int i = 0; i < 100; ++i) {
     FakeServer fake(Greet);
@@ -39,14 +39,14 @@ TEST(ShutdownTest, WhileAPromptIsPrepared) {
   (*server)->SetReady();
   std::thread client([port = (*server)->port()] {
     const net::Client to(net::ServerAddress{"127.0.0.1", port, ""});
-    (void)to.Send({"POST", "/v1/chat/completions", {}, kHelloChat});  // cut off, or answered where this thread is slow
+    (void)to.Send({"POST", "/v1/chat/completions", {}, kHelloChat});  // cut off, or answered if this thread is slow
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(10));  // it has begun, and has not ended
   server->reset();
   client.join();
 }
 
-// A step loop that answers after everybody has gone.
+// A scheduler that answers after all readers have gone.
 class LateScheduler final : public scheduler::GenerationService {
  public:
   Result<std::shared_ptr<TokenStream>> Submit(GenerationRequest) override { return std::make_shared<TokenStream>(); }

@@ -17,7 +17,7 @@ constexpr int64_t kLeastKv = 64 * kMiB;
 constexpr int32_t kWorthwhileSequences = 8;  // of full length: below that, smaller KV types are better
 constexpr int64_t kMostContext = 8192;       // of such sequences
 
-// Reserve for weights beside their packed form, activations, and the program.
+// Reserve for unpacked copies of weights, activations, and the program.
 int64_t MemoryFor(int64_t weight_bytes) { return weight_bytes + weight_bytes / 8 + 128 * kMiB; }
 
 int64_t MemoryOn(const serving::EngineEntry& engine, const QuickstartModel& model) {

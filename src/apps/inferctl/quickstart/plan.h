@@ -31,7 +31,7 @@ Result<QuickstartModel> ReadQuickstartModel(const std::string& path);
 
 struct QuickstartPlan {
   std::string backend;                             // as runtime.backend takes it
-  serving::Target target = serving::Target::kCpu;  // what it comes to here
+  serving::Target target = serving::Target::kCpu;  // the resolved target on this machine
   serving::Provider provider = serving::Provider::kNative;
   compute::Device device;
   std::string kv_dtype = "fp16";

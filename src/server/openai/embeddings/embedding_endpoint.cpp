@@ -18,8 +18,8 @@ namespace inferflux::server {
 namespace asio = boost::asio;
 namespace {
 
-// Inputs of one request that the scheduler has at once: enough to fill its steps, and few enough that a long list does
-// not fill its queue.
+// The inputs of one request that the scheduler holds at once: enough to fill its steps, but few enough that a long list
+// does not fill its queue.
 constexpr size_t kWave = 64;
 
 struct EmbeddingAnswer {

@@ -30,7 +30,7 @@ std::string FloatsJson(std::span<const float> vector) {
 std::string Base64Json(std::span<const float> vector) {
   static_assert(std::endian::native == std::endian::little);
   const auto bytes = static_cast<int>(vector.size_bytes());
-  std::string letters(static_cast<size_t>((bytes + 2) / 3 * 4 + 1), '\0');  // the coder ends them with a zero
+  std::string letters(static_cast<size_t>((bytes + 2) / 3 * 4 + 1), '\0');  // the encoder appends a zero byte
   const int count = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(letters.data()),
                                     reinterpret_cast<const unsigned char*>(vector.data()), bytes);
   letters.resize(static_cast<size_t>(count));

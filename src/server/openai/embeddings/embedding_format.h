@@ -1,4 +1,4 @@
-// The answer to POST /v1/embeddings.
+// The reply to POST /v1/embeddings.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace inferflux::server {
 
-// The first `dimensions` values; scaled to length 1 where the whole vector was.
+// The first `dimensions` values, scaled to length 1 if the whole vector was.
 std::vector<float> Shorten(std::vector<float> vector, size_t dimensions, bool normalised);
 
-// [0.25,-1], each number as short as it can be and still be read as the same float.
+// [0.25,-1], each number in the shortest form that parses to the same float.
 std::string FloatsJson(std::span<const float> vector);
 // "AACAPg==": little-endian float32.
 std::string Base64Json(std::span<const float> vector);
 
-// `vectors`: one an input, already JSON.
+// `vectors`: one JSON text for each input.
 std::string EmbeddingsJson(std::span<const std::string> vectors, std::string_view model, int64_t prompt_tokens);
 
 }  // namespace inferflux::server

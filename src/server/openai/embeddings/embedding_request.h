@@ -1,4 +1,4 @@
-// The body of POST /v1/embeddings, checked and plain, and what it becomes for a model.
+// The parsed and checked body of POST /v1/embeddings, and its requests to a model.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -28,10 +28,10 @@ struct EmbeddingRequest {
 
 ApiResult<EmbeddingRequest> ParseEmbeddingRequest(const boost::json::object& body);
 
-// A request that is ready to run: checked, its model found, its inputs tokenised.
+// A request that is ready to run: checked, with its model found and its inputs tokenised.
 struct EmbeddingJob {
   std::shared_ptr<const serving::ServedModel> model;
-  std::vector<scheduler::GenerationRequest> requests;  // one an input
+  std::vector<scheduler::GenerationRequest> requests;  // one for each input
   size_t dimensions = 0;
   bool base64 = false;
 };

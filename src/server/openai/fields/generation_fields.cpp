@@ -65,8 +65,7 @@ ApiStatus TakeSpeculative(const json::value& value, std::string_view param, Gene
   return {};
 }
 
-// It is part of a path in /v1/sessions.
-// As in vLLM the lower one is served first; the scheduler's is the other way round.
+// As in vLLM, lower is served first. The scheduler serves higher first, so the sign is flipped.
 ApiStatus TakePriority(const json::value& value, std::string_view param, GenerationFields& out) {
   const auto priority = ReadInteger(value, param, -kMaxPriority, kMaxPriority);
   if (!priority) return Forward(priority);
@@ -74,6 +73,7 @@ ApiStatus TakePriority(const json::value& value, std::string_view param, Generat
   return {};
 }
 
+// The id is part of a path in /v1/sessions.
 ApiStatus TakeSessionId(const json::value& value, std::string_view param, GenerationFields& out) {
   ApiResult<std::string> id = ReadText(value, param, 128);
   if (!id) return Forward(id);

@@ -28,12 +28,12 @@ struct GenerationFields : serving::GenerationSpec {
   bool include_usage = false;
   bool has_stream_options = false;
   std::string user;
-  std::string grammar_param;  // the field that `grammar` came from; empty: none did
+  std::string grammar_param;  // the field that set `grammar`; empty: none
 };
 
 std::span<const Field<GenerationFields>> GenerationFieldTable();
 
-// Takes a request's body: `own` are the endpoint's fields beside the shared ones.
+// Parses a request's body. `own` are the endpoint's fields in addition to the shared ones.
 template <class T>
 ApiStatus ParseRequest(std::span<const Field<T>> own, const boost::json::object& body, T& out) {
   for (const auto& [key, value] : body) {
@@ -46,10 +46,10 @@ ApiStatus ParseRequest(std::span<const Field<T>> own, const boost::json::object&
   return {};
 }
 
-// What holds between fields.
+// Checks constraints between fields.
 ApiStatus CheckTogether(const GenerationFields& fields);
 
-// What this API calls the field of the error. `prompt`: its name of the prompt.
+// This API's name of the error's field. `prompt`: its name of the prompt.
 ApiError FromGeneration(serving::GenerationError error, const GenerationFields& fields, std::string_view prompt);
 
 }  // namespace inferflux::server

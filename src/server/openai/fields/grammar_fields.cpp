@@ -38,7 +38,7 @@ ApiStatus SetSource(Kind kind, const json::value& value, std::string_view param,
 struct SchemaFields {
   std::string name;
   std::string description;
-  bool strict = false;  // either way the text is held to the schema
+  bool strict = false;  // the schema constrains the text either way
   std::optional<std::string> schema;
 };
 

@@ -1,5 +1,5 @@
-// The fields of a request that say what its text must be: `response_format` as OpenAI has it, `grammar` as
-// llama-server, `structured_outputs` as vLLM. All of them become one GrammarSpec.
+// The fields of a request that constrain its text: OpenAI's `response_format`, llama-server's `grammar` and vLLM's
+// `structured_outputs`. All of them become one GrammarSpec.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -9,7 +9,7 @@
 
 namespace inferflux::server {
 
-// 400 where the field is not as it must be, or another one has said already what the text must be.
+// 400 if the field is invalid, or if another field already constrains the text.
 ApiStatus TakeResponseFormat(const boost::json::value& value, std::string_view param, GenerationFields& out);
 ApiStatus TakeGrammar(const boost::json::value& value, std::string_view param, GenerationFields& out);
 ApiStatus TakeStructuredOutputs(const boost::json::value& value, std::string_view param, GenerationFields& out);

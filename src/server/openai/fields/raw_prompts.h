@@ -1,4 +1,4 @@
-// Prompts without a template, as the API has them: a string, or token ids as they are, one or several.
+// Prompts without a template: one or several strings or lists of token ids.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -19,7 +19,7 @@ using serving::RawPrompt;
 ApiResult<std::vector<RawPrompt>> ReadRawPrompts(const boost::json::value& value, std::string_view param,
                                                  size_t max_prompts);
 
-// The name of entry `index` of a list of `count`; a single one has the list's own.
+// The name of entry `index` of a list of `count`. A single entry has the list's name.
 std::string EntryName(std::string_view param, size_t index, size_t count);
 
 }  // namespace inferflux::server

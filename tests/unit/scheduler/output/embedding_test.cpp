@@ -1,5 +1,5 @@
-// Requests to embed, on native engines: what comes back does not depend on company or cuts, and is what transformers'
-// hidden states pool to.
+// Embedding requests on native engines. The result does not depend on other requests or on chunking, and equals the
+// pooled hidden states of transformers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ std::string ModelFile(const std::string& name) {
 
 struct Setting {
   std::string model;
-  std::optional<Pooling> pooling;  // the model's own where not set
+  std::optional<Pooling> pooling;  // if unset, the model's own
   engine::EngineOptions options = {.max_sequences = 16, .block_size = 16, .kv_bytes = 1 << 20, .kv_dtype = "fp32"};
 };
 
@@ -48,7 +48,7 @@ std::vector<TokenId> RandomTokens(int32_t count, uint32_t seed) {
   return tokens;
 }
 
-// The vectors of texts that are all there at once, in steps of at most `budget` tokens.
+// The vectors of texts that are all submitted at once, in steps of at most `budget` tokens.
 std::vector<std::vector<float>> Embed(engine::Engine& engine, const std::vector<std::vector<TokenId>>& texts,
                                       int32_t budget) {
   BackendDriver driver(engine, {.max_batch_tokens = budget}, FakeTokenizer());
@@ -185,7 +185,7 @@ TEST(Embedding, WhatDoesNotFitOrCannotBeIsRefused) {
   EXPECT_EQ(generation.error().code, ErrorCode::kUnsupported);
 
   auto info = MakeEngine({"llama.gguf", {}}, nullptr)->info();
-  info.pooling.type.reset();  // a model that ranks
+  info.pooling.type.reset();  // a reranker
   EXPECT_FALSE(CheckRequest({.prompt = {1, 2}, .embed = true}, info));
 }
 

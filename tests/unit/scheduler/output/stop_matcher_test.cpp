@@ -12,8 +12,8 @@
 namespace inferflux::scheduler {
 namespace {
 
-// The rule by the book: the shortest beginning of the text that contains a stop string, cut before the longest that it
-// ends with.
+// The rule by its definition: the shortest prefix of the text that contains a stop string, cut before the longest stop
+// string that it ends with.
 std::optional<std::string> CutByTheBook(const std::string& text, const std::vector<std::string>& stops) {
   for (size_t end = 1; end <= text.size(); ++end) {
     size_t longest = 0;
@@ -103,7 +103,7 @@ TEST(StopMatcher, AnyCutOfAnyTextGivesWhatTheRuleSays) {
     std::string out;
     for (size_t at = 0; at < text.size();) {
       size_t piece = std::min<size_t>(1 + random() % 5, text.size() - at);
-      while (at + piece < text.size() && (text[at + piece] & 0xc0) == 0x80) ++piece;  // as the detokeniser cuts
+      while (at + piece < text.size() && (text[at + piece] & 0xc0) == 0x80) ++piece;  // as the detokenizer splits text
       const std::string released = matcher.Push(text.substr(at, piece));
       ASSERT_TRUE(unicode::IsValidUtf8(released));
       out += released;

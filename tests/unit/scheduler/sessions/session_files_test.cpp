@@ -1,4 +1,4 @@
-// Sessions on disk: what is written comes back, and nothing else ever does.
+// Sessions on disk: a restore returns exactly what was written, or fails.
 #include "scheduler/sessions/session_files.h"
 
 #include <gtest/gtest.h>

@@ -33,7 +33,7 @@ struct Server {
     if (!id.empty()) request.session = SessionUse{.id = id, .ttl = 100s};
     return driver.Generate(std::move(request));
   }
-  // Fills the store with other people's text.
+  // Fills the KV cache with text of other clients.
   void Crowd() {
     for (int i = 0; i < 4; ++i) Say("", std::string(190, static_cast<char>('A' + crowds++ % 26)));
   }
@@ -58,7 +58,7 @@ TEST(Sessions, KeepTheirKvThroughACrowd) {
     for (int i = 0; i < 2; ++i) server->Crowd();
     const std::string second = kOpening + first + " and then";
     const Received received = server->Say(session ? "a" : "", second);
-    // All but the last sampled token and what is new.
+    // All but the last sampled token and the new text.
     EXPECT_EQ(received.finish->usage.cached_tokens, session ? static_cast<int32_t>(kOpening.size()) + 9 : 0);
     EXPECT_EQ(received.text, SchedulerDriver::Alone(Babble, {.prompt = Bytes(second), .max_tokens = 10}));
   }
@@ -197,7 +197,7 @@ TEST_F(SessionsOnDisk, DeletingASessionDeletesItsFile) {
   EXPECT_TRUE(Server(0, kRoomy, directory_).Do(Action::kList).empty());
 }
 
-// Many conversations at once, too few blocks: whatever moves where, each goes on as if it had been alone.
+// Many conversations at once, too few blocks: wherever their KV moves, each continues as if it were alone.
 TEST_F(SessionsOnDisk, ManyConversationsMoveAboutAndSayTheSame) {
   Server server(2000, kTight, directory_);
   std::vector<std::string> texts;

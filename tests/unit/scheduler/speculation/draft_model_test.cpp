@@ -1,4 +1,4 @@
-// Speculation with a draft model: what is said never depends on it, and where it is no help it is left alone.
+// Speculation with a draft model: the output never depends on it, and it is not used where it does not help.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,7 +39,7 @@ struct Pair {
   std::unique_ptr<BackendDriver> driver;
 };
 
-// Right but for every seventh token.
+// Correct except for every seventh token.
 TokenId MostlyBabble(FakeEngine::History history, const engine::OutputSpec& spec) {
   return history.size() % 7 == 0 ? 'x' : Babble(history, spec);
 }
@@ -124,12 +124,13 @@ TEST(DraftModel, ARequestChoosesItsSpeculation) {
   request.speculation = Speculation{.kind = Kind::kNone};
   EXPECT_EQ(pair.driver->Generate(request).finish->usage.drafted_tokens, 0);
   EXPECT_EQ(pair.draft->steps, 0);
-  // By now a hundred steps of one row have hidden what more rows cost: that is measured first.
+  // After a hundred steps of one row, the cost of more rows is unknown, so it is measured first.
   request.speculation = Speculation{.kind = Kind::kDraft, .max_tokens = 3};
   EXPECT_GT(pair.driver->Generate(request).finish->usage.accepted_tokens, 10);
 }
 
-// Draws with a seed of their own: speculated and plain draws must have one distribution, not only for equal seeds.
+// Each draw has its own seed: speculative and plain draws must have the same distribution, not only equal results for
+// equal seeds.
 TEST(DraftModel, DrawsHaveTheModelsDistribution) {
   const auto draw = [](uint64_t sharpness) {
     return [sharpness](FakeEngine::History history, const engine::OutputSpec& spec) -> TokenId {

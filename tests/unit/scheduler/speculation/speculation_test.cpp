@@ -1,5 +1,5 @@
-// Speculation must never change what is said, and must stop where it does not pay. And what the sizes of steps are
-// decided by: their cost, and the goal.
+// Speculation must never change the output, and must stop if it does not save time. Also tests how the cost of steps
+// and the goal determine their sizes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ TEST(StepCost, FindsTheLineAndFollowsIt) {
   EXPECT_NEAR(cost.Seconds(100), 0.210, 0.01);
 }
 
-// An engine whose steps take time: so much, and so much for each row.
+// An engine whose steps take time: a fixed part and a part for each row.
 class TimedDriver : public SchedulerDriver {
  public:
   TimedDriver(FakeEngine::Model model, const StepPolicy& policy, std::chrono::microseconds step,
@@ -59,7 +59,7 @@ class TimedDriver : public SchedulerDriver {
   std::chrono::nanoseconds last{};
 };
 
-// Says its prompt over and over: what prompt lookup is best at.
+// Repeats its prompt, the best case for prompt lookup.
 TokenId Echo(FakeEngine::History history, const engine::OutputSpec& spec) {
   const auto prompt = static_cast<size_t>(spec.prompt_tokens);
   return history[(history.size() - prompt) % prompt];
@@ -81,7 +81,7 @@ TEST(Speculation, TakesFewerStepsWhereDraftTokensAreAccepted) {
 }
 
 TEST(Speculation, SaysTheSameForAnyModelSeedAndStop) {
-  // Sometimes an echo, sometimes babble, with draws: draft tokens are rejected at every place.
+  // Sometimes repeats and sometimes outputs random tokens, so that draft tokens are rejected at every position.
   const auto model = [](FakeEngine::History history, const engine::OutputSpec& spec) {
     return history.size() % 7 < 5 ? Echo(history, spec) : Babble(history, spec);
   };
@@ -146,8 +146,8 @@ TEST(LatencyGoal, ALongPromptHardlySlowsThoseWhoAreBeingServed) {
   }
 }
 
-// Steps take up to a quarter more or less than their rows cost, one in twenty takes four times as long, and rows grow
-// dearer with depth: what is scheduled stays within the bound.
+// Steps take up to a quarter more or less than their rows cost, one in twenty takes four times as long, and rows cost
+// more with depth. The scheduled steps stay within the bound.
 TEST(LatencyGoal, HoldsOnANoisyMachine) {
   SchedulerDriver driver(Babble, {.blocks = 1024, .block_size = 16, .max_sequences = 8, .context = 8192},
                          {.goal = StepGoal::kLatency});
@@ -163,7 +163,7 @@ TEST(LatencyGoal, HoldsOnANoisyMachine) {
   };
   std::vector<std::shared_ptr<TokenStream>> talkers;
   for (int i = 0; i < 4; ++i) talkers.push_back(driver.Submit({.prompt = Bytes("warm-up"), .max_tokens = 1000}));
-  const auto step = [&] {  // a stream that nobody reads would pause
+  const auto step = [&] {  // an unread stream would pause
     EXPECT_TRUE(driver.core.Step());
     for (const auto& talker : talkers) {
       Received heard;

@@ -19,7 +19,7 @@ std::string VerdictOn(std::string_view fields) {
   return Verdict(ParseMessagesRequest, fmt::format(R"({{"model":"m","max_tokens":5,{},{}}})", kHi, fields));
 }
 
-// What the template gets, or "param: message".
+// The template's input, or "param: message".
 std::string MessagesOf(std::string_view messages, std::string_view more = "") {
   const auto body = ParseJsonBody(fmt::format(R"({{"model":"m","max_tokens":5,"messages":{}{}}})", messages, more));
   const auto request = ParseMessagesRequest(*body);

@@ -1,4 +1,4 @@
-// Anthropic's API over HTTP, on a model whose answers the test writes.
+// Anthropic's API over HTTP, on a model with scripted answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Streams: their chunks, their one end, and clients that leave.
+// Streams: their chunks, their single end, and clients that disconnect.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

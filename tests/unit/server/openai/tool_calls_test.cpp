@@ -44,7 +44,7 @@ std::function<void(serving::ServedModel&)> WithTemplate(const char* source) {
   };
 }
 
-// Says `text`, a byte at a time.
+// Outputs `text`, one byte at a time.
 FakeScheduler::Script Spell(std::string text) {
   return [text = std::move(text)](const GenerationRequest&, TokenStream& stream) {
     for (const char c : text) stream.Push(Piece(std::string(1, c)));
@@ -103,7 +103,7 @@ TEST(ToolCallsTest, CallsAreFoundInTheFormThatTheTemplateShows) {
   }
 }
 
-// The control tokens that are marks of calls are part of the text where tools are offered, and only there.
+// Control tokens that mark calls are part of the text if tools are offered, and only then.
 TEST(ToolCallsTest, MarkersThatAreControlTokensReachTheParser) {
   TokenId marker = 0;
   FakeServer fake(Spell("Hello"), {}, [&](serving::ServedModel& model) {
@@ -125,7 +125,7 @@ TEST(ToolCallsTest, MarkersThatAreControlTokensReachTheParser) {
   EXPECT_TRUE(fake.scheduler->requests().back().shown_control.empty());
 }
 
-// What a client sends back goes through the template, or the template's own words say why not.
+// The calls that a client sends back are rendered by the template, or the template's error gives the reason.
 TEST(ToolCallsTest, CallsThatComeBackAreRendered) {
   const auto history = [](int calls) {
     std::string list, results;

@@ -1,4 +1,4 @@
-// Helpers of the tests of request bodies.
+// Helpers for tests of request bodies.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace inferflux::server {
 
-// What a parser says of `body`: the error's param and message, or "ok".
+// The result of parsing `body`: the error's param and message, or "ok".
 template <class Parse>
 std::string Verdict(Parse parse, std::string_view body) {
   const auto object = ParseJsonBody(body);

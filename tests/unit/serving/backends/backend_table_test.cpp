@@ -1,4 +1,4 @@
-// The table says what engines can do; the engines of this build are asked whether that is so.
+// Compares the table of engine features with the engines of this build.
 #include "serving/backends/backend_table.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ Result<std::unique_ptr<engine::Engine>> Load(const EngineEntry& entry, const std
   return entry.make({.source = std::move(*source), .config = {.kv_dtype = kv_dtype, .kv_budget = 16 << 20}});
 }
 
-// With the sizes of a vocabulary, which llama.cpp wants.
+// Includes the vocabulary's sizes, which llama.cpp requires.
 std::string Encoder() {
   return model::testing::EditedModel("bert", [](formats::GgufWriter& writer) {
     writer.Set("tokenizer.ggml.model", "no_vocab");
@@ -34,7 +34,7 @@ std::string Encoder() {
   });
 }
 
-// Of a sequence with a few tokens.
+// For a sequence with a few tokens.
 bool Saves(engine::Engine& engine) {
   const std::vector<TokenId> tokens = {5, 6, 7};
   const auto opened = engine.Open({}, 0);

@@ -1,5 +1,5 @@
-// A file that our own engines refuse, and llama.cpp takes: the embedded model under the name of an architecture that
-// has the same layers and that we do not have.
+// A file that our own engines refuse and llama.cpp accepts: the bundled model under the name of an architecture that
+// has the same layers but that we do not support.
 #include <gtest/gtest.h>
 
 #include <boost/json/array.hpp>
@@ -29,7 +29,7 @@ class LlamaFallback : public ::testing::Test {
     ASSERT_TRUE(file) << file.error().message;
     std::ofstream out(path, std::ios::binary);
     formats::GgufWriter writer(out);
-    std::vector<std::string> keys;  // outlive the entries that name them
+    std::vector<std::string> keys;  // must outlive the entries that name them
     keys.reserve((*file)->metadata().entries().size());
     for (formats::GgufEntry entry : (*file)->metadata().entries()) {
       if (entry.key.starts_with("llama.")) {
@@ -38,7 +38,7 @@ class LlamaFallback : public ::testing::Test {
       writer.Copy(entry);
     }
     writer.Set("general.architecture", kArchitecture);
-    // The architecture wants an output matrix of its own.
+    // The architecture requires a separate output matrix.
     std::vector<std::pair<std::string, const formats::GgufTensor*>> tensors;
     for (const auto& tensor : (*file)->tensors()) tensors.emplace_back(tensor.name, &tensor);
     tensors.emplace_back("output.weight", (*file)->FindTensor("token_embd.weight"));

@@ -1,5 +1,5 @@
-// A model with a recurrent state (a small random Mamba, arXiv:2312.00752), which cannot be cut: what was to be taken
-// back is computed again, and the answer is the one that a fresh sequence gives.
+// A model with a recurrent state (a small random Mamba, arXiv:2312.00752), which cannot be truncated: tokens that
+// should have been removed are recomputed, and the answer equals that of a new sequence.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kWidth = 32, kInner = 64, kState = 16, kConv = 4, kRank = 4;
 constexpr uint32_t kLayers = 2;
 
-// With the vocabulary of the model that ships.
+// Has the vocabulary of the bundled model.
 std::string WriteMamba() {
   const auto file = formats::GgufFile::Open(std::string(INFERFLUX_SOURCE_DIR) + "/models/tiny/inferflux-tiny.gguf");
   EXPECT_TRUE(file) << file.error().message;
@@ -68,7 +68,7 @@ std::string WriteMamba() {
     for (float& value : tensor) value = normal(random) * scale;
     for (float& value : tensor) {
       if (name.ends_with("norm.weight")) value += 1.0f;
-      if (name.ends_with("ssm_a")) value = -0.2f - std::abs(value);  // a state decays
+      if (name.ends_with("ssm_a")) value = -0.2f - std::abs(value);  // makes the state decay
     }
   }
   EXPECT_TRUE(writer.WriteHeader());
@@ -149,7 +149,7 @@ TEST_F(LlamaRecurrent, ARefusedCutChangesNothingAndFreshSequencesAnswer) {
   EXPECT_EQ(again->cached_tokens, 0) << "what it shares with the closed sequence is not a whole one";
   ExpectNear(LogitsAfter(engine, again->sequence, 0, tokens), expected);
 
-  // Whole states go and come.
+  // Saves and restores whole states.
   const auto whole = engine.Open({}, 2)->sequence;
   LogitsAfter(engine, whole, 0, tokens.first(30));
   const auto kept = engine.Save(whole);

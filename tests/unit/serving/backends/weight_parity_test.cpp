@@ -1,5 +1,5 @@
-// How far the cpu backend is from the reference on the same dequantised weights, a weight type and a KV type at a time,
-// on the model that ships. docs/parity.md has the table that this test prints; the bounds are what it states.
+// The difference between the cpu backend and the reference on the same dequantised weights, for each weight type and KV
+// type, on the bundled model. docs/parity.md has the table that this test prints, with the bounds.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

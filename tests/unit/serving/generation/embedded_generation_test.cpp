@@ -1,4 +1,4 @@
-// A chat in a program of one's own, on the model that ships: rendered, tokenised, run and read with nothing of server/.
+// A chat in an embedding program, on the bundled model: rendered, tokenised, run and read without any part of server/.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

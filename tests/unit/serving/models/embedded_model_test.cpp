@@ -1,5 +1,5 @@
-// The model that ships, end to end below the server: our template, tokeniser and engines against what transformers
-// makes of the same file (tools/golden_tiny.py).
+// The bundled model, end to end below the server: our template, tokenizer and engines compared with transformers on the
+// same weights (tools/golden_tiny.py).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,12 +28,12 @@ namespace {
 namespace json = boost::json;
 
 const std::string kRoot = INFERFLUX_SOURCE_DIR;
-// |a - b| / |b| at every position, with F32 weights, and with the BF16 ones of the file, where the CPU rounds what it
-// multiplies to BF16 too (docs/parity.md).
+// |a - b| / |b| at every position, with F32 weights, and with the BF16 ones of the file, where the CPU also rounds the
+// activations to BF16 (docs/parity.md).
 constexpr double kBound = 1e-4;
 constexpr double kBf16Bound = 1e-2;
 
-// A backend, and the instruction set that is forced on it.
+// A backend and its forced instruction set.
 struct Setting {
   Target target;
   CpuIsa isa;
@@ -88,7 +88,7 @@ class EmbeddedModel : public ::testing::TestWithParam<Setting> {
     EXPECT_TRUE(written) << written.error().message;
     out.close();
     auto opened = model::ModelSource::Open(path);
-    std::filesystem::remove(path);  // what is mapped stays
+    std::filesystem::remove(path);  // the mapping remains valid
     return opened ? *opened : nullptr;
   }
 
@@ -207,7 +207,7 @@ TEST_P(EmbeddedModel, LogitsOfTheFileAsItIsAreNearlyThose) {
   ExpectLogitsOfTransformers(source, GetParam().target == Target::kCpu ? kBf16Bound : kBound);
 }
 
-// Every native engine of this build, the CPU's with every instruction set.
+// Every native engine of this build, and for the CPU every instruction set.
 std::vector<Setting> Settings() {
   ThreadPool pool(1);
   std::vector<Setting> out;

@@ -22,7 +22,7 @@ const std::string kModel = std::string(INFERFLUX_SOURCE_DIR) + "/models/tiny/inf
 
 class ModelManagerTest : public ::testing::Test {
  protected:
-  // The built-in engines, counted, and held up until `go`.
+  // The built-in engines, counted, and blocked until `go`.
   std::vector<EngineEntry> Engines() {
     auto out = BuiltInEngines(pool_);
     for (EngineEntry& entry : out) {

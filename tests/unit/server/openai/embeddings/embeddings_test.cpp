@@ -1,4 +1,4 @@
-// POST /v1/embeddings over HTTP, on a model whose vectors the test writes.
+// POST /v1/embeddings over HTTP, on a model with scripted vectors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 std::string Embeddings(std::string_view body) { return server::Verdict(server::ParseEmbeddingRequest, body); }
 
-// A vector of the prompt's length and its first token.
+// A vector that holds the prompt's length and its first token.
 void EmbedScript(const GenerationRequest& request, TokenStream& stream) {
   EXPECT_TRUE(request.embed);
   const auto tokens = static_cast<int32_t>(request.prompt.size());

@@ -1,4 +1,4 @@
-// What requests say that their text must be, over HTTP.
+// The fields that constrain a request's text, over HTTP.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
