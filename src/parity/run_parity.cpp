@@ -44,7 +44,7 @@ class Run {
     scheduler::SchedulerThread loop([this](std::stop_token) { return entry_.make(request_); }, tokenizer,
                                     scheduler::SchedulerOptions{.warm_up_tokens = 0});
     if (const Status ready = loop.ready().get(); !ready) {
-      return Add("step loop", Outcome::kDifferent, ready.error().message);
+      return Add("scheduler", Outcome::kDifferent, ready.error().message);
     }
     const Generations subject{
         .scheduler = loop, .tokenizer = tokenizer, .oracle = model_.oracle, .bounds = model_.bounds};

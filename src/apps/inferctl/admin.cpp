@@ -93,7 +93,7 @@ Run AddAdmin(Command& app) {
   auto flags = std::make_shared<AdminFlags>();
   Command admin = app.AddCommand("admin", "load, unload and inspect the models of a running server");
   admin.RequireCommand();
-  admin.AddCommand("models", "list models, including those that are loading");
+  admin.AddCommand("models", "list the models that are loaded or loading");
   Command load = admin.AddCommand("load", "load a model");
   load.Add("path", flags->path, "GGUF file or Hugging Face directory, as the server sees it").Required();
   load.Add("--id", flags->id, "its id; the file's name unless given");

@@ -158,7 +158,7 @@ Status HostRuntime::Enqueue(Stream stream, const executor::KernelCall& call) {
     executor::KernelCall owned = call;
     owned.arguments = arguments;
     ++settings_.seed;
-    if (!call.instrumented) {  // nobody sees what it writes: from here on nothing can be judged
+    if (!call.instrumented) {  // its writes are not recorded: from here on no access can be checked
       check_.reset();
       memory_->DropShadow();
     }

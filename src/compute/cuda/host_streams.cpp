@@ -67,7 +67,7 @@ bool HostStreams::Step() {
 
 Status HostStreams::Drain(const std::function<bool()>& until) {
   while (!until()) {
-    if (!Step()) return Fail(ErrorCode::kInternal, "streams wait for events that nobody records");
+    if (!Step()) return Fail(ErrorCode::kInternal, "streams wait for events that are never recorded");
   }
   return sticky_;
 }

@@ -11,7 +11,7 @@ Status CheckLeading(const char* name, int64_t leading, int64_t rows) {
 
 Status CheckPointer(const char* name, const void* at) {
   if (at != nullptr && reinterpret_cast<uintptr_t>(at) % 16 == 0) return {};
-  return Fail(ErrorCode::kInvalidArgument, "{} at {} is no multiple of 16", name, at);
+  return Fail(ErrorCode::kInvalidArgument, "{} at {} is not a multiple of 16", name, at);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Copies from global into shared memory that run on while the thread goes on. Until the issuing thread has waited for a
-// copy's group nobody may touch its destination, and the others not before a barrier after that.
+// Asynchronous copies from global into shared memory. The issuing thread may access the destination after it has waited
+// for the group of the copy; the other threads of the block only after a barrier that follows this wait.
 #pragma once
 
 #include "compute/cuda/device/language.h"

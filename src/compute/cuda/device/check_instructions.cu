@@ -1,5 +1,5 @@
-// Uses each function of the device headers once, so that nvcc and ptxas see all of their inline PTX. Nobody launches
-// it.
+// Uses each function of the device headers once, so that nvcc and ptxas see all of their inline PTX. It is never
+// launched it.
 #include "compute/cuda/device/async_copy.h"
 #include "compute/cuda/device/atomic.h"
 #include "compute/cuda/device/half.h"

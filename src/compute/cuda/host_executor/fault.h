@@ -22,8 +22,8 @@ enum class Rule {
   kOutOfBounds,         // an access outside of every allocation, or beyond the block's shared memory
   kUseAfterFree,        // an access to freed device memory
   kForeignMemory,       // an access to the host's memory, to another thread's stack or another block's shared memory
-  kUninitialised,       // a read of what nobody has written
-  kMisaligned,          // an address that is no multiple of the access's size
+  kUninitialised,       // a read of bytes that were never written
+  kMisaligned,          // an address that is not a multiple of the access size
   kRaceInBlock,         // two threads of a block, no barrier between them, at least one writes
   kRaceBetweenBlocks,   // the same between blocks, no fence and atomic between them
   kCopyInFlight,        // cp.async's destination is touched before the copy was waited for

@@ -88,7 +88,7 @@ void Fiber::Suspend() {
 void Fiber::Finish() {
   StartSwitch(nullptr, scheduler_stack_, scheduler_stack_bytes_);
   context::jump_fcontext(scheduler_, nullptr);
-  std::abort();  // nobody resumes a finished fiber
+  std::abort();  // a finished fiber is never resumed
 }
 
 }  // namespace inferflux::cuda::executor

@@ -174,7 +174,7 @@ void Run::Raise(Violation violation, std::string site) {
   thread_->fiber.Finish();
 }
 
-// Nobody can go on: says of one thread why.
+// Deadlock: no thread can continue. Says for one of them what it waits for.
 Fault Run::Stuck() const {
   const Thread* at_warp = nullptr;
   const Thread* at_barrier = nullptr;

@@ -18,10 +18,10 @@ std::optional<Violation> JudgeState(const Cell& cell, Access access, size_t byte
     case ByteState::kFreed:
       return Violation{Rule::kUseAfterFree, fmt::format("an access of {} bytes of freed memory", bytes)};
     case ByteState::kInFlight:
-      return Violation{Rule::kCopyInFlight, "the destination of a cp.async that nobody has waited for"};
+      return Violation{Rule::kCopyInFlight, "the destination of a cp.async that was not waited for"};
     case ByteState::kAllocated:
       if (access == Access::kWrite) return std::nullopt;
-      return Violation{Rule::kUninitialised, fmt::format("a read of {} bytes that nobody has written", bytes)};
+      return Violation{Rule::kUninitialised, fmt::format("a read of {} bytes that were never written", bytes)};
     case ByteState::kInitialised:
       return std::nullopt;
   }

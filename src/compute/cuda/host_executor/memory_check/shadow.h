@@ -9,7 +9,7 @@ namespace inferflux::cuda::executor {
 
 enum class ByteState : uint16_t {
   kUnallocated,
-  kAllocated,  // nobody has written it yet
+  kAllocated,  // allocated, and not written yet
   kInitialised,
   kInFlight,  // the destination of an asynchronous copy
   kFreed,
