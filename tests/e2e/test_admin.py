@@ -215,6 +215,19 @@ def test_cache_and_pools_describe_each_model(server):
 
 def test_web_pages_may_not_administer(server):
     assert admin(server, "GET", "models", Origin="https://example.com").status_code == 403
+    own = f"127.0.0.1:{server.port}"
+    assert admin(server, "GET", "models", Origin=f"http://{own}").status_code == 200, "the page at / may"
+    # DNS rebinding: another site's name leads here, and its page calls its own origin.
+    assert admin(server, "GET", "models", Host=f"example.com:{server.port}", Origin=f"http://example.com:{server.port}").status_code == 403
+    assert admin(server, "GET", "models", Host=own, Origin="null").status_code == 403
+
+
+def test_the_page_can_be_switched_off(server):
+    shown = requests.get(server.url + "/", timeout=10)
+    assert shown.status_code == 200 and "frame-ancestors 'none'" in shown.headers["Content-Security-Policy"]
+    with ServerProcess("--page", "false") as without:
+        refused = requests.get(without.url + "/", timeout=10)
+        assert refused.status_code == 404 and "server.page" in refused.json()["error"]["message"]
 
 
 def test_admin_needs_its_scope(tmp_path):
