@@ -4,7 +4,9 @@
 # optimiser happened to fuse (docs/architecture.md, "Bit-identical results").
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -ffp-contract=off -fno-math-errno)
 add_compile_options(-fvisibility=hidden)
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT DEFINED CMAKE_POSITION_INDEPENDENT_CODE)  # one build for programs, the shared library and the Python module
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+endif()
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   add_compile_options(-Wno-restrict)  # GCC 12 sees overlaps in std::string's operator+ that are not there (PR 105651)

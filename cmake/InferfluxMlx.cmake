@@ -19,12 +19,6 @@ elseif(ENABLE_MLX)
   if(MLX_FOUND)
     set(INFERFLUX_MLX ON)
     message(STATUS "MLX: on, ${MLX_DIR}")
-    # Both MLX and ggml define gguf_get_key, and the library that comes first in a program serves both. MLX needs its own only
-    # for a file loader that nothing here calls, so ggml's comes first.
-    if(INFERFLUX_LLAMA_CPP)
-      target_link_options(mlx INTERFACE "LINKER:--push-state,--no-as-needed,$<TARGET_FILE:ggml::ggml-base>,--pop-state"
-        "LINKER:-rpath,$<TARGET_FILE_DIR:ggml::ggml-base>")
-    endif()
   elseif(ENABLE_MLX STREQUAL "AUTO")
     message(STATUS "MLX: off, there is no MLX here (scripts/install-mlx installs it)")
   else()

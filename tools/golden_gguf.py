@@ -8,9 +8,12 @@ import numpy as np
 
 ARCH = gguf.MODEL_ARCH
 # Families whose q and k have rotary pairs, which transformers keep half a head apart, as neighbours.
-INTERLEAVED = {ARCH.LLAMA, ARCH.GRANITE, ARCH.SMOLLM3}
+INTERLEAVED = {ARCH.LLAMA, ARCH.GRANITE, ARCH.SMOLLM3, ARCH.ARCEE}
 # Families whose norms store weight - 1 in transformers.
-SHIFTED_NORMS = {ARCH.GEMMA2, ARCH.GEMMA3}
+SHIFTED_NORMS = {ARCH.GEMMA, ARCH.GEMMA2, ARCH.GEMMA3, ARCH.QWEN3NEXT}
+# Families that store the queries of each KV head, its key and its value together.
+GROUPED = {ARCH.FALCON, ARCH.GPTNEOX}
+SIGMOID_EXPERTS = {ARCH.GLM4_MOE, ARCH.MINIMAXM2, ARCH.LFM2MOE}
 # gpt-oss: its experts' columns alternate gate and up, and its matrices are stored inputs first.
 ALTERNATING_EXPERTS = {ARCH.GPT_OSS}
 
@@ -18,6 +21,19 @@ ALTERNATING_EXPERTS = {ARCH.GPT_OSS}
 def interleave(weight, heads):
     rows = weight.shape[0] // heads
     return weight.reshape(heads, 2, rows // 2, *weight.shape[1:]).swapaxes(1, 2).reshape(weight.shape)
+
+
+def kv_heads(config):
+    if hasattr(config, "new_decoder_architecture"):
+        return config.num_kv_heads if config.new_decoder_architecture else 1 if config.multi_query else config.num_attention_heads
+    return getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+
+
+def ungroup(data, heads, groups):
+    width = data.shape[0] // (heads + 2 * groups)
+    apart = data.reshape(groups, heads // groups + 2, width, -1)
+    parts = [apart[:, :-2], apart[:, -2], apart[:, -1]]
+    return np.concatenate([part.reshape(-1, apart.shape[-1]) for part in parts]).reshape(data.shape)
 
 
 def experts(architecture, name, data):
@@ -45,11 +61,29 @@ def tensors(architecture, config, model):
             data = interleave(data, config.num_attention_heads)
         if architecture in INTERLEAVED and ".k_proj." in name:
             data = interleave(data, config.num_key_value_heads)
-        if architecture in SHIFTED_NORMS and name.endswith("norm.weight"):
+        if architecture in SHIFTED_NORMS and name.endswith("norm.weight") and not name.endswith("linear_attn.norm.weight"):
             data = data + 1
         if architecture == ARCH.GPT2 and name.endswith((".c_attn.weight", ".c_proj.weight", ".c_fc.weight")):
             data = data.T
-        if ".experts." in name:
+        if architecture in GROUPED and ".query_key_value." in name:
+            data = ungroup(data, config.num_attention_heads, kv_heads(config))
+        if name.endswith(("conv.conv.weight", "conv1d.weight")):
+            data = data.squeeze(1)
+        if name.endswith(("e_score_correction_bias", "expert_bias")):
+            layer = name.split(".layers.")[1].split(".")[0]
+            yield f"blk.{layer}.exp_probs_b.bias", data.reshape(-1)
+        elif name.endswith(("A_log", "dt_bias")):
+            layer = name.split(".layers.")[1].split(".")[0]
+            yield (f"blk.{layer}.ssm_a", -np.exp(data)) if name.endswith("A_log") else (f"blk.{layer}.ssm_dt.bias", data)
+        elif name.endswith("in_proj_qkvz.weight"):  # all of q, of k and of v; and z by itself
+            layer = name.split(".layers.")[1].split(".")[0]
+            heads, repeat = config.linear_num_key_heads, config.linear_num_value_heads // config.linear_num_key_heads
+            width = np.cumsum([config.linear_key_head_dim] * 2 + [repeat * config.linear_value_head_dim])
+            q, k, v, z = np.split(data.reshape(heads, -1, data.shape[1]), width, axis=1)
+            flat = [part.reshape(-1, data.shape[1]) for part in (q, k, v)]
+            yield f"blk.{layer}.attn_qkv.weight", np.concatenate(flat)
+            yield f"blk.{layer}.attn_gate.weight", z.reshape(-1, data.shape[1])
+        elif ".experts." in name:
             yield from experts(architecture, name, data)
         elif name.endswith("sinks"):
             yield name + ".weight", data
@@ -69,6 +103,9 @@ def rope(w, config, model, head_dim):
     if kind == "linear":
         w.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
         w.add_rope_scaling_factor(parameters["factor"])
+    elif kind == "dynamic" and "alpha" in parameters:  # the converter's writes the base that it stands for
+        w.kv_data[0].pop(f"{w.arch}.rope.freq_base")
+        w.add_rope_freq_base(parameters["rope_theta"] * parameters["alpha"] ** (head_dim / (head_dim - 2)))
     elif kind == "dynamic":
         w.add_float32(f"{w.arch}.rope.scaling.dynamic_factor", parameters["factor"])
     elif kind == "yarn":
@@ -97,10 +134,18 @@ def metadata(w, architecture, config, model):
     w.add_context_length(config.max_position_embeddings)
     w.add_embedding_length(config.hidden_size)
     w.add_block_count(config.num_hidden_layers)
-    w.add_feed_forward_length(getattr(config, "intermediate_size", None) or config.n_inner)
+    if architecture in (ARCH.LFM2, ARCH.LFM2MOE):
+        w.add_feed_forward_length(model.model.layers[0].feed_forward.w1.weight.shape[0])
+        w.add_shortconv_l_cache(config.conv_L_cache)
+        w.add_layer_norm_rms_eps(config.norm_eps)
+    else:
+        w.add_feed_forward_length(getattr(config, "intermediate_size", None) or getattr(config, "n_inner", None)
+                              or config.ffn_hidden_size)
     w.add_head_count(config.num_attention_heads)
     if architecture != ARCH.GPT2:
-        w.add_head_count_kv(config.num_key_value_heads)
+        recurrent = "conv" in (getattr(config, "layer_types", None) or [])
+        w.add_head_count_kv([0 if kind == "conv" else config.num_key_value_heads for kind in config.layer_types]
+                            if recurrent else kv_heads(config))
         rope(w, config, model, head_dim)
     if getattr(config, "head_dim", None) and architecture != ARCH.GRANITE:
         w.add_key_length(head_dim)
@@ -113,6 +158,10 @@ def metadata(w, architecture, config, model):
     add_if("rms_norm_eps", w.add_layer_norm_rms_eps)
     add_if("norm_epsilon", w.add_layer_norm_eps)
     add_if("layer_norm_epsilon", w.add_layer_norm_eps)
+    add_if("layer_norm_eps", w.add_layer_norm_eps)
+    add_if("logit_scale", w.add_logit_scale)
+    if architecture == ARCH.GPTNEOX:
+        w.add_parallel_residual(config.use_parallel_residual)
     add_if("attn_logit_softcapping", w.add_attn_logit_softcapping)
     add_if("final_logit_softcapping", w.add_final_logit_softcapping)
     add_if("attention_multiplier", w.add_attention_scale)
@@ -121,7 +170,7 @@ def metadata(w, architecture, config, model):
     add_if("logits_scaling", w.add_logit_scale)
     if getattr(config, "use_sliding_window", True):
         add_if("sliding_window", w.add_sliding_window)
-    if architecture == ARCH.OLMO2 and getattr(config, "sliding_window", None):
+    if architecture in (ARCH.OLMO2, ARCH.EXAONE4) and getattr(config, "sliding_window", None):
         w.add_sliding_window_pattern([kind == "sliding_attention" for kind in config.layer_types])
     # An alias in some configurations, so the first one present counts.
     for key in ("num_local_experts", "num_experts"):
@@ -129,8 +178,29 @@ def metadata(w, architecture, config, model):
             w.add_expert_count(getattr(config, key))
             w.add_expert_used_count(config.num_experts_per_tok)
             break
-    if architecture == ARCH.GPT_OSS:
+    if architecture in (ARCH.GPT_OSS, ARCH.HUNYUAN_MOE, ARCH.MINIMAXM2):
         w.add_expert_feed_forward_length(config.intermediate_size)
+    if architecture == ARCH.QWEN3NEXT:
+        w.add_ssm_conv_kernel(config.linear_conv_kernel_dim)
+        w.add_ssm_state_size(config.linear_key_head_dim)
+        w.add_ssm_group_count(config.linear_num_key_heads)
+        w.add_ssm_time_step_rank(config.linear_num_value_heads)
+        w.add_ssm_inner_size(config.linear_num_value_heads * config.linear_value_head_dim)
+        w.add_array("qwen3next.attention.recurrent_layers", [kind == "linear_attention" for kind in config.layer_types])
+    if architecture in SIGMOID_EXPERTS:
+        w.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+    if architecture == ARCH.HUNYUAN_MOE:
+        w.add_expert_shared_count(1)
+        w.add_expert_shared_feed_forward_length(config.intermediate_size)
+    for key, add in (("n_shared_experts", w.add_expert_shared_count), ("n_group", w.add_expert_group_count),
+                     ("moe_num_shared_experts", w.add_expert_shared_count), ("topk_group", w.add_expert_group_used_count),
+                     ("routed_scaling_factor", w.add_expert_weights_scale),
+                     ("num_dense_layers", w.add_leading_dense_block_count),
+                     ("first_k_dense_replace", w.add_leading_dense_block_count),
+                     ("moe_layer_start_index", w.add_leading_dense_block_count),
+                     ("moe_layer_interval", w.add_interleave_moe_layer_step)):
+        add_if(key, add)
+    add_if("norm_topk_prob", w.add_expert_weights_norm)
     add_if("moe_intermediate_size", w.add_expert_feed_forward_length)
     add_if("shared_expert_intermediate_size", w.add_expert_shared_feed_forward_length)
 
@@ -141,7 +211,10 @@ def write(path, architecture, config, model):
     names = gguf.get_tensor_name_map(architecture, config.num_hidden_layers)
     for name, data in tensors(architecture, config, model):
         stem, _, kind = name.rpartition(".")
-        mapped = names.get_name(stem)
+        if name.endswith(".ssm_a"):
+            w.add_tensor(name, np.ascontiguousarray(data))
+            continue
+        mapped = stem if stem.startswith("blk.") else names.get_name(stem)
         if mapped is None:
             raise KeyError(f"{architecture.name} has no GGUF name for {name}")
         if architecture == ARCH.GPT_OSS and "_exps" in mapped and kind == "weight":

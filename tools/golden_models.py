@@ -36,6 +36,8 @@ def rope(kind, **parameters):
 LONG_FACTORS = dict(long_factor=[2.0 + i for i in range(3)], short_factor=[1.0 + i / 8 for i in range(3)],
                     partial_rotary_factor=0.75)
 MOE = dict(num_experts_per_tok=2)
+# Sizes that only a reader of each key gets right: heads that do not divide the width, an odd vocabulary.
+ODD = {**SHAPE, **dict(vocab_size=41, hidden_size=18, intermediate_size=20, num_attention_heads=3, num_key_value_heads=1)}
 
 # name: (GGUF architecture, transformers' configuration, the context that the model is configured for)
 FAMILIES = {
@@ -83,10 +85,65 @@ FAMILIES = {
         num_local_experts=4, head_dim=16, sliding_window=16) | rope(
             "yarn", factor=4.0, beta_fast=32.0, beta_slow=1.0, truncate=False, original_max_position_embeddings=32)),
 }
+ODD_MOE = ODD | MOE | dict(hidden_size=24)  # the products of experts take rows of whole 16 bytes only
+HEADS_ALONE = {key: value for key, value in ODD.items() if key != "num_key_value_heads"}
+# The same, each also as a directory.
+IN_BOTH_FORMS = {
+    "glm4": (ARCH.GLM4, hf.Glm4Config, ODD | dict(head_dim=20, partial_rotary_factor=0.4)),
+    "glm4_moe": (ARCH.GLM4_MOE, hf.Glm4MoeConfig, ODD_MOE | dict(
+        num_hidden_layers=3, head_dim=12, n_routed_experts=6, moe_intermediate_size=12, n_shared_experts=2, n_group=3,
+        topk_group=2, routed_scaling_factor=1.7, use_qk_norm=True, attention_bias=True)),
+    "cohere": (ARCH.COMMAND_R, hf.CohereConfig, ODD | dict(tie_word_embeddings=True, logit_scale=0.3)),
+    "cohere2": (ARCH.COHERE2, hf.Cohere2Config, ODD | dict(
+        tie_word_embeddings=True, logit_scale=0.3, num_hidden_layers=5, sliding_window=9)),
+    "exaone4": (ARCH.EXAONE4, hf.Exaone4Config, ODD | dict(
+        head_dim=12, num_hidden_layers=1, sliding_window=None, layer_types=["full_attention"]) | rope(
+        "llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=32)),
+    "exaone4_windows": (ARCH.EXAONE4, hf.Exaone4Config, ODD | dict(
+        num_hidden_layers=5, sliding_window=9, sliding_window_pattern=4)),
+    "seed_oss": (ARCH.SEED_OSS, hf.SeedOssConfig, ODD | dict(head_dim=20, attention_out_bias=True)),
+    "olmoe": (ARCH.OLMOE, hf.OlmoeConfig, ODD_MOE | dict(num_experts=5, num_experts_per_tok=3)),
+    "gemma": (ARCH.GEMMA, hf.GemmaConfig, ODD | dict(tie_word_embeddings=True, head_dim=20)),
+    "stablelm": (ARCH.STABLELM, hf.StableLmConfig, ODD | dict(use_qkv_bias=True, partial_rotary_factor=0.7)),
+    "stablelm_parallel": (ARCH.STABLELM, hf.StableLmConfig, ODD | dict(
+        num_hidden_layers=1, use_parallel_residual=True, partial_rotary_factor=0.4)),
+    "phi": (ARCH.PHI2, hf.PhiConfig, ODD | dict(partial_rotary_factor=0.4)),
+    "ernie4_5": (ARCH.ERNIE4_5, hf.Ernie4_5Config, ODD | dict(tie_word_embeddings=True, head_dim=20, use_bias=True)),
+    "ernie4_5_moe": (ARCH.ERNIE4_5_MOE, hf.Ernie4_5_MoeConfig, ODD | dict(hidden_size=24) | dict(
+        num_hidden_layers=4, moe_num_experts=5, moe_k=2, moe_intermediate_size=12, moe_num_shared_experts=3,
+        moe_layer_interval=2, moe_layer_start_index=1)),
+    "hunyuan_dense": (ARCH.HUNYUAN_DENSE, hf.HunYuanDenseV1Config, ODD | dict(head_dim=20) | rope(
+        "dynamic", alpha=50.0, factor=1.0)),
+    "hunyuan_moe": (ARCH.HUNYUAN_MOE, hf.HunYuanMoEV1Config, ODD | dict(hidden_size=24) | dict(
+        head_dim=12, num_experts=3, moe_topk=2, attention_bias=True)),
+    "arcee": (ARCH.ARCEE, hf.ArceeConfig, ODD | dict(head_dim=20, mlp_bias=True)),
+    "falcon": (ARCH.FALCON, hf.FalconConfig, dict(
+        vocab_size=41, hidden_size=18, num_hidden_layers=2, num_attention_heads=3, bos_token_id=1, eos_token_id=2)),
+    "falcon_grouped": (ARCH.FALCON, hf.FalconConfig, dict(
+        vocab_size=41, hidden_size=24, num_hidden_layers=2, num_attention_heads=6, num_kv_heads=2, bias=True,
+        ffn_hidden_size=28, new_decoder_architecture=True, bos_token_id=1, eos_token_id=2)),
+    "gpt_neox": (ARCH.GPTNEOX, hf.GPTNeoXConfig, HEADS_ALONE | dict(rotary_pct=0.7)),
+    "gpt_neox_sequential": (ARCH.GPTNEOX, hf.GPTNeoXConfig, HEADS_ALONE | dict(
+        num_hidden_layers=1, use_parallel_residual=False, attention_bias=False, rotary_pct=0.4)),
+    "minimax_m2": (ARCH.MINIMAXM2, hf.MiniMaxM2Config, ODD_MOE | dict(
+        num_local_experts=5, head_dim=20, rotary_dim=8)),
+    "lfm2": (ARCH.LFM2, hf.Lfm2Config, ODD | dict(
+        tie_word_embeddings=True, head_dim=20, num_hidden_layers=5, conv_L_cache=4, conv_bias=True, block_multiple_of=5,
+        block_ffn_dim_multiplier=1.3, layer_types=["conv", "full_attention", "conv", "full_attention", "conv"])),
+    "qwen3_next": (ARCH.QWEN3NEXT, hf.Qwen3NextConfig, ODD_MOE | dict(
+        num_hidden_layers=4, head_dim=12, partial_rotary_factor=0.5, num_experts=3, moe_intermediate_size=12,
+        shared_expert_intermediate_size=12, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=6,
+        linear_value_head_dim=6, linear_conv_kernel_dim=3,
+        layer_types=["linear_attention", "full_attention", "linear_attention", "linear_attention"])),
+    "lfm2_moe": (ARCH.LFM2MOE, hf.Lfm2MoeConfig, ODD_MOE | dict(
+        tie_word_embeddings=True, num_hidden_layers=4, moe_intermediate_size=12, num_dense_layers=1, num_experts=3,
+        layer_types=["conv", "conv", "full_attention", "conv"])),
+}
+FAMILIES |= IN_BOTH_FORMS
 
 
 # Also saved as Hugging Face directories, NAME-hf: one for each thing that a checkpoint holds otherwise than a GGUF file.
-DIRECTORIES = "llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2", "gpt_oss"
+DIRECTORIES = ("llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2", "gpt_oss", *IN_BOTH_FORMS)
 
 
 def randomise(model, architecture):
@@ -99,6 +156,9 @@ def randomise(model, architecture):
             parameter.copy_(torch.randn_like(parameter) * (1.5 / fan_in ** 0.5))
         if architecture == ARCH.GPT_OSS and name.endswith(("gate_up_proj", "down_proj")):
             parameter.copy_(as_mxfp4(parameter))
+    for name, biases in model.named_buffers():
+        if name.endswith(("e_score_correction_bias", "expert_bias")):
+            biases.copy_(torch.randn_like(biases) * 0.3)
     if model.config.tie_word_embeddings:  # or every token would predict itself
         model.get_input_embeddings().weight.mul_(0.2)
 
@@ -148,7 +208,7 @@ def make(out, name, directories, architecture, config_class, parameters, context
         if architecture == ARCH.GPT_OSS:
             pack_experts(out / f"{name}-hf")
         (out / f"{name}-hf" / "generation_config.json").unlink(missing_ok=True)
-    tokens, logits = decode(model, torch.randint(0, VOCAB, (PROMPT,)).tolist())
+    tokens, logits = decode(model, torch.randint(0, config.vocab_size, (PROMPT,)).tolist())
     golden = gguf.GGUFWriter(out / f"{name}.golden.gguf", "golden")
     golden.add_uint32("golden.prompt_length", PROMPT)
     golden.add_uint32("golden.context", context)

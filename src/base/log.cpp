@@ -12,6 +12,7 @@ spdlog::logger& Logger() {
   // Never destroyed: threads may log while the process exits.
   static auto* logger = [] {
     auto* made = new spdlog::logger("inferflux", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    made->set_level(spdlog::level::warn);  // the default for programs that link the library; ours set their own
     made->set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ %v");
     return made;
   }();

@@ -19,8 +19,9 @@ struct EngineTraits {
 };
 
 struct ModelTraits {
-  bool causal = true;   // false: an encoder
-  bool pooled = false;  // its hidden states become a text's embedding
+  bool causal = true;      // false: an encoder
+  bool pooled = false;     // its hidden states become a text's embedding
+  bool recurrent = false;  // it carries a state from token to token, which cannot be cut
 };
 
 struct Capabilities {
@@ -61,7 +62,7 @@ constexpr Capabilities DeriveCapabilities(const EngineTraits& engine, const Mode
           .prefix_copy = steps,
           .logprobs = model.causal && engine.host_logits,
           .structured_output = model.causal && engine.host_logits,
-          .speculative_verification = steps && engine.truncatable_kv,
+          .speculative_verification = steps && engine.truncatable_kv && !model.recurrent,
           .kv_save_restore = model.causal && engine.addressable_kv,
           .embeddings = model.pooled,
           .multimodal = model.causal && engine.embedding_inputs,

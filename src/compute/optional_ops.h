@@ -46,7 +46,7 @@ concept TensorScales = Backend<B> && requires(typename B::Context& context, type
   { B::ScaleColumns(context, view, view) } -> std::same_as<typename B::Buffer>;  // [rows, n] * [1, n]
 };
 
-// A backend that takes weight layouts that GGUF does not have (HostMatrix::form) without conversion.
+// A backend that takes weight layouts that GGUF does not have (HostMatrix::layout) without conversion.
 template <class B>
 concept OwnWeightLayouts = Backend<B> && requires {
   { B::kWeightLayouts } -> std::convertible_to<formats::WeightLayouts>;
@@ -80,12 +80,12 @@ template <class B>
 concept MoeRouting = Backend<B> &&
     requires(typename B::Context& context, typename B::View view, const typename B::Experts& experts,
              const typename B::Routing& routing, std::span<const std::vector<HostMatrix>> parts,
-             const RoutingParams& params) {
+             const RoutingParams& params, const typename B::View* biases) {
   // parts[e] are stacked along their outputs, as in LoadMatrix; all experts have the same shape.
   { B::LoadExperts(context, parts) } -> std::same_as<Result<typename B::Experts>>;
   { B::DescribeExperts(experts) } -> std::same_as<std::string>;
-  // logits: [rows, experts]. Chooses the highest; the lower index on ties.
-  { B::Route(context, view, params) } -> std::same_as<typename B::Routing>;
+  // logits: [rows, experts]; biases: [1, experts] or null. Chooses the highest; the lower index on ties.
+  { B::Route(context, view, params, biases) } -> std::same_as<typename B::Routing>;
   // x: [rows, inputs] or [rows * used, inputs]. Returns [rows * used, outputs].
   { B::ExpertMatMul(context, view, experts, routing) } -> std::same_as<typename B::Buffer>;
   // x: [rows * used, n], biases: [1, experts * n]. Adds the bias of its expert to each line.

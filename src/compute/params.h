@@ -27,7 +27,7 @@ struct HostMatrix {
   std::shared_ptr<const void> owner;
   // The same weights in a layout that GGUF does not have; then `data` is empty. Only for backends with that layout
   // (OwnWeightLayouts).
-  std::shared_ptr<const formats::WeightLayout> form = nullptr;
+  std::shared_ptr<const formats::WeightLayout> layout = nullptr;
 };
 
 // How the dimensions of a head pair up under a rotary embedding (RoFormer, arXiv:2104.09864).
@@ -53,13 +53,41 @@ enum class Activation {
   kSilu,
   kGeluTanh,
   kGeluErf,
+  kReluSquared,  // max(x, 0)^2 (arXiv:2109.08668)
+  kSigmoid,
   // Gate only: g * sigmoid(1.702 g) * (u + 1), with g clamped to at most 7 and u to [-7, 7] (arXiv:2508.10925).
   kClampedSwiglu,
 };
 
+// How a router's logits become the scores of experts.
+enum class ExpertScore {
+  kSoftmax,  // over all experts
+  kSigmoid,  // each by itself (arXiv:2412.19437)
+};
+
+// An expert is chosen by its score plus its bias, and weighted by its score alone (arXiv:2408.15664).
 struct RoutingParams {
   int32_t used = 0;        // experts per row
-  bool normalise = false;  // the chosen experts' probabilities are scaled to sum to 1
+  bool normalise = false;  // the chosen experts' scores are scaled to sum to 1
+  ExpertScore score = ExpertScore::kSoftmax;
+  float scale = 1.0f;  // multiplies the weights
+  // The experts are cut into `groups` runs, of which only the best `used_groups` are chosen from. A group is as good as
+  // the sum of its two best scores with biases (arXiv:2412.19437).
+  int32_t groups = 1;
+  int32_t used_groups = 1;
+};
+
+inline constexpr float kLeastScoreSum = 1e-20f;  // divides scores that all underflow
+
+// Gated DeltaNet (arXiv:2412.06464). Value head h reads key head h / (value_heads / key_heads).
+struct DeltaNetParams {
+  int32_t key_heads = 0;  // of queries and keys; divides value_heads
+  int32_t value_heads = 0;
+  int32_t key_dim = 0;
+  int32_t value_dim = 0;
+
+  int64_t keys() const { return int64_t{key_heads} * key_dim; }
+  int64_t values() const { return int64_t{value_heads} * value_dim; }
 };
 
 struct AttentionParams {
@@ -72,6 +100,21 @@ struct AttentionParams {
   bool causal = true;    // false: a token sees its whole sequence, all of which is in the step
 };
 
+// Where a sequence's recurrent state is read before its first row, and stored after its last one. States are replaced,
+// never changed: a slot that several sequences or checkpoints share is only read.
+struct StateSlots {
+  int32_t from = kNoState;
+  int32_t to = 0;
+
+  static constexpr int32_t kNoState = -1;  // the sequence begins: all zeros
+};
+
+// After this row its sequence's state is also stored in this slot.
+struct StateMark {
+  int32_t row = 0;
+  int32_t slot = 0;
+};
+
 // One step's rows: the new tokens of several sequences, one sequence after another. Any mix of prefill and decode.
 struct StepGeometry {
   std::vector<TokenId> tokens;        // [rows]
@@ -80,6 +123,8 @@ struct StepGeometry {
   std::vector<int32_t> table_starts;  // [sequences + 1]: where each sequence's block table begins in block_tables
   std::vector<int32_t> block_tables;  // block of positions [i * block_size, (i + 1) * block_size) of a sequence
   int32_t block_size = 0;
+  std::vector<StateSlots> states;      // [sequences]; empty if the model has no recurrent layers
+  std::vector<StateMark> state_marks;  // ascending rows
 
   int32_t rows() const { return static_cast<int32_t>(tokens.size()); }
   int32_t sequences() const { return static_cast<int32_t>(query_starts.size()) - 1; }

@@ -20,7 +20,7 @@ struct BackendConfig {
   std::optional<bool> repack;          // cpu: repack the weights for speed at load
   std::optional<bool> mlx_requantise;  // mlx: 8 bits instead of BF16 for weights in a layout that it lacks
   // llama.cpp
-  std::optional<int32_t> gpu_layers;           // layers on the device; -1: all
+  std::optional<int32_t> gpu_layers;           // layers on the device; -1: as many as its free memory holds
   std::optional<int32_t> batch;                // tokens per call into the library; 0: chosen automatically
   std::optional<int32_t> micro_batch;          // tokens that it computes at once; 0: chosen automatically
   std::optional<std::string> flash_attention;  // auto, on or off

@@ -41,9 +41,13 @@ std::string FlagName(const Key& key) {
   return key.short_flag.empty() ? LongFlag(key) : "--" + std::string(key.short_flag);
 }
 
+void SetSwitch(KeyRef<Type::kSwitch> key, bool value, FlagValues& out) {
+  out.values[key.index] = value ? "true" : "false";
+}
+
 void AddFlags(Command& command, Program program, FlagValues& out) {
   command.Add("--config", out.file, "YAML file to read settings from (or INFERFLUX_CONFIG)").Shown("FILE");
-  if ((program & kServer) != 0) {
+  if ((program & (kServer | kWorker)) != 0) {
     command
         .Add("--model", out.models,
              "GGUF file or Hugging Face directory to serve, or ID=PATH; may be repeated; the first is the default")
@@ -52,7 +56,7 @@ void AddFlags(Command& command, Program program, FlagValues& out) {
   }
   for (size_t i = 0; i < kKeyCount; ++i) {
     const Key& key = kSchema[i];
-    if ((key.readers & program) == 0) continue;
+    if (!Reads(program, key)) continue;
     std::string names = LongFlag(key);
     if (!key.short_flag.empty()) names += ",--" + std::string(key.short_flag);
     command

@@ -20,6 +20,9 @@ struct FlagValues {
 // Adds a flag for every key that `program` reads, --config FILE, and for the server --model.
 void AddFlags(Command& command, Program program, FlagValues& out);
 
+// As if the command line had set the switch.
+void SetSwitch(KeyRef<Type::kSwitch> key, bool value, FlagValues& out);
+
 // "--port" or, without a short form, "--server-port".
 std::string FlagName(const Key& key);
 

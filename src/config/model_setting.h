@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,11 +17,12 @@ struct ModelSetting {
   std::string path;
   std::string draft;  // file of a smaller model with the same tokens, for speculative decoding; empty: none
   bool is_default = false;
-  int32_t context = 0;   // most tokens in a sequence; 0: the model's own limit
-  std::string backend;   // backends to try, comma-separated; empty: runtime.backend
-  std::string format;    // gguf or huggingface: the required format; empty or auto: any format
-  BackendConfig config;  // its own settings
-  std::string origin;    // where it was set, for messages
+  std::optional<int64_t> keep_alive;  // as runtime.keep_alive; none: it stays loaded
+  int32_t context = 0;                // most tokens in a sequence; 0: the model's own limit
+  std::string backend;                // backends to try, comma-separated; empty: runtime.backend
+  std::string format;                 // gguf or huggingface: the required format; empty or auto: any format
+  BackendConfig config;               // its own settings
+  std::string origin;                 // where it was set, for messages
 };
 
 // The default id of a model: a file's name without ".gguf", or a directory's name.

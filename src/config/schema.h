@@ -19,7 +19,7 @@ enum class Type {
 };
 
 // Which programs read a key. All programs share a file and an environment; only the readers offer the flag.
-enum Program : uint8_t { kServer = 1, kClient = 2, kBoth = 3 };
+enum Program : uint8_t { kServer = 1, kClient = 2, kBoth = 3, kWorker = 4 };
 
 struct Key {
   std::string_view name;
@@ -34,8 +34,22 @@ struct Key {
   bool secret = false;  // its value is never printed
 };
 
+// Which models are loaded, and for how long. A worker has one, and a memory budget of its own.
+constexpr bool IsOfModelPool(std::string_view name) {
+  return name == "runtime.models_dir" || name == "runtime.memory_budget" || name == "runtime.keep_alive";
+}
+
+// Whether a program reads a key. A worker runs one model, so it reads the server's settings of a model's run.
+constexpr bool Reads(Program program, const Key& key) {
+  if ((key.readers & program) != 0) return true;
+  if ((program & kWorker) == 0 || IsOfModelPool(key.name)) return false;
+  return key.name.starts_with("log.") ||
+         (key.name.starts_with("runtime.") && !key.name.starts_with("runtime.capability_routing."));
+}
+
 inline constexpr int64_t kMaxDevice = 1023;
 inline constexpr int64_t kMaxGpuLayers = 65536;
+inline constexpr int64_t kMaxKeepAlive = int64_t{365} * 24 * 3600;
 
 inline constexpr Key kSchema[] = {
     {"server.host", Type::kText, "127.0.0.1", "address to listen on; 0.0.0.0 lets other machines in", "host"},
@@ -63,8 +77,8 @@ inline constexpr Key kSchema[] = {
      "same_path_only|any_compatible"},
     {"runtime.device", Type::kInteger, "-1",
      "which of a backend's devices, as `inferctl backends` numbers them; -1: its own choice", "device", -1, kMaxDevice},
-    {"runtime.llama_cpp.gpu_layers", Type::kInteger, "-1", "layers that llama.cpp puts on a GPU; -1: all", "", -1,
-     kMaxGpuLayers},
+    {"runtime.llama_cpp.gpu_layers", Type::kInteger, "-1",
+     "layers that llama.cpp puts on a GPU; -1: as many as its free memory holds", "", -1, kMaxGpuLayers},
     {"runtime.llama_cpp.batch", Type::kInteger, "0", "tokens a call into llama.cpp; 0: chosen by the device", "", 0,
      65536},
     {"runtime.llama_cpp.micro_batch", Type::kInteger, "0", "tokens that llama.cpp computes at once; 0: chosen", "", 0,
@@ -78,8 +92,19 @@ inline constexpr Key kSchema[] = {
      "repack"},
     {"runtime.threads", Type::kInteger, "0", "compute threads; 0: one a usable core", "threads", 0, 1024},
     {"runtime.kv_dtype", Type::kText, "fp16", "type of cached keys and values", "", 0, 0, "fp32|fp16|bf16|int8|fp8"},
-    {"runtime.kv_budget", Type::kBytes, "0", "memory for keys and values a model; 0: from what is free", "kv-budget", 0,
+    {"runtime.kv_budget", Type::kBytes, "0",
+     "memory for keys and values a model; 0: half of what runtime.memory_budget has left", "kv-budget", 0,
      int64_t{1} << 44},
+    {"runtime.models_dir", Type::kText, "", "directory of models that are loaded by name when they are first used",
+     "models-dir"},
+    {"runtime.memory_budget", Type::kBytes, "0",
+     "host memory for the weights, keys and values of all models; 0: nine tenths of what this process may use",
+     "memory-budget", 0, int64_t{1} << 50},
+    {"runtime.keep_alive", Type::kInteger, "-1",
+     "seconds that an unused model stays loaded, unless --model named it; 0: until its last request ends; -1: until "
+     "its "
+     "memory is needed",
+     "keep-alive", -1, kMaxKeepAlive},
     {"runtime.max_queue", Type::kInteger, "1024", "requests that may wait for a model", "", 1, 1 << 20},
     {"runtime.max_batch_tokens", Type::kInteger, "0", "tokens a step may compute; 0: as many as the backend does best",
      "", 0, 1 << 20},
@@ -92,8 +117,30 @@ inline constexpr Key kSchema[] = {
     {"runtime.session_memory", Type::kBytes, "256MiB", "host memory for sessions that the KV budget has no room for",
      "", 0, int64_t{1} << 44},
     {"runtime.session_dir", Type::kText, "", "directory for sessions on disk; empty: none go there"},
+    {"server.store_file", Type::kText, "",
+     "SQLite file for stored responses and conversations; empty: in memory, until the server ends"},
     {"runtime.session_disk", Type::kBytes, "4GiB", "what the sessions of a model may take on disk", "", 0,
      int64_t{1} << 50},
+    {"workers.enabled", Type::kSwitch, "false", "run each model in worker processes, and supervise them"},
+    {"workers.count", Type::kInteger, "1", "worker processes a model", "", 1, 64},
+    {"workers.directory", Type::kText, "", "where the worker programs are; empty: beside this one"},
+    {"workers.start_seconds", Type::kInteger, "600", "how long a worker may take to load its model", "", 1, 86400},
+    {"workers.heartbeat_seconds", Type::kInteger, "15",
+     "time between two heartbeats; a worker that misses three is dead", "", 1, 3600},
+    {"workers.grace_seconds", Type::kInteger, "30", "how long a worker's running requests may go on when it is drained",
+     "", 0, 3600},
+    {"worker.id", Type::kText, "worker", "this worker's name in messages", "worker-id", 0, 0, "", kWorker},
+    {"worker.host", Type::kText, "127.0.0.1", "address to listen on", "host", 0, 0, "", kWorker},
+    {"worker.port", Type::kInteger, "0", "port to listen on; 0 takes any free one", "port", 0, 65535, "", kWorker},
+    {"worker.callback_url", Type::kText, "", "the pool to register with; empty: serve alone", "callback-url", 0, 0, "",
+     kWorker},
+    {"worker.token_file", Type::kText, "", "file with the token that requests must carry; empty: none", "token-file", 0,
+     0, "", kWorker},
+    {"worker.memory_budget", Type::kBytes, "0", "memory for weights, keys and values; 0: what is free", "memory-budget",
+     0, int64_t{1} << 44, "", kWorker},
+    {"worker.heartbeat_seconds", Type::kInteger, "15", "time between two heartbeats", "", 1, 3600, "", kWorker},
+    {"worker.grace_seconds", Type::kInteger, "30", "how long running requests may go on after a stop signal", "", 0,
+     3600, "", kWorker},
     {"client.url", Type::kText, "http://127.0.0.1:8080", "the server to talk to", "url", 0, 0, "", kClient},
     {"client.api_key", Type::kText, "", "API key to send", "api-key", 0, 0, "", kClient, true},
     {"log.level", Type::kText, "info", "what is logged", "log-level", 0, 0, "debug|info|warning|error", kBoth},

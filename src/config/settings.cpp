@@ -23,14 +23,15 @@ std::string Settings::Describe(Program program) const {
   std::string out;
   for (size_t i = 0; i < kKeyCount; ++i) {
     const Key& key = kSchema[i];
-    if ((key.readers & program) == 0) continue;
+    if (!Reads(program, key)) continue;
     const bool hidden = key.secret && !values_[i].text.empty();
     out += fmt::format("{} = {}  # {}\n", key.name, hidden ? "(set, not shown)" : values_[i].text, values_[i].origin);
   }
-  if ((program & kServer) == 0) return out;
+  if ((program & (kServer | kWorker)) == 0) return out;
   for (size_t i = 0; i < models_.size(); ++i) {
     const ModelSetting& model = models_[i];
-    const std::string own = config::Describe(model.config);
+    std::string own = config::Describe(model.config);
+    if (model.keep_alive) own = fmt::format("keep_alive: {}{}{}", *model.keep_alive, own.empty() ? "" : ", ", own);
     out += fmt::format("models[{}] = {{id: {}, path: {}, default: {}, context: {}, backend: {}{}{}}}  # {}\n", i,
                        model.id, model.path, model.is_default, model.context, model.backend, own.empty() ? "" : ", ",
                        own, model.origin);

@@ -30,6 +30,8 @@ constexpr Field<ModelSetting> kModelFields[] = {
      [](auto& out, const auto& text, int64_t) { out.format = text; }},
     {{"models.draft", Type::kText, "", ""}, [](auto& out, const auto& text, int64_t) { out.draft = text; }},
     {{"models.default", Type::kSwitch, "", ""}, [](auto& out, const auto&, int64_t is) { out.is_default = is != 0; }},
+    {{"models.keep_alive", Type::kInteger, "", "", "", -1, kMaxKeepAlive},
+     [](auto& out, const auto&, int64_t number) { out.keep_alive = number; }},
     {{"models.context", Type::kInteger, "", "", "", 1, kMaxContext},
      [](auto& out, const auto&, int64_t number) { out.context = static_cast<int32_t>(number); }},
     {{"models.backend", Type::kWords, "", ""}, [](auto& out, const auto& text, int64_t) { out.backend = text; }},

@@ -21,6 +21,15 @@ ModelMetrics::ModelMetrics(Registry& registry, const std::string& model, const s
   running_sequences = registry.GetGauge("inferflux_running_sequences", "Sequences that are being generated.", labels);
   kv_blocks_used = registry.GetGauge("inferflux_kv_blocks_used", "KV blocks that hold a sequence's tokens.", labels);
   kv_blocks_free = registry.GetGauge("inferflux_kv_blocks_free", "KV blocks that are free.", labels);
+  kv_utilization = registry.GetGauge("inferflux_kv_cache_utilization",
+                                     "KV blocks that hold a sequence's tokens, as a share of all, 0 to 1.", labels);
+}
+
+void ModelMetrics::SetKvBlocks(int64_t used, int64_t free) const {
+  const auto all = static_cast<double>(used) + static_cast<double>(free);
+  kv_blocks_used.Set(static_cast<double>(used));
+  kv_blocks_free.Set(static_cast<double>(free));
+  kv_utilization.Set(all > 0 ? static_cast<double>(used) / all : 0);
 }
 
 }  // namespace inferflux::metrics

@@ -1,6 +1,7 @@
 // The metrics of one loaded model. The scheduler and the server count them; /metrics exposes them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,11 @@ struct ModelMetrics {
   Gauge running_sequences;   // inferflux_running_sequences
   Gauge kv_blocks_used;      // inferflux_kv_blocks_used
   Gauge kv_blocks_free;      // inferflux_kv_blocks_free
+  Gauge kv_utilization;      // inferflux_kv_cache_utilization: used blocks as a share of all blocks, 0 to 1
+
+  // All of the KV gauges. A block that is kept only for its prefix counts as free: the next sequence may take it. The
+  // share is what the Gateway API Inference Extension calls KVCacheUtilization; with no blocks at all it is 0.
+  void SetKvBlocks(int64_t used, int64_t free) const;
 };
 
 }  // namespace inferflux::metrics

@@ -21,12 +21,14 @@ template <compute::Backend B, class Kv>
 requires compute::PagedKv<B, Kv>
 class ModelRunner {
  public:
-  // Loads the weights and allocates an empty KV cache of `blocks` blocks of `block_size` tokens. `context` must outlive
+  // Loads the weights and allocates an empty KV cache of `blocks` blocks of `block_size` tokens, and `states` recurrent
+  // states if the model has them. `context` must outlive
   // the runner. The runner keeps `source`, because a backend may read mapped weights. `stop` cancels the load between
   // layers.
   static Result<ModelRunner> Load(typename B::Context& context, ModelConfig config,
                                   std::shared_ptr<const ModelSource> source, int32_t blocks, int32_t block_size,
-                                  const std::stop_token& stop = {}) {
+                                  const std::stop_token& stop = {}, int32_t states = 1) {
+    if (IsRecurrent(config) && !compute::RecurrentStates<B>) return MissingConcept<B>(config, "RecurrentStates");
     if (config.attention_sinks && !compute::AttentionSinks<B, Kv>) return MissingConcept<B>(config, "AttentionSinks");
     if (config.logit_softcap != 0.0f && !compute::SoftCaps<B>) return MissingConcept<B>(config, "SoftCaps");
     auto weights = LoadWeights<B>(context, config, *source, stop);
@@ -34,7 +36,15 @@ class ModelRunner {
     auto cache = B::template CreateKvCache<Kv>(
         context, {.layers = KvLayers(config), .blocks = blocks, .block_size = block_size});
     if (!cache) return Forward(cache);
-    return ModelRunner(context, std::move(config), std::move(source), std::move(*weights), std::move(*cache));
+    ModelRunner runner(context, std::move(config), std::move(source), std::move(*weights), std::move(*cache));
+    if constexpr (compute::RecurrentStates<B>) {
+      if (IsRecurrent(runner.config_)) {
+        auto made = B::CreateStates(context, {.layers = StateLayers(runner.config_), .slots = states});
+        if (!made) return Forward(made);
+        runner.states_ = std::move(*made);
+      }
+    }
+    return runner;
   }
 
   // Runs the step's tokens through all layers, stores their KV, and returns the hidden states of the requested rows,
@@ -53,6 +63,7 @@ class ModelRunner {
   std::vector<float> Read(compute::View<B> x) { return B::Read(*context_, x); }
 
   typename B::template KvCache<Kv>& cache() { return cache_; }
+  States<B>& states() { return states_; }
   const ModelConfig& config() const { return config_; }
 
   // One line per matmul: its kernel.
@@ -75,6 +86,7 @@ class ModelRunner {
   std::shared_ptr<const ModelSource> source_;
   ModelWeights<B> weights_;
   typename B::template KvCache<Kv> cache_;
+  States<B> states_;
 };
 
 template <compute::Backend B, class Kv>
@@ -90,7 +102,7 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Step(con
   auto x = Embed(geometry, step);
   for (int32_t i = 0; i < config_.layers; ++i) {
     const bool last = i + 1 == config_.layers;
-    x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], x, step, cache_, i,
+    x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], x, step, cache_, states_, i,
                             last && narrows ? &kept_inputs : nullptr);
   }
   x = B::GatherRows(*context_, x, narrows ? std::span<const int32_t>(kept.output_row) : output_rows);
@@ -138,8 +150,18 @@ const {
   for (size_t i = 0; i < weights_.layers.size(); ++i) {
     const auto& layer = weights_.layers[i];
     const std::string prefix = "layer " + std::to_string(i) + " ";
-    lines.push_back(prefix + "qkv: " + layer.attention.qkv.Describe());
-    lines.push_back(prefix + "attention_out: " + layer.attention.output.Describe());
+    if (layer.attention) {
+      lines.push_back(prefix + "qkv: " + layer.attention->qkv.Describe());
+      lines.push_back(prefix + "attention_out: " + layer.attention->output.Describe());
+    }
+    if (layer.conv) {
+      lines.push_back(prefix + "conv_in: " + layer.conv->input.Describe());
+      lines.push_back(prefix + "conv_out: " + layer.conv->output.Describe());
+    }
+    if (layer.delta_net) {
+      lines.push_back(prefix + "delta_in: " + layer.delta_net->input.Describe());
+      lines.push_back(prefix + "delta_out: " + layer.delta_net->output.Describe());
+    }
     for (const std::string& line : layer.feed_forward->Describe()) lines.push_back(prefix + line);
   }
   if (weights_.output) lines.push_back("output: " + weights_.output->Describe());

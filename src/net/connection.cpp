@@ -57,7 +57,8 @@ asio::awaitable<bool> Connection::AwaitFirstByte() {
 
 asio::awaitable<bool> Connection::ServeOne() {
   BodyBudget budget(context_.buffered_bytes, context_.options.max_buffered_bytes);
-  ReadOutcome outcome = co_await ReadRequest(stream_, buffer_, context_.options, budget);
+  const CheckHead check = [this](const Request& head, std::string_view target) { return Refusal(head, target); };
+  ReadOutcome outcome = co_await ReadRequest(stream_, buffer_, context_.options, budget, check);
   if (outcome.kind == ReadOutcome::Kind::kClosed) co_return false;
   co_return co_await Answer(outcome);
 }
@@ -68,13 +69,31 @@ asio::awaitable<bool> Connection::Answer(ReadOutcome& outcome) {
   const SocketWriter::Wire wire{outcome.http11, outcome.keep_alive, outcome.request.method == "HEAD"};
   SocketWriter writer(stream_, context_.options, notifier_, gone_, wire);
   std::string route;
-  if (refused) {
+  if (outcome.refusal) {
+    co_await writer.Send(std::move(*outcome.refusal));
+  } else if (refused) {
     co_await writer.Send(context_.options.error_response(outcome.status, outcome.message, outcome.target));
   } else {
     co_await Dispatch(outcome, writer, route);
   }
   if (context_.options.on_answered) context_.options.on_answered(outcome.request.method, route, writer.status());
   co_return writer.complete() && outcome.keep_alive;
+}
+
+std::optional<Response> Connection::Refusal(const Request& head, std::string_view target) const {
+  const auto parsed = ParseTarget(target);
+  if (!parsed) return context_.options.error_response(400, parsed.error().message, target);
+  const Router::Match match = context_.router.Find(head.method, parsed->segments);
+  if (match.handler == nullptr) return Unrouted(match, head.method, parsed->path);
+  return match.check == nullptr || !*match.check ? std::nullopt : (*match.check)(head);
+}
+
+Response Connection::Unrouted(const Router::Match& match, const std::string& method, const std::string& path) const {
+  if (match.allow.empty()) return context_.options.error_response(404, "no such path: " + path, path);
+  Response out =
+      context_.options.error_response(405, method + " is not served at " + path + "; use " + match.allow, path);
+  out.headers.push_back({"Allow", match.allow});
+  return out;
 }
 
 asio::awaitable<void> Connection::Dispatch(ReadOutcome& outcome, SocketWriter& writer, std::string& route) {
@@ -86,15 +105,8 @@ asio::awaitable<void> Connection::Dispatch(ReadOutcome& outcome, SocketWriter& w
   Request& request = outcome.request;
   Router::Match match = context_.router.Find(request.method, target->segments);
   route = match.pattern;
-  if (match.handler == nullptr && match.allow.empty()) {
-    co_await writer.Send(context_.options.error_response(404, "no such path: " + target->path, target->path));
-    co_return;
-  }
   if (match.handler == nullptr) {
-    Response refusal = context_.options.error_response(
-        405, request.method + " is not served at " + target->path + "; use " + match.allow, target->path);
-    refusal.headers.push_back({"Allow", match.allow});
-    co_await writer.Send(std::move(refusal));
+    co_await writer.Send(Unrouted(match, request.method, target->path));
     co_return;
   }
   request.path = std::move(target->path);

@@ -40,6 +40,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::awaitable<bool> AwaitFirstByte();
   boost::asio::awaitable<bool> ServeOne();
   boost::asio::awaitable<bool> Answer(ReadOutcome& outcome);
+  std::optional<Response> Refusal(const Request& head, std::string_view target) const;
+  // The answer where no route takes the request.
+  Response Unrouted(const Router::Match& match, const std::string& method, const std::string& path) const;
   boost::asio::awaitable<void> Dispatch(ReadOutcome& outcome, SocketWriter& writer, std::string& route);
   boost::asio::awaitable<void> CallHandler(const Handler& handler, const Request& request, SocketWriter& writer);
   void StartWatch();

@@ -49,6 +49,9 @@ ReadOutcome FromError(const error_code& error, const ServerOptions& options) {
 
 std::optional<ReadOutcome> RefuseHead(const Parser::value_type& head) {
   const auto encoding = head[http::field::transfer_encoding];
+  if (!encoding.empty() && head.version() < 11) {  // RFC 9112, section 6.1: the framing cannot be trusted
+    return Refuse(400, "Transfer-Encoding needs HTTP/1.1");
+  }
   if (!encoding.empty() && !beast::iequals(encoding, "chunked")) {
     return Refuse(501, "Transfer-Encoding: only 'chunked' is served");
   }
@@ -80,22 +83,31 @@ asio::awaitable<error_code> ReadBody(beast::tcp_stream& stream, beast::flat_buff
   co_return error_code();
 }
 
-ReadOutcome MakeOutcome(const Parser::value_type& head, std::string body) {
+ReadOutcome FromHead(const Parser::value_type& head) {
   ReadOutcome out;
   out.kind = ReadOutcome::Kind::kRequest;
   out.request.method = head.method_string();
   out.target = head.target();
   for (const auto& field : head) out.request.headers.push_back({field.name_string(), field.value()});
-  out.request.body = std::move(body);
   out.keep_alive = head.keep_alive();
   out.http11 = head.version() >= 11;
   return out;
 }
 
+// RFC 9112, section 2.2: ignore empty lines before the request line. Some clients send one after a body.
+void SkipEmptyLines(beast::flat_buffer& buffer) {
+  const auto starts_with_line_end = [&] {
+    const std::string_view bytes(static_cast<const char*>(buffer.data().data()), buffer.size());
+    return bytes.starts_with("\r\n");
+  };
+  while (starts_with_line_end()) buffer.consume(2);
+}
+
 }  // namespace
 
 asio::awaitable<ReadOutcome> ReadRequest(beast::tcp_stream& stream, beast::flat_buffer& buffer,
-                                         const ServerOptions& options, BodyBudget& budget) {
+                                         const ServerOptions& options, BodyBudget& budget, const CheckHead& check) {
+  SkipEmptyLines(buffer);
   Parser parser;
   const auto failed = [&](const error_code& error) {
     ReadOutcome out = FromError(error, options);
@@ -113,20 +125,27 @@ asio::awaitable<ReadOutcome> ReadRequest(beast::tcp_stream& stream, beast::flat_
     refused->target = parser.get().target();
     co_return std::move(*refused);
   }
+  ReadOutcome out = FromHead(parser.get());
+  if (!parser.is_done()) {
+    if (auto refusal = check(out.request, out.target)) {
+      out.kind = ReadOutcome::Kind::kRefused;
+      out.refusal = std::move(refusal);
+      co_return out;
+    }
+  }
   if (beast::iequals(parser.get()[http::field::expect], "100-continue") && !parser.is_done()) {
     static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     auto [error, written] = co_await asio::async_write(stream, asio::buffer(kContinue), kAwait);
     if (error) co_return ReadOutcome();
   }
-  std::string body;
-  const error_code error = co_await ReadBody(stream, buffer, parser, options, budget, body);
+  const error_code error = co_await ReadBody(stream, buffer, parser, options, budget, out.request.body);
   if (error == boost::system::errc::not_enough_memory) {
-    ReadOutcome out = Refuse(503, "the server holds too many large requests; try again later");
-    out.target = parser.get().target();
-    co_return out;
+    ReadOutcome refused = Refuse(503, "the server holds too many large requests; try again later");
+    refused.target = std::move(out.target);
+    co_return refused;
   }
   if (error) co_return failed(error);
-  co_return MakeOutcome(parser.get(), std::move(body));
+  co_return out;
 }
 
 }  // namespace inferflux::net

@@ -5,8 +5,10 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
-#include <memory>
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "net/http_message.h"
 #include "net/server_options.h"
@@ -39,13 +41,19 @@ struct ReadOutcome {
   std::string target;
   bool keep_alive = false;
   bool http11 = true;
-  int status = 0;  // kRefused, with the reason in words
+  // kRefused: a response, or a status with the reason in words.
+  std::optional<Response> refusal;
+  int status = 0;
   std::string message;
 };
+
+// Looks at the head of a request that has a body. A response refuses the request before its body is read.
+using CheckHead = std::function<std::optional<Response>(const Request& head, std::string_view target)>;
 
 // Reads first from `buffer`, which must not be empty, then from `stream`. Bytes of a following request stay in
 // `buffer`. Closes the connection of a client that is too slow, without an answer.
 boost::asio::awaitable<ReadOutcome> ReadRequest(boost::beast::tcp_stream& stream, boost::beast::flat_buffer& buffer,
-                                                const ServerOptions& options, BodyBudget& budget);
+                                                const ServerOptions& options, BodyBudget& budget,
+                                                const CheckHead& check);
 
 }  // namespace inferflux::net

@@ -61,8 +61,8 @@ void AddMethod(std::string& allow, std::string_view method) {
 
 }  // namespace
 
-void Router::Add(std::string method, std::string_view pattern, Handler handler) {
-  routes_.push_back({std::move(method), std::string(pattern), Split(pattern), std::move(handler)});
+void Router::Add(std::string method, std::string_view pattern, Handler handler, HeadCheck check) {
+  routes_.push_back({std::move(method), std::string(pattern), Split(pattern), std::move(handler), std::move(check)});
 }
 
 Router::Match Router::Find(std::string_view method, const std::vector<std::string>& segments) const {
@@ -73,6 +73,7 @@ Router::Match Router::Find(std::string_view method, const std::vector<std::strin
     out.pattern = route.pattern;
     if (route.method == method || (method == "HEAD" && route.method == "GET")) {
       out.handler = &route.handler;
+      out.check = &route.check;
       out.parameters = std::move(*parameters);
       out.allow.clear();
       return out;
@@ -84,11 +85,14 @@ Router::Match Router::Find(std::string_view method, const std::vector<std::strin
 }
 
 Result<Target> ParseTarget(std::string_view target) {
-  const auto url = boost::urls::parse_origin_form(target);
+  // RFC 9112, section 3.2.2: a server accepts the absolute form too. Its host has the same meaning as the Host header.
+  const bool absolute = target.starts_with("http://") || target.starts_with("https://");
+  const auto url = absolute ? boost::urls::parse_absolute_uri(target) : boost::urls::parse_origin_form(target);
   if (!url)
     return Fail(ErrorCode::kInvalidArgument, "the request target is not a valid path: {}", url.error().message());
+  if (absolute && url->host().empty()) return Fail(ErrorCode::kInvalidArgument, "the request target names no host");
   Target out;
-  out.path = url->path();
+  out.path = url->path().empty() ? "/" : url->path();
   for (const auto& segment : url->segments()) out.segments.push_back(segment);
   for (const auto& parameter : url->params()) out.query.emplace(parameter.key, parameter.value);
   return out;

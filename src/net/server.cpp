@@ -42,6 +42,13 @@ void SetSocketOptions(tcp::socket& socket) {
 #endif
 }
 
+// Also for an IPv4 address in the form of an IPv6 address: ::ffff:127.0.0.1.
+bool IsLoopback(const asio::ip::address& address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped())
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).is_loopback();
+  return address.is_loopback();
+}
+
 }  // namespace
 
 class Server::Impl {
@@ -61,6 +68,11 @@ class Server::Impl {
       return Fail(ErrorCode::kInvalidArgument, "cannot resolve the host '{}': {}", options.host, error.message());
     }
     const tcp::endpoint endpoint = found.begin()->endpoint();
+    if (options.check_address) {
+      const asio::ip::address address = endpoint.address();
+      if (Status allowed = options.check_address(address.to_string(), IsLoopback(address)); !allowed)
+        return Forward(allowed);
+    }
     acceptor_.open(endpoint.protocol(), error);
     if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
     if (!error) acceptor_.bind(endpoint, error);

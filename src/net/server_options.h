@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "net/http_message.h"
 
 namespace inferflux::net {
@@ -36,6 +37,8 @@ struct ServerOptions {
       [](int status, std::string_view text, std::string_view) {
         return Response(status, "text/plain; charset=utf-8", std::string(text) + "\n");
       };
+  // Called with the address that `host` resolved to, before the server listens on it. An error ends the start.
+  std::function<Status(const std::string& address, bool loopback)> check_address;
   // Called after each answered request, on an I/O thread. `route` is the pattern, "" if none matched.
   std::function<void(std::string_view method, std::string_view route, int status)> on_answered;
 };

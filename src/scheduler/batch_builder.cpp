@@ -12,9 +12,10 @@ namespace {
 // Rows of prompt logits in a step: each row is as long as the vocabulary.
 constexpr int32_t kScoredRows = 64;
 
-// What the request's grammar allows next, and after each draft token. Draft tokens that it does not allow are dropped.
+// What the request's constraints allow next, and after each draft token. Draft tokens that they do not allow are
+// dropped.
 Result<std::vector<std::shared_ptr<const TokenMask>>> MasksOf(const Request& request, std::vector<TokenId>& draft) {
-  text::GrammarMatcher ahead = *request.matcher;
+  text::OutputMatcher ahead = *request.matcher;
   auto mask = ahead.Mask();
   if (!mask) return Forward(mask);
   std::vector<std::shared_ptr<const TokenMask>> masks = {std::move(*mask)};

@@ -14,7 +14,9 @@
 
 namespace inferflux::text {
 class TokenGrammar;
-}
+struct GrammarSpec;
+struct ReasoningLimits;
+}  // namespace inferflux::text
 
 namespace inferflux::scheduler {
 
@@ -43,6 +45,11 @@ struct GenerationRequest {
   int32_t max_tokens = 0;                             // 0: as many as the context allows
   std::vector<std::string> stop;                      // generation ends before the first of these in the output text
   std::shared_ptr<const text::TokenGrammar> grammar;  // the output text matches it; null: any text
+  // What `grammar` was compiled from. A scheduler whose engine is in another process sends this, and needs no
+  // `grammar`.
+  std::shared_ptr<const text::GrammarSpec> grammar_source;
+  // With a grammar or a budget: the reasoning before the answer, which the grammar does not constrain. Null: none.
+  std::shared_ptr<const text::ReasoningLimits> reasoning;
   bool embed = false;       // generates nothing: pools the prompt's hidden states into one vector
   bool ignore_eos = false;  // end-of-generation tokens neither end the generation nor are sampled
   std::optional<int32_t>

@@ -44,7 +44,10 @@ Scheduler::Scheduler(engine::Engine& engine, std::shared_ptr<const text::Tokeniz
 
 void Scheduler::Submit(RequestPtr request) {
   if (request->spec.embed) request->pooler.emplace(engine_.info().pooling, request->prompt_tokens());
-  if (request->spec.grammar) request->matcher.emplace(request->spec.grammar, !request->spec.continues_text);
+  const GenerationRequest& spec = request->spec;
+  if (spec.grammar || spec.reasoning) {
+    request->matcher.emplace(tokenizer_, spec.grammar, spec.reasoning.get(), !spec.continues_text);
+  }
   load_.shares.Enter(request->spec.account);
   load_.waiting.Push(std::move(request));
 }
@@ -276,8 +279,7 @@ void Scheduler::Publish() {
   const SchedulerStats now = stats();
   metrics_.queue_depth.Set(now.queued);
   metrics_.running_sequences.Set(now.running);
-  metrics_.kv_blocks_used.Set(static_cast<double>(now.kv_blocks_used));
-  metrics_.kv_blocks_free.Set(static_cast<double>(now.kv_blocks_free));
+  metrics_.SetKvBlocks(now.kv_blocks_used, now.kv_blocks_free);
 }
 
 }  // namespace inferflux::scheduler

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "net/server.h"
+#include "server/reply/background_runs.h"
 #include "server/request/services.h"
 #include "server/routes.h"
 
@@ -21,8 +22,8 @@ void CountAnswer(metrics::Registry& metrics, std::string_view route, int status)
 
 class ApiServer::Impl {
  public:
-  Impl(ApiKeys keys, serving::ModelManager& manager, metrics::Registry& metrics)
-      : services{.models = manager.registry(), .manager = manager, .metrics = metrics, .keys = std::move(keys)} {}
+  Impl(ApiKeys keys, serving::ModelPool& pool, metrics::Registry& metrics)
+      : services{.models = pool.registry(), .pool = pool, .metrics = metrics, .keys = std::move(keys)} {}
   // Work in the pools passes its results to the server's threads and releases their executor afterwards, so the pools
   // end first. The coroutines that remain in the server still use the services.
   ~Impl() {
@@ -39,11 +40,16 @@ class ApiServer::Impl {
 ApiServer::ApiServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ApiServer::~ApiServer() = default;
 
-Result<std::unique_ptr<ApiServer>> ApiServer::Start(net::ServerOptions net, ApiKeys keys,
-                                                    serving::ModelManager& manager, metrics::Registry& metrics,
-                                                    bool page) {
-  auto impl = std::make_unique<Impl>(std::move(keys), manager, metrics);
+Result<std::unique_ptr<ApiServer>> ApiServer::Start(net::ServerOptions net, ApiKeys keys, serving::ModelPool& pool,
+                                                    metrics::Registry& metrics, bool page,
+                                                    worker::WorkerManager* workers, const std::string& store_file) {
+  auto impl = std::make_unique<Impl>(std::move(keys), pool, metrics);
   impl->services.page = page;
+  impl->services.workers = workers;
+  auto objects = ObjectStore::Open(store_file);
+  if (!objects) return inferflux::Forward(objects);
+  impl->services.objects = std::move(*objects);
+  impl->services.background = std::make_shared<BackgroundRuns>();
   net.error_response = [](int status, std::string_view message, std::string_view target) {
     return RefusalAt(target, FromStatus(status, message));
   };

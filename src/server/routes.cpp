@@ -1,21 +1,28 @@
 #include "server/routes.h"
 
 #include <boost/asio/awaitable.hpp>
+#include <optional>
 #include <utility>
 
 #include "server/admin/admin_api.h"
 #include "server/anthropic/anthropic_api.h"
 #include "server/health/health_api.h"
+#include "server/ollama/ollama_api.h"
+#include "server/openai/llama_server/llama_server_api.h"
 #include "server/openai/openai_api.h"
 #include "server/page/page_api.h"
 #include "server/request/route.h"
+#include "server/responses/responses_api.h"
 
 namespace inferflux::server {
 namespace asio = boost::asio;
 namespace {
 
 // Every API of this server. To add an API, add a line.
-std::vector<Api> Apis() { return {OpenAiApi(), AnthropicApi(), HealthApi(), AdminApi(), PageApi()}; }
+std::vector<Api> Apis() {
+  return {OpenAiApi(),      AnthropicApi(), OllamaApi(), ResponsesApi(),
+          LlamaServerApi(), HealthApi(),    AdminApi(),  PageApi()};
+}
 
 ApiResult<Caller> CheckKey(const ApiKeys& keys, const Api& api, const net::Request& request, Scope scope) {
   const std::string_view key =
@@ -44,14 +51,20 @@ ApiStatus RefusePages(const ApiKeys& keys, const net::Request& request) {
                                       "invalid_request_error", "", "forbidden_origin"});
 }
 
+constexpr uint8_t kReadAndGenerate = static_cast<uint8_t>(Scope::kRead) | static_cast<uint8_t>(Scope::kGenerate);
+
 ApiResult<Caller> Admit(const ApiKeys& keys, const Api& api, Access access, const net::Request& request) {
   switch (access) {
     case Access::kOpen:
       break;
     case Access::kRead:
       return CheckKey(keys, api, request, Scope::kRead);
-    case Access::kGenerate:
-      return CheckKey(keys, api, request, Scope::kGenerate);
+    case Access::kGenerate: {
+      auto caller = CheckKey(keys, api, request, Scope::kGenerate);
+      // A page of another site loads no models.
+      if (caller && !RefusePages(keys, request)) caller->scopes &= kReadAndGenerate;
+      return caller;
+    }
     case Access::kAdmin:
       if (ApiStatus allowed = RefusePages(keys, request); !allowed) return Forward(allowed);
       return CheckKey(keys, api, request, Scope::kAdmin);
@@ -75,13 +88,24 @@ net::Handler HandlerOf(Services& services, const Api& api, const Route& route) {
   };
 }
 
+// Refuses a request without the right key before its body is read: bodies of strangers must not take the memory and the
+// time that are meant for callers.
+net::Router::HeadCheck HeadCheckOf(Services& services, const Api& api, const Route& route) {
+  return [&services, api, route](const net::Request& head) -> std::optional<net::Response> {
+    const auto caller = Admit(services.keys, api, route.access, head);
+    if (caller) return std::nullopt;
+    return api.refuse(caller.error());
+  };
+}
+
 }  // namespace
 
 net::Router MakeRoutes(Services& services) {
   net::Router out;
   for (const Api& api : Apis()) {
     for (const Route& route : api.routes) {
-      out.Add(std::string(route.method), route.path, HandlerOf(services, api, route));
+      out.Add(std::string(route.method), route.path, HandlerOf(services, api, route),
+              HeadCheckOf(services, api, route));
     }
   }
   return out;
@@ -91,6 +115,10 @@ net::Response RefusalAt(std::string_view target, const ApiError& error) {
   auto refuse = ErrorResponse;
   size_t longest = 0;
   for (const Api& api : Apis()) {
+    if (!api.prefix.empty() && api.prefix.size() > longest && target.starts_with(api.prefix)) {
+      longest = api.prefix.size();
+      refuse = api.refuse;
+    }
     for (const Route& route : api.routes) {
       const std::string_view fixed = route.path.substr(0, route.path.find('{'));
       if (fixed.size() <= longest || !target.starts_with(fixed)) continue;

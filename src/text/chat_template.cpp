@@ -36,7 +36,7 @@ Result<ChatTemplate> ChatTemplate::Compile(std::string_view source) {
                 kMaxSourceBytes);
   }
   try {
-    return ChatTemplate(std::make_shared<const jinja::Template>(jinja::Parse(source)));
+    return ChatTemplate(std::make_shared<const jinja::Template>(jinja::Parse(source)), source);
   } catch (const jinja::TemplateError& error) {
     return ToError(error, error.line());
   }

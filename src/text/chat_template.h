@@ -51,10 +51,15 @@ class ChatTemplate {
   // line: kInvalidArgument if the template raises or cannot continue, kResourceExhausted if it reaches a limit.
   Result<std::vector<TextSpan>> Render(const boost::json::object& context, const RenderOptions& options = {}) const;
 
+  // The text that was compiled.
+  const std::string& source() const { return source_; }
+
  private:
-  explicit ChatTemplate(std::shared_ptr<const jinja::Template> parsed) : parsed_(std::move(parsed)) {}
+  ChatTemplate(std::shared_ptr<const jinja::Template> parsed, std::string_view source)
+      : parsed_(std::move(parsed)), source_(source) {}
 
   std::shared_ptr<const jinja::Template> parsed_;
+  std::string source_;
 };
 
 }  // namespace inferflux::text

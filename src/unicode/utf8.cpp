@@ -85,6 +85,17 @@ void AppendUtf8(char32_t code, std::string& out) {
 
 bool IsValidUtf8(std::string_view text) { return FindInvalid(text, 0) == text.size(); }
 
+std::string ReplaceInvalidUtf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const Utf8Char c = DecodeUtf8(text, at);
+    AppendUtf8(c.code, out);
+    at += c.size;
+  }
+  return out;
+}
+
 std::string_view MaskInvalidUtf8(std::string_view text, std::string& storage) {
   size_t bad = FindInvalid(text, 0);
   if (bad == text.size()) return text;

@@ -29,6 +29,9 @@ void AppendUtf8(char32_t code, std::string& out);
 
 bool IsValidUtf8(std::string_view text);
 
+// `text` with each invalid sequence replaced by U+FFFD.
+std::string ReplaceInvalidUtf8(std::string_view text);
+
 // `text` with each byte of an invalid sequence replaced by U+0001, so that offsets do not change. Returns `text` itself
 // if it is valid, otherwise a view of `storage`. U+0001 is not a letter, number, space or punctuation, so
 // pre-tokenizers keep such bytes together and apart from words.

@@ -47,9 +47,15 @@ class ServerProcess:
         command = [program("inferfluxd"), "--port", "0", "--port-file", str(port_file)]
         if model is not None:
             command += ["--model", str(model)]
-        with self.log_path.open("wb") as log:
-            self.process = subprocess.Popen([*command, *flags], stderr=log, stdout=log, stdin=subprocess.DEVNULL,
-                                            env=clean_environment(**(environment or {})))
+        self.start([*command, *flags], self.log_path, port_file, environment or {}, wait)
+
+    def start(self, command: list[str], log_path: Path, port_file: Path, environment: dict[str, str], wait: bool = False,
+              **options) -> None:
+        """Starts the command, and waits for its URL in the port file. `options` are those of subprocess.Popen."""
+        self.log_path = log_path
+        with log_path.open("wb") as log:
+            self.process = subprocess.Popen(command, stderr=log, stdout=log, stdin=subprocess.DEVNULL,
+                                            env=clean_environment(**environment), **options)
         atexit.register(self.kill)  # also if a test fails before it stops the server
         try:
             self._await(lambda: port_file.exists(), "the port file")

@@ -241,8 +241,9 @@ def test_admin_needs_its_scope(tmp_path):
         assert requests.post(**generate, headers={"Authorization": "Bearer user"}).status_code == 200
 
 
-def test_without_keys_it_does_not_open_the_door():
-    result = subprocess.run([program("inferfluxd"), "--host", "0.0.0.0", "--port", "0"], capture_output=True, text=True, timeout=60,
+@pytest.mark.parametrize("host", ["0.0.0.0", "0", "::"])
+def test_without_keys_it_listens_on_this_machine_only(host):
+    result = subprocess.run([program("inferfluxd"), "--host", host, "--port", "0"], capture_output=True, text=True, timeout=60,
                             env=clean_environment())
     assert result.returncode == 1 and "server.api_keys_file" in result.stderr
 

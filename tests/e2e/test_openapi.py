@@ -58,6 +58,18 @@ def test_chat(server, validate, more):
         validate("CreateChatCompletionStreamResponse", chunk)
 
 
+@pytest.mark.parametrize("more", [{}, {"max_output_tokens": 2}, {"metadata": {"a": "b"}, "instructions": "Be brief."}])
+def test_responses(server, validate, more):
+    body = {"input": "What is 2+2?", "temperature": 0, **more}
+    validate("Response", requests.post(server.url + "/v1/responses", json=body, timeout=60).json())
+    stream = requests.post(server.url + "/v1/responses", json={**body, "stream": True}, timeout=60)
+    lines = [json.loads(line[6:]) for line in stream.text.splitlines() if line.startswith("data: ")]
+    for event in lines:
+        validate("ResponseStreamEvent", event)
+    conversation = requests.post(server.url + "/v1/conversations", json={}, timeout=60).json()
+    validate("ConversationResource", conversation)
+
+
 @pytest.mark.parametrize("more", [{}, {"logprobs": 2}, {"n": 2}])
 def test_completions(server, validate, more):
     body = {"prompt": "Once", "max_tokens": 4, **more}

@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (ints) {
       const uint64_t dims[] = {static_cast<uint64_t>(ints->inputs()), static_cast<uint64_t>(ints->outputs())};
       if (ints->Read().size() != *TensorBytes(ints->type(), dims)) std::abort();
-      if (ints->form() && !Fits(ints->ReadForm(), ints->outputs(), ints->inputs())) std::abort();
+      if (ints->layout() && !Fits(ints->ReadLayout(), ints->outputs(), ints->inputs())) std::abort();
     }
   }
   const CompressedTensorsInts compressed{.weight = find("shape") != nullptr ? find("packed") : find("weight"),
@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (ints) {
       const uint64_t dims[] = {static_cast<uint64_t>(ints->inputs()), static_cast<uint64_t>(ints->outputs())};
       if (ints->Read().size() != *TensorBytes(ints->type(), dims)) std::abort();
-      if (ints->form() && !Fits(ints->ReadForm(), ints->inputs() == 0 ? 0 : ints->outputs(), ints->inputs()))
+      if (ints->layout() && !Fits(ints->ReadLayout(), ints->inputs() == 0 ? 0 : ints->outputs(), ints->inputs()))
         std::abort();
     }
   }
@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   }
   if (find("packed") != nullptr && find("scales") != nullptr && find("factor") != nullptr) {
-    const auto how = data[0] % 2 == 0 ? Nvfp4::Factor::kDivides : Nvfp4::Factor::kMultiplies;
+    const auto how = data[0] % 2 == 0 ? Nvfp4::ScaleUse::kDivides : Nvfp4::ScaleUse::kMultiplies;
     const auto nvfp4 = Nvfp4::Open(*find("packed"), *find("scales"), *find("factor"), how);
     if (nvfp4) {
       const uint64_t dims[] = {static_cast<uint64_t>(nvfp4->inputs()), static_cast<uint64_t>(nvfp4->outputs())};

@@ -10,15 +10,15 @@
 #include <string_view>
 #include <vector>
 
-#include "text/tool_calls/tool_call_form.h"
 #include "text/tool_calls/tool_call_parser.h"
+#include "text/tool_calls/tool_call_syntax.h"
 #include "unicode/utf8.h"
 
 namespace {
 
 using inferflux::text::OfferedTool;
-using inferflux::text::ToolCallForm;
 using inferflux::text::ToolCallParser;
+using inferflux::text::ToolCallSyntax;
 
 void Require(bool condition) {
   if (!condition) std::abort();
@@ -39,10 +39,10 @@ void Take(ToolCallParser::Output from, Answer& into) {
   }
 }
 
-Answer Read(const ToolCallForm& form, bool several, std::string_view text, size_t piece) {
+Answer Read(const ToolCallSyntax& syntax, bool several, std::string_view text, size_t piece) {
   static const auto tools = std::make_shared<const std::vector<OfferedTool>>(std::vector<OfferedTool>{
       {"f", R"({"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}}})"}, {"g", ""}});
-  ToolCallParser parser(form, tools, several);
+  ToolCallParser parser(syntax, tools, several);
   Answer out;
   for (size_t at = 0; at < text.size(); at += piece) Take(parser.Feed(text.substr(at, piece)), out);
   Take(parser.Finish(), out);
@@ -54,13 +54,13 @@ Answer Read(const ToolCallForm& form, bool several, std::string_view text, size_
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
-  const auto forms = inferflux::text::ToolCallForms();
-  const ToolCallForm& form = forms[data[0] % 128 % forms.size()];
+  const auto syntaxes = inferflux::text::ToolCallSyntaxes();
+  const ToolCallSyntax& syntax = syntaxes[data[0] % 128 % syntaxes.size()];
   const bool several = data[0] < 128;
   const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
   if (!inferflux::unicode::IsValidUtf8(text)) return 0;  // a detokenizer returns only valid UTF-8
-  const Answer whole = Read(form, several, text, text.size() + 1);
+  const Answer whole = Read(syntax, several, text, text.size() + 1);
   if (whole.calls.empty()) Require(whole.content == text);
-  Require(Read(form, several, text, 1 + data[1] % 16) == whole);
+  Require(Read(syntax, several, text, 1 + data[1] % 16) == whole);
   return 0;
 }

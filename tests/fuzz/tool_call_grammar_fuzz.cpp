@@ -14,8 +14,8 @@
 
 #include "text/grammar/automaton/pushdown.h"
 #include "text/grammar/grammar_spec.h"
-#include "text/tool_calls/tool_call_form.h"
 #include "text/tool_calls/tool_call_parser.h"
+#include "text/tool_calls/tool_call_syntax.h"
 
 namespace {
 
@@ -39,7 +39,7 @@ class Choices {
 
 // A complete text of the grammar, or nothing if its end is too far away. Every other step leads towards the end of a
 // value: in free text between tags, random choices would not reach it.
-std::string Walk(const std::shared_ptr<const CompiledGrammar>& grammar, const ToolCallForm& form, Choices choices) {
+std::string Walk(const std::shared_ptr<const CompiledGrammar>& grammar, const ToolCallSyntax& syntax, Choices choices) {
   constexpr size_t kMostBytes = 4096;
   Pushdown run(grammar);
   ConfigId at = run.Start();
@@ -54,8 +54,8 @@ std::string Walk(const std::shared_ptr<const CompiledGrammar>& grammar, const To
     }
     return fits;
   };
-  const std::string closes = (form.own_lines ? "\n" : "") + std::string(form.value_closes) + std::string(form.mark) +
-                             (form.values == ValueSyntax::kElements ? "</" : "");
+  const std::string closes = (syntax.own_lines ? "\n" : "") + std::string(syntax.value_closes) +
+                             std::string(syntax.mark) + (syntax.values == ValueSyntax::kElements ? "</" : "");
   while (!run.CanEnd(at) || (run.CanGoOn(at) && choices.Next() % 2 == 0)) {
     if (out.size() > kMostBytes) return "";
     const bool closed = choices.Next() % 2 == 0 && ((!closes.empty() && follow(closes)) || follow("\"") ||
@@ -76,23 +76,23 @@ std::string Walk(const std::shared_ptr<const CompiledGrammar>& grammar, const To
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;
-  const auto forms = ToolCallForms();
-  const ToolCallForm& form = forms[data[0] % 128 % forms.size()];
+  const auto syntaxes = ToolCallSyntaxes();
+  const ToolCallSyntax& syntax = syntaxes[data[0] % 128 % syntaxes.size()];
   const bool several = data[0] < 128;
   const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
   const size_t split = input.find('\0');
   const std::vector<OfferedTool> tools = {{"f", std::string(input.substr(0, split))}, {"g", ""}};
   const auto grammar =
       CompileGrammar({.kind = GrammarSpec::Kind::kToolCalls,
-                      .tool_calls = {.form = &form, .tools = tools, .forced = true, .several = several}});
+                      .tool_calls = {.syntax = &syntax, .tools = tools, .forced = true, .several = several}});
   if (!grammar) {
     if (grammar.error().message.empty()) std::abort();
     return 0;
   }
   const std::string text =
-      Walk(*grammar, form, Choices(split == input.npos ? std::string_view() : input.substr(split + 1)));
+      Walk(*grammar, syntax, Choices(split == input.npos ? std::string_view() : input.substr(split + 1)));
   if (text.empty()) return 0;
-  ToolCallParser parser(form, std::make_shared<const std::vector<OfferedTool>>(tools), several);
+  ToolCallParser parser(syntax, std::make_shared<const std::vector<OfferedTool>>(tools), several);
   ToolCallParser::Output out = parser.Feed(text);
   ToolCallParser::Output rest = parser.Finish();
   out.calls.insert(out.calls.end(), rest.calls.begin(), rest.calls.end());

@@ -14,24 +14,26 @@ INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.M)
 # Within a floor, rooms from the ground up; those of one level do not include each other. A file of the floor's own folder is
 # above all of its rooms, unless it is named.
 ROOMS = {
-    "serving": [["backends"], ["models"], ["generation"]],
-    "server": [["request"], ["reply"], ["openai", "admin", "health", "anthropic", "ollama", "page"]],
+    "serving": [["backends"], ["models"], ["generation", "pool"]],
+    "server": [["request"], ["reply"], ["openai", "admin", "health", "anthropic", "ollama", "responses", "page"]],
+    "worker": [["contract"], ["remote", "service"], ["pool"]],
 }
 FAMILIES = SRC / "model/families"
 # Where a family's name is allowed outside of its folder: there it is the name of something else.
 NO_FAMILY = {
     # GGUF's tokenizer.ggml.model names an algorithm after the first model that had it.
-    "text/tokenizer/vocab.h": {"gpt2", "llama", "bert"},
-    "text/tokenizer/vocabulary.h": {"gpt2", "llama", "bert"},
-    "text/tokenizer/vocabulary.cpp": {"gpt2", "llama", "bert"},
-    "model/loading/vocab_from_gguf.cpp": {"gpt2", "llama", "bert"},
+    "text/tokenizer/vocab.h": {"gpt2", "llama", "bert", "gemma"},
+    "text/tokenizer/vocabulary.h": {"gpt2", "llama", "bert", "gemma"},
+    "text/tokenizer/vocabulary.cpp": {"gpt2", "llama", "bert", "gemma"},
+    "model/loading/vocab_from_gguf.cpp": {"gpt2", "llama", "bert", "gemma"},
     # WordPiece is BERT's algorithm, and the word patterns that a scanner matches by hand are GPT-2's.
     "text/tokenizer/algorithms/word_piece.h": {"bert"},
     "text/tokenizer/algorithms/word_piece.cpp": {"bert"},
     "text/tokenizer/pre_tokenizer/word_scanner.h": {"gpt2"},
     "text/tokenizer/pre_tokenizer/word_scanner.cpp": {"gpt2"},
     # Forms of tool calls are found in the text of a chat template, never by a family; each is named after who wrote it first.
-    "text/tool_calls/tool_call_forms.cpp": {"llama", "mistral", "granite"},
+    "text/tool_calls/tool_call_syntaxes.cpp": {"llama", "mistral", "granite", "command-r", "gemma"},
+    "text/reasoning/reasoning_form.cpp": {"gemma"},
     # A value of config.json's rope_type.
     "model/huggingface/metadata.cpp": {"llama"},
     "model/huggingface/tensor_plan.cpp": {"llama"},
@@ -73,7 +75,7 @@ def test_every_include_names_a_file():
     assert not missing
 
 
-@pytest.mark.parametrize("floor", ["serving", "server"])
+@pytest.mark.parametrize("floor", ["serving", "server", "worker"])
 def test_a_room_includes_only_rooms_below_it(floor):
     level = {room: i for i, rooms in enumerate(ROOMS[floor]) for room in rooms}
     wrong = []
@@ -151,7 +153,7 @@ def test_only_its_own_folder_knows_a_family_by_name():
 
 @pytest.mark.skipif(not shutil.which("clang-format"), reason="clang-format is not installed")
 def test_code_is_formatted():
-    names = subprocess.run(["git", "ls-files", "src", "tests"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    names = subprocess.run(["git", "ls-files", "src", "include", "examples", "tests"], cwd=ROOT, capture_output=True, text=True).stdout.split()
     files = [n for n in names if n.endswith((".h", ".cpp", ".cu")) and (ROOT / n).exists()]
     run = subprocess.run(["clang-format", "--dry-run", "-Werror", *files], cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[:4000]

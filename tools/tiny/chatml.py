@@ -94,7 +94,7 @@ def said(message: dict) -> str:
 def segments(conversation: Conversation) -> list[tuple[str, bool]]:
     """The conversation as (text, learned) pieces: learned pieces are what the assistant says, with the end mark.
 
-    Pieces always join at a line's end or a control token, where the tokeniser splits anyway.
+    Pieces always join where the tokeniser splits anyway: at a line's end, a control token, or the first quote of JSON.
     """
     if conversation.raw is not None:
         return [(conversation.raw + END, True)]
@@ -112,7 +112,8 @@ def segments(conversation: Conversation) -> list[tuple[str, bool]]:
         elif message["role"] == "tool":
             pieces.append((f"{START}user\n<tool_response>\n{message['content']}\n</tool_response>{END}\n", False))
         elif message["role"] == "assistant":
-            pieces += [(f"{START}assistant\n", False), (said(message) + END, True), ("\n", False)]
+            opening, text = message.get("opening", 0), said(message) + END
+            pieces += [(f"{START}assistant\n" + text[:opening], False), (text[opening:], not message.get("unlearned")), ("\n", False)]
     return pieces
 
 
@@ -121,5 +122,6 @@ def render(conversation: Conversation) -> str:
 
 
 def prompt(conversation: Conversation, index: int) -> str:
-    """Everything before assistant message `index`, ready for it to be generated."""
-    return render(Conversation(conversation.messages[:index], conversation.tools)) + f"{START}assistant\n"
+    """Everything before assistant message `index`, ready for it to be generated; what is given of the message is there already."""
+    message = conversation.messages[index]
+    return render(Conversation(conversation.messages[:index], conversation.tools)) + f"{START}assistant\n" + said(message)[: message.get("given", 0)]

@@ -38,7 +38,8 @@ def questions(count: int) -> dict[str, list[Question]]:
     for number, conversation in enumerate(conversations(SEED, HELD_OUT)):
         for index, rule, expect, task in conversation.judged:
             if len(found[task]) < count:
-                answer = said(conversation.messages[index])
+                message = conversation.messages[index]
+                answer = said(message)[message.get("given", 0) :]
                 found[task].append(Question(task, prompt(conversation, index), answer, rule, expect))
         if number > 50 * count or (number > 20 * count and all(len(v) == count for v in found.values())):
             return dict(found)

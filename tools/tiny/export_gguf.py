@@ -15,7 +15,7 @@ from .model import TinyLlama
 from .tokenizer import PRE
 
 _BF16 = gguf.GGMLQuantizationType.BF16
-_LAYER = {
+LAYER = {
     "input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
     "self_attn.o_proj": "attn_output", "post_attention_layernorm": "ffn_norm", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
@@ -33,7 +33,7 @@ def tensors(model: TinyLlama):
     state = {name: value.detach().float().numpy() for name, value in model.state_dict().items()}
     yield "token_embd.weight", state["model.embed_tokens.weight"]
     for layer in range(model.shape.layers):
-        for ours, theirs in _LAYER.items():
+        for ours, theirs in LAYER.items():
             value = state[f"model.layers.{layer}.{ours}.weight"]
             if ours.endswith("q_proj"):
                 value = interleaved(value, model.shape.heads)

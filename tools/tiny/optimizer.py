@@ -41,10 +41,10 @@ class Muon(torch.optim.Optimizer):
                     parameter.mul_(1 - group["lr"] * group["weight_decay"]).add_(update, alpha=-scale)
 
 
-def optimizers(model: nn.Module) -> list[torch.optim.Optimizer]:
+def optimizers(model: nn.Module, rate: float = 1.0) -> list[torch.optim.Optimizer]:
     matrices = [p for n, p in model.named_parameters() if p.dim() == 2 and "embed" not in n]
     others = [p for n, p in model.named_parameters() if p.dim() < 2 or "embed" in n]
-    made = [Muon(matrices, lr=0.02), torch.optim.AdamW(others, lr=2e-3, betas=(0.9, 0.98), weight_decay=0.0)]
+    made = [Muon(matrices, lr=0.02 * rate), torch.optim.AdamW(others, lr=2e-3 * rate, betas=(0.9, 0.98), weight_decay=0.0)]
     for optimizer in made:
         for group in optimizer.param_groups:
             group["peak"] = group["lr"]

@@ -7,13 +7,13 @@ from itertools import islice
 import pytest
 
 from tools.tiny import chatml
-from tools.tiny.data import arithmetic, capitals, dspy_format, extract, identity, repeat, sentiment, story, style, tool_catalog, words
+from tools.tiny.data import arithmetic, capitals, dspy_tasks, extract, few_shot, identity, repeat, sentiment, story, style, tool_catalog, words
 from tools.tiny.data.chat import conversations
 from tools.tiny.data.judge import is_right, sentences
 from tools.tiny.data.split import HELD_OUT, SPLITS, TRAIN, Phrases
 
 jinja2 = pytest.importorskip("jinja2")
-MODULES = [arithmetic, capitals, dspy_format, extract, identity, repeat, sentiment, story, style, tool_catalog, words]
+MODULES = [arithmetic, capitals, dspy_tasks, extract, few_shot, identity, repeat, sentiment, story, style, tool_catalog, words]
 
 
 def sample(seed: int, split: str, count: int = 400):
@@ -74,11 +74,13 @@ def test_the_right_answer_is_judged_right(split):
     tasks = Counter()
     for conversation in sample(9, split, 1500):
         for index, rule, expect, task in conversation.judged:
-            assert is_right(rule, expect, chatml.said(conversation.messages[index])), (task, expect, conversation.messages[index])
+            message = conversation.messages[index]
+            assert is_right(rule, expect, chatml.said(message)[message.get("given", 0):]), (task, expect, message)
             assert not is_right(rule, expect, "Something else")
             tasks[task] += 1
     for task in ("identity", "arithmetic", "capitals", "opposites", "plurals", "sentiment", "repeat", "extract", "tool_call", "tool_answer",
-                 "dspy", "dspy_reasoning", "style_one_word", "style_upper", "style_sentence", "story", "memory"):
+                 "dspy", "dspy_reasoning", "dspy_chat", "dspy_json", "dspy_plain", "dspy_again", "few_shot_labels", "few_shot_forms",
+                 "few_shot_word_tasks", "schema", "style_one_word", "style_upper", "style_sentence", "story", "memory"):
         assert tasks[task] > 0, task
 
 
@@ -91,7 +93,7 @@ def test_arithmetic_is_right():
 
 
 def test_stories_have_three_sentences():
-    told = [c.messages[i]["content"] for c in sample(11, TRAIN, 3000) for i, _, _, task in c.judged if task == "story"]
+    told = [c.messages[i]["content"] for c in sample(11, TRAIN, 4000) for i, _, _, task in c.judged if task == "story"]
     assert len(told) > 50
     assert all(len(sentences(text)) == 3 for text in told)
 
@@ -110,8 +112,9 @@ def test_python_and_jinja_render_alike(split):
             continue
         assert template.render(messages=conversation.messages, tools=conversation.tools) == chatml.render(conversation)
         index = conversation.judged[-1][0]
+        given = conversation.messages[index].get("given", 0)
         prompt = template.render(messages=conversation.messages[:index], tools=conversation.tools, add_generation_prompt=True)
-        assert prompt == chatml.prompt(conversation, index)
+        assert prompt + chatml.said(conversation.messages[index])[:given] == chatml.prompt(conversation, index)
 
 
 def test_no_sample_holds_a_control_token():

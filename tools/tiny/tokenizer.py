@@ -24,13 +24,19 @@ def _text(seed: int, count: int):
         yield text
 
 
-def train(path: Path, seed: int, count: int = 30000) -> Tokenizer:
-    tokenizer = Tokenizer(models.BPE())
+def untrained(vocabulary: dict[str, int] | None = None, merges: list[tuple[str, str]] | None = None) -> Tokenizer:
+    """The splitting rule, with the given tokens."""
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges) if vocabulary else models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
         pre_tokenizers.Split(Regex(PATTERN), behavior="isolated"),
         pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
     ])
     tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def train(path: Path, seed: int, count: int = 30000) -> Tokenizer:
+    tokenizer = untrained()
     tokenizer.train_from_iterator(_text(seed, count), trainers.BpeTrainer(
         vocab_size=SIZE, special_tokens=SPECIAL, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
     if tokenizer.get_vocab_size() != SIZE:

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-from . import batches, tokenizer
+from . import batches, from_gguf, tokenizer
 from .config import SHAPES
 from .model import TinyLlama
 from .optimizer import optimizers
@@ -42,9 +42,14 @@ def train(args) -> None:
     work.mkdir(parents=True, exist_ok=True)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(args.seed)
+    if args.start and not (work / "tokenizer.json").exists():
+        from_gguf.save_tokenizer(args.start, work / "tokenizer.json")
     words = tokenizer.load_or_train(work / "tokenizer.json", args.seed)
-    model = TinyLlama(SHAPES[args.model]).to(device)
-    makers = optimizers(model)
+    model = TinyLlama(SHAPES[args.model])
+    if args.start:
+        from_gguf.load_weights(model, args.start)
+    model = model.to(device)
+    makers = optimizers(model, args.rate)
     checkpoint = work / f"{args.model}.pt"
     state = {"step": 0, "pool": 0, "tokens": 0, "seconds": 0.0}
     if checkpoint.exists():
@@ -62,13 +67,14 @@ def train(args) -> None:
     budget, last, kept_at = args.minutes * 60, time.monotonic(), time.monotonic()
     losses = []
     while state["seconds"] < budget:
-        long_share = SHORT_STAGE_LONG_SHARE if state["seconds"] < SHORT_STAGE * budget else 1.0
+        early = not args.start and state["seconds"] < SHORT_STAGE * budget
+        long_share = SHORT_STAGE_LONG_SHARE if early else 1.0
         for batch in batches.pool(words, args.seed, state["pool"], args.batch, long_share):
             factor = rate(state["seconds"] / budget, state["step"], args.decay)
             for maker in makers:
                 for group in maker.param_groups:
                     group["lr"] = group["peak"] * factor
-            with torch.autocast(device, torch.bfloat16):
+            with torch.autocast(device, torch.bfloat16, enabled=not args.float32):
                 hidden = model.hidden(batch.tokens.to(device), batch.positions.to(device), batch.groups)
                 logits = model.logits(hidden[batch.learned.to(device)])
             loss = F.cross_entropy(logits.float(), batch.targets.to(device))
@@ -90,7 +96,7 @@ def train(args) -> None:
             if state["seconds"] >= budget:
                 break
         state["pool"] += 1
-        torch.set_num_threads(threads(args.threads))
+        torch.set_num_threads(args.threads if args.keep_threads else threads(args.threads))
         if time.monotonic() - kept_at > args.keep_every:
             keep()
             kept_at = time.monotonic()
@@ -103,10 +109,14 @@ def main() -> None:
     parser.add_argument("--model", choices=list(SHAPES), default="tiny")
     parser.add_argument("--work", default="build/tiny", help="folder of the tokeniser and the checkpoints")
     parser.add_argument("--minutes", type=float, default=100, help="training time in all, over every resumed run")
+    parser.add_argument("--from", dest="start", type=Path, metavar="FILE.gguf", help="start from these weights and their tokeniser")
+    parser.add_argument("--rate", type=float, default=1.0, help="the highest learning rate, as a share of the first training's")
+    parser.add_argument("--float32", action="store_true", help="no bf16 autocast: faster on CPUs without bf16 instructions")
     parser.add_argument("--decay", type=float, default=0.4, help="share of the time over which the rate falls to zero")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--batch", type=int, default=3072, help="tokens a step")
     parser.add_argument("--threads", type=int, default=2, help="at most; one while other work fills the machine")
+    parser.add_argument("--keep-threads", action="store_true", help="all threads, whatever else runs")
     parser.add_argument("--keep-every", type=float, default=120, help="seconds between checkpoints")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)

@@ -15,6 +15,8 @@ for model in tiny draft; do
   "$python" -m tools.tiny.export_gguf --model "$model" --work "$work" --out models/tiny
   "$python" -m tools.tiny.export_hf --model "$model" --work "$work" --out "$work/hf-$model"
   "$python" -m tools.tiny.verify --model "$model" --work "$work" --gguf models/tiny --hf "$work/hf-$model"
-  "$python" -m tools.tiny.evaluate --model "$model" --work "$work"
 done
+"$python" -m tools.tiny.evaluate --work "$work"
+"$python" -m tools.tiny.agreement --model "$work/tiny.pt" --draft "$work/draft.pt"
+"$python" -m tools.tiny.sums --work "$work"
 "$python" -m tools.tiny.card --work "$work" --out models/tiny

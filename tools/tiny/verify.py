@@ -39,7 +39,7 @@ def main() -> None:
     torch.set_num_threads(1)
     words = Tokenizer.from_file(str(Path(args.work) / "tokenizer.json"))
     model = load(Path(args.work) / f"{args.model}.pt")
-    asked = [c for c in islice(conversations(99, HELD_OUT), 30) if c.raw is None]
+    asked = [c for c in islice(conversations(99, HELD_OUT), 30) if c.raw is None and "given" not in c.messages[c.judged[-1][0]]]
     texts = [prompt(c, c.judged[-1][0]) for c in asked]
     ids = [words.encode(text, add_special_tokens=False).ids for text in texts]
     sources = {"GGUF": {"pretrained_model_name_or_path": args.gguf, "gguf_file": FILES[args.model]}}

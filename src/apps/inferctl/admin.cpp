@@ -26,10 +26,11 @@ struct AdminFlags {
   std::string backend;
   std::string kv_dtype;
   std::string draft;
-  std::optional<int64_t> context, device, gpu_layers;
+  std::optional<int64_t> context, device, gpu_layers, keep_alive;
   bool is_default = false;
+  bool pin = false;
   int64_t grace = 30;
-  std::optional<std::string> fallback, ready, scope;
+  std::optional<std::string> fallback, ready, scope, pinned;
 };
 
 int Show(const Result<json::value>& answer) {
@@ -45,7 +46,8 @@ int List(ApiClient& client, const AdminFlags&) {
 }
 
 int Load(ApiClient& client, const AdminFlags& flags) {
-  json::object body = {{"path", flags.path}, {"default", flags.is_default}};
+  json::object body = {{"default", flags.is_default}, {"pin", flags.pin}};
+  if (!flags.path.empty()) body["path"] = flags.path;
   if (!flags.id.empty()) body["id"] = flags.id;
   if (!flags.backend.empty()) body["backend"] = flags.backend;
   if (!flags.kv_dtype.empty()) body["kv_dtype"] = flags.kv_dtype;
@@ -53,6 +55,7 @@ int Load(ApiClient& client, const AdminFlags& flags) {
   if (flags.context) body["context"] = *flags.context;
   if (flags.device) body["device"] = *flags.device;
   if (flags.gpu_layers) body["gpu_layers"] = *flags.gpu_layers;
+  if (flags.keep_alive) body["keep_alive"] = *flags.keep_alive;
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   json::object last;
   const Status done = client.Stream("/v1/admin/models", std::move(body), [&](const json::object& event) {
@@ -69,6 +72,13 @@ int Load(ApiClient& client, const AdminFlags& flags) {
 
 int Unload(ApiClient& client, const AdminFlags& flags) {
   return Show(client.Change("DELETE", fmt::format("/v1/admin/models/{}?grace_seconds={}", flags.id, flags.grace), {}));
+}
+
+int Keep(ApiClient& client, const AdminFlags& flags) {
+  json::object body;
+  if (flags.keep_alive) body["keep_alive"] = *flags.keep_alive;
+  if (flags.pinned) body["pin"] = *flags.pinned == "true";
+  return Show(client.Change("PATCH", "/v1/admin/models/" + flags.id, std::move(body)));
 }
 
 int Default(ApiClient& client, const AdminFlags& flags) {
@@ -95,18 +105,27 @@ Run AddAdmin(Command& app) {
   admin.RequireCommand();
   admin.AddCommand("models", "list the models that are loaded or loading");
   Command load = admin.AddCommand("load", "load a model");
-  load.Add("path", flags->path, "GGUF file or Hugging Face directory, as the server sees it").Required();
+  load.Add(
+      "path", flags->path,
+      "GGUF file or Hugging Face directory, as the server sees it; none: --id names a model that the server can load");
   load.Add("--id", flags->id, "its id; the file's name unless given");
   load.Add("--on", flags->backend, "the backend to run it on");
   load.Add("--kv-dtype", flags->kv_dtype, "type of its cached keys and values");
   load.Add("--device", flags->device, "number of the backend's device, from `inferctl backends`");
-  load.Add("--gpu-layers", flags->gpu_layers, "layers that llama.cpp puts on a GPU; -1: all");
+  load.Add("--gpu-layers", flags->gpu_layers, "layers that llama.cpp puts on a GPU; -1: as many as fit");
   load.Add("--draft", flags->draft, "file of a smaller model with the same tokens, for speculative decoding");
   load.Add("--context", flags->context, "tokens a sequence may have");
+  load.Add("--keep-alive", flags->keep_alive,
+           "seconds that it stays loaded without users; -1: until its memory is needed");
+  load.AddFlag("--pin", flags->pin, "keep it loaded until it is unloaded by name");
   load.AddFlag("--default", flags->is_default, "make it the default model");
   Command unload = admin.AddCommand("unload", "unload a model");
   unload.Add("id", flags->id, "the model").Required();
   unload.Add("--grace", flags->grace, "seconds that its requests may continue").ShowsDefault();
+  Command keep = admin.AddCommand("keep", "change how long a loaded model stays");
+  keep.Add("id", flags->id, "the model").Required();
+  keep.Add("--keep-alive", flags->keep_alive, "seconds that it stays without users; -1: until its memory is needed");
+  keep.Add("--pin", flags->pinned, "whether it stays until it is unloaded by name").OneOf({"true", "false"});
   Command chosen_default = admin.AddCommand("default", "make a model the default one");
   chosen_default.Add("id", flags->id, "the model").Required();
   Command routing = admin.AddCommand("routing", "show or change how requests on the default route find a backend");
@@ -117,8 +136,8 @@ Run AddAdmin(Command& app) {
   admin.AddCommand("pools", "show what the models' schedulers do");
   return [flags, admin](const CommandContext& context) {
     static constexpr std::pair<std::string_view, int (*)(ApiClient&, const AdminFlags&)> kRuns[] = {
-        {"models", List},     {"load", Load},   {"unload", Unload}, {"default", Default},
-        {"routing", Routing}, {"cache", Cache}, {"pools", Pools}};
+        {"models", List},     {"load", Load},       {"unload", Unload}, {"keep", Keep},
+        {"default", Default}, {"routing", Routing}, {"cache", Cache},   {"pools", Pools}};
     auto client = ApiClient::Create(context.settings);
     if (!client) return Complain(client.error());
     const auto run = std::ranges::find(kRuns, admin.chosen(), [](const auto& each) { return each.first; });

@@ -34,6 +34,7 @@ Run AddQuickstart(Command& app);
 Run AddStatus(Command& app);
 Run AddTokenize(Command& app);
 Run AddTemplate(Command& app);
+Run AddWorkers(Command& app);
 
 // Prints "inferctl: MESSAGE" on standard error; returns `code`.
 int Complain(const std::string& message, int code = kFailed);

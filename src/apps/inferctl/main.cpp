@@ -48,7 +48,7 @@ int Main(int argc, const char* const* argv) {
       {"admin", AddAdmin(app)},       {"backends", AddBackends(app)},     {"bench", AddBench(app)},
       {"chat", AddChat(app)},         {"complete", AddComplete(app)},     {"models", AddModels(app)},
       {"parity", AddParity(app)},     {"quickstart", AddQuickstart(app)}, {"status", AddStatus(app)},
-      {"template", AddTemplate(app)}, {"tokenize", AddTokenize(app)}};
+      {"template", AddTemplate(app)}, {"tokenize", AddTokenize(app)},     {"workers", AddWorkers(app)}};
   if (const auto ended = app.Parse(argc, argv)) return *ended;
   const auto settings = config::Resolve(flags, config::ReadEnvironment(environ));
   if (!settings) return Complain(settings.error().message, kUsageError);

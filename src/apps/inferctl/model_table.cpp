@@ -34,6 +34,8 @@ std::string Show(const json::value& object, Names... path) {
 std::string State(const json::value& model) {
   const json::value* progress = Member(model, "progress");
   if (Show(model, "state") == "failed") return "failed";
+  const std::string status = Show(model, "status", "value");  // of a model that is not loaded
+  if (status != "-" && status != "loaded") return status;
   if (progress == nullptr || !progress->is_double()) return Show(model, "ready");
   return fmt::format("{:.0f}%", 100 * progress->get_double());
 }
@@ -43,7 +45,7 @@ std::string State(const json::value& model) {
 int PrintModelTable(const json::value& list) {
   const json::value* data = Member(list, "data");
   if (data == nullptr || !data->is_array()) return Complain("the server's list of models has an unknown form");
-  constexpr const char* kRow = "{:24} {:9} {:10} {:10} {:9} {:6} {:10} {:8} {:>8}\n";
+  constexpr const char* kRow = "{:24} {:9} {:10} {:10} {:9} {:8} {:10} {:8} {:>8}\n";
   fmt::print(fmt::runtime(kRow), "ID", "EXPOSED", "REQUESTED", "PROVIDER", "FALLBACK", "READY", "FAMILY", "WEIGHTS",
              "CONTEXT");
   for (const json::value& model : data->get_array()) {

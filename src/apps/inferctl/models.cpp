@@ -1,4 +1,4 @@
-// inferctl models: lists the models of the server.
+// inferctl models: lists the models of the server, loaded or not.
 
 #include "apps/inferctl/api_client.h"
 #include "apps/inferctl/command.h"
@@ -18,7 +18,7 @@ int RunModels(const CommandContext& context) {
 }  // namespace
 
 Run AddModels(Command& app) {
-  app.AddCommand("models", "list the models that the server serves");
+  app.AddCommand("models", "list the models that the server serves or can load");
   return RunModels;
 }
 

@@ -14,9 +14,9 @@ namespace {
 // FP8 is multiplied as floats.
 MatmulUnit UnitOf(const model::ModelSource::Tensor& tensor) {
   formats::TensorType type = tensor.matrix.type;
-  if (tensor.form) {
-    if (std::holds_alternative<formats::Fp8Layout>(tensor.form->stored)) return MatmulUnit::kFloat;
-    if (const auto* ordered = std::get_if<formats::ActOrderLayout>(&tensor.form->stored)) type = ordered->type;
+  if (tensor.layout) {
+    if (std::holds_alternative<formats::Fp8Layout>(tensor.layout->stored)) return MatmulUnit::kFloat;
+    if (const auto* ordered = std::get_if<formats::ActOrderLayout>(&tensor.layout->stored)) type = ordered->type;
   }
   if (formats::Traits(type).block_elements > 1) return MatmulUnit::kInt8;
   return type == formats::TensorType::kBf16 ? MatmulUnit::kBf16 : MatmulUnit::kFloat;

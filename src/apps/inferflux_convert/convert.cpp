@@ -43,6 +43,7 @@ Result<GgufTensor> ShapeOf(const TensorRecipe& recipe) {
     if (recipe.change == model::TensorChange::kDropRows && dims.size() == 2) {
       dims[1] -= std::min<uint64_t>(dims[1], recipe.dropped);
     }
+    if (dims.size() == 3 && dims[1] == 1) dims.erase(dims.begin() + 1);  // a convolution of each channel by itself
     for (const auto& part : recipe.parts) {
       // Experts may be exact in types of different sizes; as floats they are all exact.
       if (recipe.per_expert && part->type() != first.type()) tensor.type = TensorType::kF32;
@@ -127,25 +128,24 @@ Status WriteTensor(const Target& target, formats::GgufWriter& writer, ThreadPool
 
 Result<ConvertSummary> Convert(const ConvertOptions& options, std::ostream& out, ThreadPool& pool,
                                ConvertProgress progress) {
-  const auto config = formats::ReadHfConfig(options.directory);
-  if (!config) return Forward(config);
-  const auto family = model::FindHfFamily(*config);
-  if (!family) return Forward(family);
+  const auto known = model::ReadHfDirectory(options.directory);
+  if (!known) return Forward(known);
+  const auto& [config, family] = *known;
   auto checkpoint = formats::SafetensorsModel::Open(options.directory);
   if (!checkpoint) return Forward(checkpoint);
-  auto plan = PlanTensors(*config, *family, *checkpoint);
+  auto plan = PlanTensors(config, family, *checkpoint);
   if (!plan) return Forward(plan, options.directory);
-  auto targets = ChooseTargets(*plan, *config, options.mix);
+  auto targets = ChooseTargets(*plan, config, options.mix);
   if (!targets) return Forward(targets, options.directory);
 
   formats::GgufWriter writer(out);
-  if (auto written = WriteHfMetadata(*config, *family, writer); !written) return Forward(written);
-  const std::string prefix = std::string(family->architecture) + ".";
+  if (auto written = WriteHfMetadata(config, family, writer); !written) return Forward(written);
+  const std::string prefix = std::string(family.architecture) + ".";
   if (auto written = model::WriteSentenceModules(options.directory, prefix, writer); !written) return Forward(written);
   writer.Set("general.name", std::filesystem::path(options.directory).lexically_normal().filename().string());
   writer.Set<uint32_t>("general.file_type", FileType(options, *targets));
   writer.Set<uint32_t>("general.quantization_version", 2);
-  auto vocab = model::WriteDirectoryVocab(options.directory, *config, options.pre, writer);
+  auto vocab = model::WriteDirectoryVocab(options.directory, config, options.pre, writer);
   if (!vocab) return Forward(vocab);
   ConvertSummary summary;
   uint64_t total = 0;

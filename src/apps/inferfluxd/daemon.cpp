@@ -3,24 +3,27 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <stop_token>
 #include <thread>
 #include <utility>
 
 #include "apps/console/embedded_model.h"
-#include "apps/inferfluxd/stop_signals.h"
 #include "base/log.h"
 #include "base/thread_pool.h"
+#include "command_line/stop_signals.h"
 #include "compute/cpu/kernels/select_isa.h"
 #include "metrics/registry.h"
 #include "server/api_server.h"
 #include "serving/backends/built_in_engines.h"
-#include "serving/models/model_manager.h"
-#include "serving/models/model_registry.h"
+#include "serving/pool/model_pool.h"
+#include "worker/pool/worker_manager.h"
 
 namespace inferflux::apps {
 namespace {
@@ -74,11 +77,13 @@ serving::LoadRequest MakeLoadRequest(serving::LoadRequest defaults, const config
   defaults.format = model.format;
   defaults.config = model.config;
   if (!model.backend.empty()) defaults.requested_backend = model.backend;
+  defaults.pinned = !model.keep_alive;
+  if (model.keep_alive) defaults.keep_alive = serving::KeepAlive(*model.keep_alive);
   return defaults;
 }
 
 Result<std::vector<config::ModelSetting>> ModelsToServe(const Settings& settings) {
-  if (!settings.models().empty()) return settings.models();
+  if (!settings.models().empty() || !settings.Text("runtime.models_dir").empty()) return settings.models();
   auto path = FindEmbeddedModel();
   if (!path) return Forward(path);
   config::ModelSetting model;
@@ -104,20 +109,22 @@ Status CheckChains(const Settings& settings) {
 }
 
 // Loads what it can. A model that fails is logged and listed by the admin API; it is an error only if no model serves.
-Status LoadModels(const Settings& settings, serving::ModelManager& manager, const std::stop_token& stop) {
+Status LoadModels(const Settings& settings, serving::ModelPool& pool, const std::stop_token& stop) {
   auto models = ModelsToServe(settings);
   if (!models) return Forward(models);
   Status failed;
   for (const config::ModelSetting& model : *models) {
-    serving::LoadRequest request = MakeLoadRequest(manager.defaults(), model);
-    auto loaded = manager.Load(request, model.is_default);
+    serving::LoadRequest request = MakeLoadRequest(pool.defaults(), model);
+    pool.Offer(request);  // it may be unloaded when it is idle, or load at a later try
+    auto loaded = pool.Load(request, model.is_default);
     if (loaded) continue;
     failed = Forward(loaded, "model '" + model.id + "'");
     if (stop.stop_requested()) return failed;
     log::Error("{}", failed.error().message);
-    manager.RecordFailure(request, loaded.error());
+    pool.RecordFailure(request, loaded.error());
   }
-  return manager.registry().List().empty() ? failed : Status();
+  const bool serves = !pool.List().empty() || !settings.Text("runtime.models_dir").empty();
+  return serves ? Status() : failed;
 }
 
 // The address to show: one that a client can connect to, even if the server listens on all addresses.
@@ -139,15 +146,14 @@ Status WritePortFile(const std::string& path, const std::string& url) {
   return {};
 }
 
-// Without keys the server is for this machine only.
-Status CheckDoor(const Settings& settings) {
-  boost::system::error_code no_address;
-  const auto address = boost::asio::ip::make_address(settings.Text("server.host"), no_address);
-  if (no_address || address.is_loopback() || !settings.Text("server.api_keys_file").empty()) return {};
+// Without keys the server is for this machine only. The address that the host resolves to decides: "0" and "0.0.0.0"
+// are the same address.
+Status CheckDoor(const std::string& host, const std::string& address, bool loopback) {
+  if (loopback) return {};
   return Fail(ErrorCode::kInvalidArgument,
-              "server.host {} lets other machines in, and there are no API keys: set server.api_keys_file (or "
-              "INFERFLUX_API_KEYS_FILE), or listen on 127.0.0.1",
-              settings.Text("server.host"));
+              "server.host {} is the address {}, which lets other machines in, and there are no API keys: set "
+              "server.api_keys_file (or INFERFLUX_API_KEYS_FILE), or listen on 127.0.0.1",
+              host, address);
 }
 
 serving::ExposurePolicy Policy(const Settings& settings) {
@@ -164,6 +170,31 @@ serving::RoutingPolicy RoutingPolicy(const Settings& settings) {
                                 : serving::FallbackScope::kSamePathOnly};
 }
 
+Result<serving::PoolOptions> PoolOptions(const Settings& settings) {
+  serving::PoolOptions out{.memory_budget = settings.Bytes("runtime.memory_budget"),
+                           .keep_alive = serving::KeepAlive(settings.Integer("runtime.keep_alive"))};
+  const std::string& path = settings.Text("runtime.models_dir");
+  if (path.empty()) return out;
+  auto directory = serving::ModelsDirectory::Open(path);
+  if (!directory) return Forward(directory, "runtime.models_dir");
+  out.directory = std::move(*directory);
+  return out;
+}
+
+worker::PoolOptions WorkerPoolOptions(const Settings& settings) {
+  using std::chrono::seconds;
+  worker::PoolOptions out;
+  out.directory = settings.Text("workers.directory");
+  out.count = static_cast<int32_t>(settings.Integer("workers.count"));
+  out.threads = static_cast<int32_t>(settings.Integer("runtime.threads"));
+  out.expected = out.count * std::max<int32_t>(1, static_cast<int32_t>(settings.models().size()));
+  out.log_level = settings.Text("log.level");
+  out.times = {.start = seconds(settings.Integer("workers.start_seconds")),
+               .heartbeat = seconds(settings.Integer("workers.heartbeat_seconds")),
+               .grace = seconds(settings.Integer("workers.grace_seconds"))};
+  return out;
+}
+
 Result<server::ApiKeys> LoadKeys(const Settings& settings) {
   const std::string& path = settings.Text("server.api_keys_file");
   return path.empty() ? server::ApiKeys() : server::ApiKeys::Load(path);
@@ -172,7 +203,6 @@ Result<server::ApiKeys> LoadKeys(const Settings& settings) {
 // Serves until a signal arrives or the models cannot be loaded.
 Status Serve(const DaemonOptions& options) {
   const Settings& settings = options.settings;
-  if (Status closed = CheckDoor(settings); !closed) return closed;
   if (Status known = CheckChains(settings); !known) return known;
   auto rules = serving::MakeBackendRules(settings.backends());
   if (!rules) return Forward(rules);
@@ -182,16 +212,29 @@ Status Serve(const DaemonOptions& options) {
   auto keys = LoadKeys(settings);
   if (!keys) return Forward(keys);
   const auto threads = static_cast<int>(settings.Integer("runtime.threads"));
-  ThreadPool pool(threads > 0 ? threads : UsableCores());
+  ThreadPool compute(threads > 0 ? threads : UsableCores());
   metrics::Registry metrics;
-  const serving::BackendFactory factory(serving::BuiltInEngines(pool), Policy(settings));
-  serving::ModelRegistry registry;
+  std::vector<serving::EngineEntry> engines = serving::BuiltInEngines(compute);
+  std::unique_ptr<worker::WorkerManager> workers;
+  if (settings.Switch("workers.enabled")) {
+    auto started = worker::WorkerManager::Start(WorkerPoolOptions(settings), metrics);
+    if (!started) return Forward(started);
+    workers = std::move(*started);
+    engines = workers->WithPrograms(std::move(engines));
+  }
+  const serving::BackendFactory factory(std::move(engines), Policy(settings));
+  auto pool_options = PoolOptions(settings);
+  if (!pool_options) return Forward(pool_options);
   std::stop_source stop_loads;
-  serving::ModelManager manager(factory, registry, metrics,
-                                LoadDefaults(settings, std::move(*rules), stop_loads.get_token()));
-  manager.SetPolicy(RoutingPolicy(settings));
-  auto server = server::ApiServer::Start(NetOptions(settings), std::move(*keys), manager, metrics,
-                                         settings.Switch("server.page"));
+  serving::LoadRequest defaults = LoadDefaults(settings, std::move(*rules), stop_loads.get_token());
+  if (workers) defaults.start = workers->Starter();
+  serving::ModelPool pool(factory, metrics, std::move(defaults), std::move(*pool_options));
+  pool.SetPolicy(RoutingPolicy(settings));
+  net::ServerOptions net = NetOptions(settings);
+  if (!keys->required()) net.check_address = std::bind_front(CheckDoor, net.host);
+  auto server =
+      server::ApiServer::Start(std::move(net), std::move(*keys), pool, metrics, settings.Switch("server.page"),
+                               workers.get(), settings.Text("server.store_file"));
   if (!server) return Forward(server);
   const std::string url = UrlOf(settings.Text("server.host"), (*server)->port());
   log::Info("listening on {}", url);
@@ -199,7 +242,7 @@ Status Serve(const DaemonOptions& options) {
 
   Status loaded;
   std::thread loader([&] {
-    loaded = LoadModels(settings, manager, stop_loads.get_token());
+    loaded = LoadModels(settings, pool, stop_loads.get_token());
     if (stop_loads.stop_requested()) return;
     if (loaded) {
       (*server)->SetReady();
@@ -213,7 +256,7 @@ Status Serve(const DaemonOptions& options) {
   stop_loads.request_stop();
   (*server)->Stop(std::chrono::seconds(settings.Integer("server.grace_seconds")));
   loader.join();
-  if (!manager.Loading().empty()) std::quick_exit(0);  // a load by an admin call is slow to cancel
+  if (!pool.Loading().empty()) std::quick_exit(0);  // some loads are slow to cancel
   if (!loaded && loaded.error().code == ErrorCode::kCancelled) return {};
   return loaded;
 }

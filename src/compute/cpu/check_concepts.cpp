@@ -2,6 +2,7 @@
 #include "compute/bundles.h"
 #include "compute/cpu/cpu_backend.h"
 #include "compute/device_features.h"
+#include "compute/recurrent_state.h"
 
 namespace inferflux::compute {
 
@@ -11,5 +12,6 @@ static_assert(AddressableKv<Cpu, KvFp32> && AddressableKv<Cpu, KvInt8>);
 static_assert(ActOrder<Cpu> && OwnWeightLayouts<Cpu> && DeviceTimer<Cpu>);
 static_assert(BatchInvariant<Cpu>);
 static_assert(QuantWeights<Cpu, formats::TensorType::kQ6_K>);
+static_assert(RecurrentStates<Cpu>);
 
 }  // namespace inferflux::compute

@@ -22,6 +22,7 @@
 #include "compute/host/host_buffer.h"
 #include "compute/host/host_device.h"
 #include "compute/host/moe_routing.h"
+#include "compute/host/states.h"
 #include "compute/kv_types.h"
 #include "compute/params.h"
 
@@ -113,7 +114,9 @@ struct Cpu {
   static Buffer GatherColumns(Context& context, View x, std::span<const int32_t> columns);
   static Result<Experts> LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts);
   static std::string DescribeExperts(const Experts& experts);
-  static Routing Route(Context&, View logits, const RoutingParams& params) { return host::Route(logits, params); }
+  static Routing Route(Context&, View logits, const RoutingParams& params, const View* biases = nullptr) {
+    return host::Route(logits, params, biases);
+  }
   static Buffer ExpertMatMul(Context& context, View x, const Experts& experts, const Routing& routing);
   static Buffer AddExpertBias(Context& context, View x, View biases, const Routing& routing) {
     return host::AddExpertBias(context.arena, x, biases, routing);
@@ -125,6 +128,17 @@ struct Cpu {
     return host::Combine(context.arena, x, routing);
   }
   static Buffer GateRows(Context& context, View x, View logits) { return host::GateRows(context.arena, x, logits); }
+
+  // compute/recurrent_state.h
+  using States = host::States;
+  static Result<States> CreateStates(Context&, const StateShape& shape) { return host::CreateStates(shape); }
+  static void VisitState(States& states, int32_t slot, FunctionRef<void(std::span<std::byte>)> visit) {
+    host::VisitState(states, slot, visit);
+  }
+  static Buffer ShortConv(Context& context, View x, View taps, States& states, int32_t layer, const Batch& batch);
+  static Buffer GatedDelta(Context& context, View qkv, View b, View a, View steps, View coefficients, States& states,
+                           int32_t layer, const Batch& batch, const DeltaNetParams& params);
+  static Buffer Multiply(Context& context, View a, View b);
   // `sinks` may be empty.
   template <class E>
   static Buffer AttendWithSinks(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,

@@ -18,8 +18,8 @@ Status CheckParts(std::span<const HostMatrix> parts) {
       return Fail(ErrorCode::kInvalidArgument, "{} has {} inputs where {} has {}: they cannot share a matmul",
                   part.name, part.cols, parts.front().name, parts.front().cols);
     }
-    if (part.form != nullptr) {
-      if (formats::Fits(*part.form, part.rows, part.cols)) continue;
+    if (part.layout != nullptr) {
+      if (formats::Fits(*part.layout, part.rows, part.cols)) continue;
       return Fail(ErrorCode::kDataLoss, "{}: its numbers and scales are not of [{}, {}]", part.name, part.rows,
                   part.cols);
     }
@@ -38,15 +38,15 @@ Status CheckParts(std::span<const HostMatrix> parts) {
 }
 
 void ReadRow(const HostMatrix& part, int64_t row, float* out) {
-  if (part.form == nullptr) {
+  if (part.layout == nullptr) {
     formats::DequantizeRow(part.type, part.data.data() + row * RowBytesOf(part), out, part.cols);
     return;
   }
-  formats::ReadRow(std::get<formats::Fp8Layout>(*part.form), row, part.cols, out);
+  formats::ReadRow(std::get<formats::Fp8Layout>(*part.layout), row, part.cols, out);
 }
 
 int64_t StoredBytesOf(const HostMatrix& part) {
-  return static_cast<int64_t>(part.form ? StoredBytes(*part.form) : part.data.size());
+  return static_cast<int64_t>(part.layout ? StoredBytes(*part.layout) : part.data.size());
 }
 
 int64_t RowBytesOf(const HostMatrix& part) { return static_cast<int64_t>(part.data.size()) / part.rows; }
@@ -54,7 +54,7 @@ int64_t RowBytesOf(const HostMatrix& part) { return static_cast<int64_t>(part.da
 std::string TypesOf(std::span<const HostMatrix> parts) {
   std::vector<std::string> names;
   for (const HostMatrix& part : parts) {
-    names.push_back(part.form ? WeightLayoutName(*part.form) : std::string(formats::TensorTypeName(part.type)));
+    names.push_back(part.layout ? WeightLayoutName(*part.layout) : std::string(formats::TensorTypeName(part.type)));
   }
   return fmt::format("{}", fmt::join(names, "+"));
 }

@@ -15,27 +15,62 @@ int32_t Best(std::span<const double> scores, const std::vector<bool>& taken) {
   return best;
 }
 
+void Score(const float* logits, ExpertScore kind, std::vector<double>& scores) {
+  if (kind == ExpertScore::kSigmoid) {
+    for (size_t e = 0; e < scores.size(); ++e) scores[e] = 1.0 / (1.0 + std::exp(-double{logits[e]}));
+    return;
+  }
+  const float highest = *std::max_element(logits, logits + scores.size());
+  double total = 0.0;
+  for (size_t e = 0; e < scores.size(); ++e) total += scores[e] = std::exp(double{logits[e]} - highest);
+  for (double& score : scores) score /= total;
+}
+
+// The experts whose group is not chosen from.
+std::vector<bool> LeftOut(std::span<const double> choice, const RoutingParams& params) {
+  std::vector<bool> out(choice.size(), false);
+  if (params.groups <= 1) return out;
+  const size_t size = choice.size() / static_cast<size_t>(params.groups);
+  std::vector<double> groups;
+  for (size_t first = 0; first < choice.size(); first += size) {
+    const auto group = choice.subspan(first, size);
+    std::vector<bool> taken(size, false);
+    double sum = 0.0;
+    for (size_t i = 0; i < std::min<size_t>(2, size); ++i) {
+      const auto best = static_cast<size_t>(Best(group, taken));
+      taken[best] = true;
+      sum += group[best];
+    }
+    groups.push_back(sum);
+  }
+  std::vector<bool> chosen(groups.size(), false);
+  for (int32_t i = 0; i < params.used_groups; ++i) chosen[static_cast<size_t>(Best(groups, chosen))] = true;
+  for (size_t e = 0; e < out.size(); ++e) out[e] = !chosen[e / size];
+  return out;
+}
+
 }  // namespace
 
-Routing Route(View logits, const RoutingParams& params) {
+Routing Route(View logits, const RoutingParams& params, const View* biases) {
   Routing out{.rows = static_cast<int32_t>(logits.rows), .used = params.used};
-  std::vector<double> scores(static_cast<size_t>(logits.cols));
+  std::vector<double> scores(static_cast<size_t>(logits.cols)), choice;
   std::vector<bool> taken;
   for (int64_t r = 0; r < logits.rows; ++r) {
-    const float highest = *std::max_element(logits.row(r), logits.row(r) + logits.cols);
-    double total = 0.0;
-    for (size_t e = 0; e < scores.size(); ++e) total += scores[e] = std::exp(double{logits.row(r)[e]} - highest);
-    taken.assign(scores.size(), false);
+    Score(logits.row(r), params.score, scores);
+    choice = scores;
+    for (size_t e = 0; biases != nullptr && e < choice.size(); ++e) choice[e] += biases->data[e];
+    taken = LeftOut(choice, params);
     double chosen = 0.0;
     for (int32_t i = 0; i < params.used; ++i) {
-      const int32_t best = Best(scores, taken);
+      const int32_t best = Best(choice, taken);
       taken[static_cast<size_t>(best)] = true;
       out.experts.push_back(best);
       chosen += scores[static_cast<size_t>(best)];
     }
-    const double whole = params.normalise ? chosen : total;
+    const double whole = params.normalise ? std::max<double>(chosen, kLeastScoreSum) : 1.0;
     for (int64_t l = out.lines() - params.used; l < out.lines(); ++l) {
-      out.weights.push_back(static_cast<float>(scores[static_cast<size_t>(out.experts[l])] / whole));
+      const double weight = scores[static_cast<size_t>(out.experts[l])] / whole;
+      out.weights.push_back(static_cast<float>(weight) * params.scale);
     }
   }
   return out;

@@ -23,8 +23,8 @@ struct Routing {
   int64_t source(View x, int64_t line) const { return x.rows == lines() ? line : line / used; }
 };
 
-// Softmax over all experts; each row takes the `used` best. Probabilities are sums of doubles in index order.
-Routing Route(View logits, const RoutingParams& params);
+// Each row takes the `used` best experts. `biases`: [1, experts], or null. Sums are sums of doubles in index order.
+Routing Route(View logits, const RoutingParams& params, const View* biases = nullptr);
 
 Buffer AddExpertBias(Arena& arena, View x, View biases, const Routing& routing);
 Buffer ScaleExpertColumns(Arena& arena, View x, View scales, const Routing& routing);

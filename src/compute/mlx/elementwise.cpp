@@ -17,6 +17,10 @@ mx::array Activated(const mx::array& x, Activation activation) {
     }
     case Activation::kGeluErf:
       return number(0.5f) * x * (number(1.0f) + mx::erf(x * number(0.7071067811865476f)));  // 1 / sqrt(2)
+    case Activation::kReluSquared:
+      return mx::square(mx::maximum(x, number(0.0f)));
+    case Activation::kSigmoid:
+      return mx::sigmoid(x);
     case Activation::kClampedSwiglu:
       return x * mx::sigmoid(number(1.702f) * x);
   }

@@ -29,6 +29,7 @@
 #include "compute/device.h"
 #include "compute/kv_types.h"
 #include "compute/params.h"
+#include "compute/recurrent_state.h"
 
 namespace inferflux::compute {
 
@@ -64,7 +65,7 @@ struct Mlx {
 
   // Weights that are stored in another type than the file's, by the file's type.
   struct Converted {
-    std::string form;
+    std::string layout;
     int64_t file_bytes = 0;
     int64_t bytes = 0;
   };
@@ -173,12 +174,23 @@ struct Mlx {
   static Buffer GatherColumns(Context& context, View x, std::span<const int32_t> columns);
   static Result<Experts> LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts);
   static std::string DescribeExperts(const Experts& experts);
-  static Routing Route(Context& context, View logits, const RoutingParams& params);
+  static Routing Route(Context& context, View logits, const RoutingParams& params, const View* biases = nullptr);
   static Buffer ExpertMatMul(Context& context, View x, const Experts& experts, const Routing& routing);
   static Buffer AddExpertBias(Context& context, View x, View biases, const Routing& routing);
   static Buffer ScaleExpertColumns(Context& context, View x, View scales, const Routing& routing);
   static Buffer Combine(Context& context, View x, const Routing& routing);
   static Buffer GateRows(Context& context, View x, View logits);
+
+  // compute/recurrent_state.h. Parts are shared handles: a checkpoint costs no copy.
+  struct States {
+    std::vector<std::vector<mlx::core::array>> layers;  // [layer][slot], each [1, size]; none if the layer has no state
+  };
+  static Result<States> CreateStates(Context& context, const StateShape& shape);
+  static void VisitState(States& states, int32_t slot, FunctionRef<void(std::span<std::byte>)> visit);
+  static Buffer ShortConv(Context& context, View x, View taps, States& states, int32_t layer, const Batch& batch);
+  static Buffer GatedDelta(Context& context, View qkv, View b, View a, View steps, View coefficients, States& states,
+                           int32_t layer, const Batch& batch, const DeltaNetParams& params);
+  static Buffer Multiply(Context& context, View a, View b);
 
   template <MlxKvType E>
   static Result<KvCache<E>> CreateKvCache(Context& context, const KvShape& shape);

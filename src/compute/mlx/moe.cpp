@@ -1,5 +1,8 @@
 #include <mlx/ops.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "compute/mlx/arrays.h"
 #include "compute/mlx/mlx_backend.h"
 #include "compute/mlx/weights.h"
@@ -21,15 +24,37 @@ mx::array OfLines(const Mlx::View& of_experts, int64_t cols, const Mlx::Routing&
   return mx::take(mx::reshape(of_experts.values, {-1, Int(cols)}), Lines(routing.experts), 0);
 }
 
+// The scores with minus infinity for the experts whose group is not chosen from.
+mx::array WithoutOtherGroups(const mx::array& choice, const RoutingParams& params) {
+  const int rows = choice.shape(0), experts = choice.shape(1), size = experts / params.groups;
+  const mx::array apart = mx::reshape(choice, {rows, params.groups, size});
+  const mx::array sorted = mx::sort(mx::negative(apart), -1);
+  const mx::array best = mx::slice(sorted, {0, 0, 0}, {rows, params.groups, std::min(2, size)});
+  const mx::array order = mx::argsort(mx::sum(best, -1), -1);  // of sums that are negated too
+  const mx::array rank = mx::argsort(order, -1);
+  const mx::array chosen = mx::less(rank, mx::array(params.used_groups));
+  const mx::array lowest(-std::numeric_limits<float>::infinity());
+  return mx::reshape(mx::where(mx::expand_dims(chosen, -1), apart, lowest), {rows, experts});
+}
+
 }  // namespace
 
-// A stable sort of the negated logits: the lower index comes first on ties.
-Mlx::Routing Mlx::Route(Context&, View logits, const RoutingParams& params) {
+// A stable sort of the negated scores: the lower index comes first on ties.
+Mlx::Routing Mlx::Route(Context&, View logits, const RoutingParams& params, const View* biases) {
   const int rows = Int(logits.rows());
-  const mx::array order = mx::argsort(mx::negative(logits.values), -1);
+  const bool sigmoid = params.score == ExpertScore::kSigmoid;
+  const mx::array scores = sigmoid ? mx::sigmoid(logits.values) : mx::softmax(logits.values, -1, /*precise=*/true);
+  // Softmax does not change the order, and logits have no ties that it makes.
+  mx::array choice = sigmoid || biases != nullptr ? scores : logits.values;
+  if (biases != nullptr) choice = choice + biases->values;
+  if (params.groups > 1) choice = WithoutOtherGroups(choice, params);
+  const mx::array order = mx::argsort(mx::negative(choice), -1);
   const mx::array experts = mx::astype(mx::slice(order, {0, 0}, {rows, params.used}), mx::int32);
-  mx::array weights = mx::take_along_axis(mx::softmax(logits.values, -1, /*precise=*/true), experts, -1);
-  if (params.normalise) weights = weights / mx::sum(weights, -1, /*keepdims=*/true);
+  mx::array weights = mx::take_along_axis(scores, experts, -1);
+  if (params.normalise) {
+    weights = weights / mx::maximum(mx::sum(weights, -1, /*keepdims=*/true), mx::array(kLeastScoreSum));
+  }
+  if (params.scale != 1.0f) weights = weights * mx::array(params.scale);
   return {rows, params.used, experts, weights};
 }
 

@@ -68,12 +68,12 @@ mx::array Scales(TensorType type, std::span<const std::byte> data, int64_t rows)
 }
 
 // The layout of MLX's own checkpoints, without conversion.
-Mlx::Weights AsTheyAre(const formats::AffineLayout& form, int64_t rows) {
-  return {Copied<uint32_t>(form.words, rows, mx::uint32),
-          Scales(form.scale_type, form.scales, rows),
-          Scales(form.scale_type, form.biases, rows),
-          form.bits,
-          form.group,
+Mlx::Weights AsTheyAre(const formats::AffineLayout& layout, int64_t rows) {
+  return {Copied<uint32_t>(layout.words, rows, mx::uint32),
+          Scales(layout.scale_type, layout.scales, rows),
+          Scales(layout.scale_type, layout.biases, rows),
+          layout.bits,
+          layout.group,
           "affine"};
 }
 
@@ -84,14 +84,14 @@ int64_t BytesOf(const Mlx::Weights& weights) {
   return static_cast<int64_t>(bytes);
 }
 
-std::string FormOf(const Mlx::Weights& weights) {
+std::string LayoutOf(const Mlx::Weights& weights) {
   if (weights.biases) return fmt::format("affine {}-bit groups of {}", weights.bits, weights.group);
   if (weights.scales) return weights.mode;
   const mx::Dtype type = weights.values.dtype();
   return type == mx::float32 ? "f32" : type == mx::float16 ? "f16" : "bf16";
 }
 
-bool SameForm(const Mlx::Weights& a, const Mlx::Weights& b) {
+bool SameLayout(const Mlx::Weights& a, const Mlx::Weights& b) {
   const bool same_scales = !a.scales || !b.scales || a.scales->dtype() == b.scales->dtype();
   return a.mode == b.mode && a.bits == b.bits && a.group == b.group && a.values.dtype() == b.values.dtype() &&
          same_scales;
@@ -143,12 +143,12 @@ Mlx::Matrix Stacked(Mlx::Context& context, std::span<const HostMatrix> parts) {
   const auto finish = [&] {
     if (run.empty()) return;
     out.parts.push_back(Joined(run, /*new_axis=*/false));
-    out.description += (out.description.empty() ? "" : " + ") + FormOf(out.parts.back());
+    out.description += (out.description.empty() ? "" : " + ") + LayoutOf(out.parts.back());
     run.clear();
   };
   for (const HostMatrix& part : parts) {
     Mlx::Weights weights = WeightsOf(context, part);
-    if (!run.empty() && !SameForm(run.back(), weights)) finish();
+    if (!run.empty() && !SameLayout(run.back(), weights)) finish();
     run.push_back(std::move(weights));
     out.rows += part.rows;
   }
@@ -168,7 +168,7 @@ mx::Dtype MatmulType(const Mlx::Weights& weights, bool narrow) {
 }
 
 Mlx::Weights WeightsOf(Mlx::Context& context, const HostMatrix& matrix) {
-  if (matrix.form) return AsTheyAre(std::get<formats::AffineLayout>(*matrix.form), matrix.rows);
+  if (matrix.layout) return AsTheyAre(std::get<formats::AffineLayout>(*matrix.layout), matrix.rows);
   switch (matrix.type) {
     case TensorType::kF32:
       return {Plain<float>(matrix, mx::float32), std::nullopt, std::nullopt};
@@ -184,7 +184,7 @@ Mlx::Weights WeightsOf(Mlx::Context& context, const HostMatrix& matrix) {
   const bool lossless = AffineBits(matrix.type) > 0;
   Mlx::Weights weights = lossless ? AffineWeights(matrix) : Converted(context, matrix);
   Mlx::Converted& converted = context.converted[std::string(formats::TensorTypeName(matrix.type))];
-  converted.form = FormOf(weights) + (lossless ? "" : ", at a loss");
+  converted.layout = LayoutOf(weights) + (lossless ? "" : ", at a loss");
   converted.file_bytes += static_cast<int64_t>(matrix.data.size());
   converted.bytes += BytesOf(weights);
   return weights;
@@ -229,7 +229,7 @@ std::string Mlx::DescribeExperts(const Experts& experts) {
 std::vector<std::string> Mlx::LoadNotes(const Context& context) {
   std::vector<std::string> notes{fmt::format("MLX {} on the {}", mx::version(), context.device)};
   for (const auto& [type, converted] : context.converted) {
-    notes.push_back(fmt::format("{} weights are held as {}: {:.1f} MiB, {:.1f} MiB in the file", type, converted.form,
+    notes.push_back(fmt::format("{} weights are held as {}: {:.1f} MiB, {:.1f} MiB in the file", type, converted.layout,
                                 static_cast<double>(converted.bytes) / (1 << 20),
                                 static_cast<double>(converted.file_bytes) / (1 << 20)));
   }

@@ -17,6 +17,10 @@ float Activated(float x, Activation activation) {
       return 0.5f * x * (1.0f + std::tanh(0.7978845608028654f * (x + 0.044715f * x * x * x)));  // sqrt(2 / pi)
     case Activation::kGeluErf:
       return 0.5f * x * (1.0f + std::erf(x * 0.7071067811865476f));  // 1 / sqrt(2)
+    case Activation::kReluSquared:
+      return std::max(x, 0.0f) * std::max(x, 0.0f);
+    case Activation::kSigmoid:
+      return Sigmoid(x);
     case Activation::kClampedSwiglu:
       return x * Sigmoid(1.702f * x);
   }

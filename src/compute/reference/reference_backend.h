@@ -15,6 +15,7 @@
 #include "compute/host/host_buffer.h"
 #include "compute/host/host_device.h"
 #include "compute/host/moe_routing.h"
+#include "compute/host/states.h"
 #include "compute/kv_types.h"
 #include "compute/params.h"
 
@@ -89,7 +90,9 @@ struct Reference {
   static Buffer ScaleColumns(Context& context, View x, View scales);
   static Result<Experts> LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts);
   static std::string DescribeExperts(const Experts& experts);
-  static Routing Route(Context&, View logits, const RoutingParams& params) { return host::Route(logits, params); }
+  static Routing Route(Context&, View logits, const RoutingParams& params, const View* biases = nullptr) {
+    return host::Route(logits, params, biases);
+  }
   static Buffer ExpertMatMul(Context& context, View x, const Experts& experts, const Routing& routing);
   static Buffer AddExpertBias(Context& context, View x, View biases, const Routing& routing) {
     return host::AddExpertBias(context.arena, x, biases, routing);
@@ -101,6 +104,17 @@ struct Reference {
     return host::Combine(context.arena, x, routing);
   }
   static Buffer GateRows(Context& context, View x, View logits) { return host::GateRows(context.arena, x, logits); }
+
+  // compute/recurrent_state.h
+  using States = host::States;
+  static Result<States> CreateStates(Context&, const StateShape& shape) { return host::CreateStates(shape); }
+  static void VisitState(States& states, int32_t slot, FunctionRef<void(std::span<std::byte>)> visit) {
+    host::VisitState(states, slot, visit);
+  }
+  static Buffer ShortConv(Context& context, View x, View taps, States& states, int32_t layer, const Batch& batch);
+  static Buffer GatedDelta(Context& context, View qkv, View b, View a, View steps, View coefficients, States& states,
+                           int32_t layer, const Batch& batch, const DeltaNetParams& params);
+  static Buffer Multiply(Context& context, View a, View b);
 
   template <class E>
   static Result<KvCache<E>> CreateKvCache(Context& context, const KvShape& shape);

@@ -61,6 +61,8 @@ class Adapter {
   // How DSPy writes inputs, without the reminder of the output's form: ReAct's trajectories.
   virtual std::string FormatInputs(const Signature& signature, const Values& inputs) const = 0;
   virtual CallSettings defaults() const { return {}; }
+  // The model that the adapter is bound to; null: none.
+  virtual std::shared_ptr<LM> lm() const { return nullptr; }
 
   // One call to the model. kInvalidConfig names an input that is missing or has another type, before anything runs.
   Result<Prediction> Call(LM& lm, const Signature& signature, const Values& inputs, const CallOptions& options) const;

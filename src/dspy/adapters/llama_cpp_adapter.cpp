@@ -17,6 +17,16 @@ void AppendLine(std::string_view name, std::string_view value, std::string& out)
 
 }  // namespace
 
+Result<std::shared_ptr<LlamaCppAdapter>> LlamaCppAdapter::FromLoadedModel(std::shared_ptr<LoadedModel> model,
+                                                                          LlamaCppConfig config) {
+  if (!model) return Fail(ErrorCode::kInvalidConfig, "there is no model for the LlamaCppAdapter; load one first");
+  if (auto checked = Check(config.call); !checked) return Forward(checked);
+  if (auto fits = CheckAgainst(config.call, model->load_options()); !fits) return Forward(fits);
+  auto adapter = std::make_shared<LlamaCppAdapter>(std::move(config));
+  adapter->model_ = std::move(model);
+  return adapter;
+}
+
 std::string LlamaCppAdapter::SystemMessage(const Signature& signature) const {
   std::string fields;
   const auto describe = [&](const Field& field) {

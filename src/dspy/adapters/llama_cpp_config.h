@@ -1,10 +1,13 @@
-// Settings of calls, and of loading: two structs, checked against each other.
+// Settings of calls. Those of a load are a struct of their own (inferflux/load_options.h); the two are checked against
+// each other.
 #pragma once
+
+#include <inferflux/load_options.h>
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <utility>
 
 #include "dspy/lm/call_settings.h"
 
@@ -13,14 +16,6 @@ namespace inferflux::dspy {
 struct LlamaCppConfig {
   CallSettings call;
   bool stream = false;  // answers arrive in pieces, also where nobody listens to fields
-};
-
-// How a model was loaded. Unset: the backend decides.
-struct LlamaCppLoad {
-  std::optional<int64_t> context;  // tokens of one sequence
-  std::optional<int64_t> batch;    // tokens of one step
-  std::optional<int64_t> threads;
-  std::optional<int64_t> gpu_layers;
 };
 
 class LlamaCppConfigBuilder {
@@ -48,6 +43,6 @@ class LlamaCppConfigBuilder {
 };
 
 // kInvalidConfig where a call wants what the load cannot give: more tokens than the context has.
-Status CheckAgainst(const LlamaCppConfig& config, const LlamaCppLoad& load);
+Status CheckAgainst(const CallSettings& call, const embedded::LoadOptions& load);
 
 }  // namespace inferflux::dspy

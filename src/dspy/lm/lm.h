@@ -1,10 +1,11 @@
-// A language model as programs see it: text in, text out, with what it cost. The serving floor implements it on a
-// loaded model; tests script it.
+// A language model as programs see it: text in, text out, with what it cost. src/embedded/ implements it on a loaded
+// model (loaded_model.h); tests script it.
 #pragma once
+
+#include <inferflux/generation.h>
 
 #include <boost/json/object.hpp>
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,51 +18,11 @@
 
 namespace inferflux::dspy {
 
-struct Message {
-  std::string role;  // "system", "user", "assistant"
-  std::string content;
-
-  friend bool operator==(const Message&, const Message&) = default;
-};
-
-// Unset fields are the model's defaults.
-struct Sampling {
-  std::optional<int64_t> max_tokens;
-  std::optional<double> temperature;
-  std::optional<double> top_p;
-  std::optional<int64_t> top_k;
-  std::optional<double> min_p;
-  std::optional<double> repeat_penalty;
-  std::optional<uint64_t> seed;
-  std::vector<std::string> stop;
-
-  friend bool operator==(const Sampling&, const Sampling&) = default;
-};
-
-// What the whole answer must match.
-struct Constraint {
-  enum class Kind : uint8_t { kJsonSchema, kRegex, kGbnf };
-  Kind kind = Kind::kGbnf;
-  std::string source;
-
-  friend bool operator==(const Constraint&, const Constraint&) = default;
-};
-
-// Tokens.
-struct Usage {
-  uint64_t prompt = 0;
-  uint64_t cached = 0;  // of the prompt
-  uint64_t completion = 0;
-
-  uint64_t total() const { return prompt + completion; }
-  Usage& operator+=(const Usage& other) {
-    prompt += other.prompt;
-    cached += other.cached;
-    completion += other.completion;
-    return *this;
-  }
-  friend bool operator==(const Usage&, const Usage&) = default;
-};
+using embedded::Constraint;
+using embedded::FinishReason;
+using embedded::Message;
+using embedded::Sampling;
+using embedded::Usage;
 
 // A tool as a model with a notation for calls sees it.
 struct ToolSpec {
@@ -74,8 +35,6 @@ struct ToolCall {
   std::string name;
   boost::json::object arguments;
 };
-
-enum class FinishReason : uint8_t { kStop, kLength, kToolCalls };
 
 struct LmRequest {
   std::vector<Message> messages;  // for the chat template; empty where `prompt` is the text

@@ -27,7 +27,7 @@ struct TraceStep {
 
 // How a program runs. Programs hand it on to the programs that they call.
 struct RunContext {
-  std::shared_ptr<LM> lm = nullptr;                  // else the predictor's own, else the current settings'
+  std::shared_ptr<LM> lm = nullptr;                  // else the predictor's, the adapter's, the current settings'
   std::shared_ptr<const Adapter> adapter = nullptr;  // else the current settings'
   CallSettings settings = {};                        // before those of predictor and adapter
   std::stop_token cancel = {};

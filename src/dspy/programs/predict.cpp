@@ -12,7 +12,8 @@ void Predict::Reset() {
 Result<Prediction> Predict::Forward(const Values& inputs, const RunContext& context) const {
   const Settings current = CurrentSettings();
   const auto adapter = context.adapter ? context.adapter : current.adapter;
-  const auto lm = context.lm ? context.lm : lm_ ? lm_ : current.lm;
+  const auto bound = context.adapter ? context.adapter->lm() : nullptr;
+  const auto lm = context.lm ? context.lm : lm_ ? lm_ : bound ? bound : current.lm;
   if (!lm) {
     return Fail(ErrorCode::kInvalidConfig,
                 "there is no language model for '{}'; call Configure, or give one to the call", signature_.ToString());

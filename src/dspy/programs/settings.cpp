@@ -1,6 +1,7 @@
 #include "dspy/programs/settings.h"
 
 #include <mutex>
+#include <utility>
 
 #include "dspy/adapters/chat_adapter.h"
 
@@ -25,9 +26,15 @@ void FillFrom(const Settings& outer, Settings& settings) {
   if (!settings.adapter) settings.adapter = outer.adapter;
 }
 
+// An adapter that is bound to a model brings it along, where nothing else is said.
+std::shared_ptr<LM> OrBound(std::shared_ptr<LM> lm, const Adapter* adapter) {
+  return lm || !adapter ? std::move(lm) : adapter->lm();
+}
+
 }  // namespace
 
 void Configure(std::shared_ptr<LM> lm, std::shared_ptr<const Adapter> adapter) {
+  lm = OrBound(std::move(lm), adapter.get());
   ProcessSettings& process = Process();
   const std::lock_guard lock(process.mutex);
   if (lm) process.settings.lm = std::move(lm);
@@ -46,6 +53,7 @@ Settings CurrentSettings() {
 }
 
 ScopedSettings::ScopedSettings(Settings settings) : settings_(std::move(settings)), outer_(innermost_scope) {
+  settings_.lm = OrBound(std::move(settings_.lm), settings_.adapter.get());
   innermost_scope = this;
 }
 

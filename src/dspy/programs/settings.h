@@ -13,7 +13,8 @@ struct Settings {
   std::shared_ptr<const Adapter> adapter;
 };
 
-// For the process; null members stay as they are. Without an adapter, ChatAdapter is used. Any thread.
+// For the process; null members stay as they are. Without an adapter, ChatAdapter is used. An adapter that is bound to
+// a model brings it along. Any thread.
 void Configure(std::shared_ptr<LM> lm, std::shared_ptr<const Adapter> adapter = nullptr);
 
 // What applies on this thread: the innermost scope's, then the process's.

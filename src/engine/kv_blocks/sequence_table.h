@@ -15,6 +15,9 @@ struct Sequence {
   std::vector<int32_t> blocks;  // block i holds positions [i * block_size, (i + 1) * block_size)
   int32_t indexed_blocks = 0;   // this many blocks, from the first on, are full and in the prefix index
   uint64_t salt = 0;
+  int32_t state = kNoState;  // slot of the recurrent state after `tokens`
+
+  static constexpr int32_t kNoState = -1;  // no tokens, or a model without recurrent layers
 
   int32_t length() const { return static_cast<int32_t>(tokens.size()); }
 };

@@ -19,6 +19,9 @@ std::vector<std::string> LlamaTargets();
 // The devices of one kind.
 std::vector<compute::Device> LlamaDeviceList(std::string_view target);
 
+// Multiplies small integers on a device of the target, and compares the products. -1: its first device.
+Status LlamaSelfTest(std::string_view target, int32_t device);
+
 // The library reads the source's file itself. kUnsupported if that is not a GGUF file, or has a kind of model that is
 // not supported; kInvalidArgument names an option that is not valid; otherwise the error is the library's last message.
 Result<std::unique_ptr<Engine>> CreateLlamaEngine(const model::ModelSource& source, const LlamaOptions& options);

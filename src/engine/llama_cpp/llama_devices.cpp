@@ -53,6 +53,15 @@ std::vector<compute::Device> LlamaDeviceList(std::string_view target) {
   return out;
 }
 
+ggml_backend_dev_t LlamaDeviceAt(std::string_view target, int32_t index) {
+  StartLlama();
+  for (size_t i = 0; i < ggml_backend_dev_count(); ++i) {
+    ggml_backend_dev_t device = ggml_backend_dev_get(i);
+    if (TargetOf(device) == target && index-- == 0) return device;
+  }
+  return nullptr;
+}
+
 std::vector<ggml_backend_dev_t> LlamaDevices(std::string_view target, int32_t index) {
   StartLlama();
   std::vector<ggml_backend_dev_t> out;

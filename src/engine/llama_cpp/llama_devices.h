@@ -13,4 +13,7 @@ namespace inferflux::engine {
 // "cpu".
 std::vector<ggml_backend_dev_t> LlamaDevices(std::string_view target, int32_t index = -1);
 
+// The device with this index in LlamaDeviceList(target); null if there is none.
+ggml_backend_dev_t LlamaDeviceAt(std::string_view target, int32_t index);
+
 }  // namespace inferflux::engine

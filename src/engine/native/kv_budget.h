@@ -1,4 +1,4 @@
-// How many KV blocks an engine gets, from its options and its device's free memory.
+// How many KV blocks and recurrent states an engine gets, from its options and its device's free memory.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,9 @@ namespace inferflux::engine {
 
 struct KvBudget {
   int32_t blocks = 0;
-  int32_t context = 0;  // maximum tokens of a sequence: as requested, but never more than all blocks hold
+  int32_t context = 0;    // maximum tokens of a sequence: as requested, but never more than all blocks hold
+  int32_t states = 0;     // slots for recurrent states; 0: the model has none
+  int32_t sequences = 0;  // maximum live sequences: as requested, but never more than states allow
 };
 
 // Free bytes of host memory, for engines that keep their KV there.

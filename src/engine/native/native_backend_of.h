@@ -3,14 +3,33 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "base/without_exceptions.h"
 #include "compute/optional_ops.h"
 #include "engine/native/native_backends.h"
 #include "engine/native/native_engine.h"
+#include "engine/self_test.h"
 
 namespace inferflux::engine {
+
+template <compute::OpensDevices B>
+Status SelfTest(const compute::ContextOptions& options) {
+  constexpr SelfTestProduct kProduct;
+  auto context = B::CreateContext(options);
+  if (!context) return Forward(context);
+  const compute::HostMatrix weights{.name = "self-test",
+                                    .type = formats::TensorType::kF32,
+                                    .rows = SelfTestProduct::kSize,
+                                    .cols = SelfTestProduct::kSize,
+                                    .data = std::as_bytes(std::span<const float>(kProduct.weights))};
+  auto matrix = B::LoadMatrix(**context, std::span<const compute::HostMatrix>(&weights, 1));
+  if (!matrix) return Forward(matrix);
+  const auto input = B::LoadVector(**context, kProduct.input);
+  return kProduct.Check(B::Read(**context, B::MatMul(**context, input, *matrix)), B::kName);
+}
 
 template <compute::OpensDevices B>
 NativeBackend NativeBackendOf() {
@@ -21,6 +40,11 @@ NativeBackend NativeBackendOf() {
             return {};
           },
           .devices = [](const compute::ContextOptions& options) { return B::Devices(options); },
+          .self_test =
+              [](const compute::ContextOptions& options) {
+                return WithoutExceptions(std::string("testing the device of ") + B::kName,
+                                         [&] { return SelfTest<B>(options); });
+              },
           .create =
               [](model::ModelConfig config, std::shared_ptr<const model::ModelSource> source,
                  const EngineOptions& options) {

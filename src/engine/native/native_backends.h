@@ -23,6 +23,8 @@ struct NativeBackend {
   std::string (*note)();           // a note on this build of it, for users; empty: none
   // Queries the devices; may be slow.
   std::vector<compute::Device> (*devices)(const compute::ContextOptions& options);
+  // Multiplies small integers on the device and compares the products: an error says what it computed instead.
+  Status (*self_test)(const compute::ContextOptions& options);
   // Call it on the thread that will step the engine: some devices' streams belong to a thread.
   Result<std::unique_ptr<Engine>> (*create)(model::ModelConfig config, std::shared_ptr<const model::ModelSource> source,
                                             const EngineOptions& options);

@@ -3,6 +3,7 @@
 // kv_blocks/.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -17,7 +18,9 @@
 #include "engine/native/kv_budget.h"
 #include "engine/native/kv_bytes.h"
 #include "engine/native/sample_rows.h"
+#include "engine/native/state_bytes.h"
 #include "engine/native/step_plan.h"
+#include "engine/native/step_states.h"
 #include "engine/native/step_timer.h"
 #include "engine/sampling/sampler.h"
 #include "engine/step_outputs.h"
@@ -35,7 +38,7 @@ class NativeEngine final : public Engine {
     const auto budget = PlanKv(config, compute::KvTokenBytes<Kv>(KvLayers(config)), options, B::Memory(*context).free);
     if (!budget) return Forward(budget);
     auto runner = model::ModelRunner<B, Kv>::Load(*context, std::move(config), std::move(source), budget->blocks,
-                                                  options.block_size, options.stop);
+                                                  options.block_size, options.stop, budget->states);
     if (!runner) return Forward(runner);
     return std::unique_ptr<Engine>(new NativeEngine(std::move(context), std::move(*runner), *budget, options));
   }
@@ -67,7 +70,11 @@ class NativeEngine final : public Engine {
     if (!found) return Forward(found);
     if constexpr (compute::AddressableKv<B, Kv>) {
       return WithoutExceptions(B::kName, [&]() -> Result<std::vector<std::byte>> {
-        return SaveBlocks<B, Kv>(runner_.cache(), WholeBlocks(**found));
+        auto saved = SaveBlocks<B, Kv>(runner_.cache(), WholeBlocks(**found));
+        if constexpr (compute::RecurrentStates<B>) {
+          if (store_.recurrent()) AppendState<B>(runner_.states(), **found, saved);
+        }
+        return saved;
       });
     } else {
       return Engine::Save(sequence);
@@ -80,14 +87,26 @@ class NativeEngine final : public Engine {
       auto opened = store_.Open({}, salt);
       if (!opened) return Forward(opened);
       const SequenceId sequence = opened->sequence;
+      StepState state;
+      if constexpr (compute::RecurrentStates<B>) {
+        if (store_.recurrent()) {
+          auto taken = RestoreState(sequence, tokens, saved);
+          if (!taken) {
+            if (auto closed = store_.Close(sequence); !closed) return Forward(closed);
+            return Forward(taken);
+          }
+          state = *taken;
+        }
+      }
       Status restored = store_.Reserve(sequence, static_cast<int32_t>(tokens.size())).map([](const auto&) {});
       if (restored) {
         restored = WithoutExceptions(B::kName, [&]() -> Status {
           return LoadBlocks<B, Kv>(runner_.cache(), (*store_.Find(sequence))->blocks, saved);
         });
       }
-      if (restored) restored = store_.Commit(sequence, tokens);
+      if (restored) restored = store_.Commit(sequence, tokens, state);
       if (restored) return sequence;
+      store_.AbandonStep(state);
       if (auto closed = store_.Close(sequence); !closed) return Forward(closed);
       return Forward(restored);
     } else {
@@ -96,6 +115,29 @@ class NativeEngine final : public Engine {
   }
 
  private:
+  // Cuts the state off the end of `saved`, and loads it into a slot.
+  Result<StepState> RestoreState(SequenceId sequence, std::span<const TokenId> tokens,
+                                 std::span<const std::byte>& saved) requires compute::RecurrentStates<B> {
+    const auto state = SplitState(saved, compute::StateBytes(StateLayers(runner_.config())));
+    if (!state) return Forward(state);
+    if (state->tokens != std::ssize(tokens)) {
+      return Fail(ErrorCode::kUnsupported, "the saved recurrent state is that after {} tokens, not after {}",
+                  state->tokens, tokens.size());
+    }
+    auto taken = store_.BeginStep(sequence, static_cast<int32_t>(tokens.size()));
+    if (!taken) return taken;
+    std::span<const std::byte> bytes = state->bytes;
+    B::VisitState(runner_.states(), taken->to, [&](std::span<std::byte> part) {
+      std::memcpy(part.data(), bytes.data(), part.size());
+      bytes = bytes.subspan(part.size());
+    });
+    if (taken->mark != Sequence::kNoState) {  // the saved bytes have the last state only
+      store_.AbandonStep({.mark = taken->mark});
+      taken->mark = Sequence::kNoState;
+    }
+    return taken;
+  }
+
   Status MakeRoom(SequenceId sequence, int32_t tokens) {
     auto copy = store_.Reserve(sequence, tokens);
     if (!copy) return Forward(copy);
@@ -109,20 +151,25 @@ class NativeEngine final : public Engine {
     if (!info_.causal) {
       if (auto valid = CheckHiddenOnly(batch); !valid) return Forward(valid);
     }
+    auto states = StepStates::Begin(store_, batch, plan->geometry);
+    if (!states) return Forward(states);
     const StepTimer<B> timer(*context_, time_steps_);
     const auto hidden = runner_.Step(plan->geometry, plan->output_rows);
     const OutputRows rows = SplitOutputs(batch);
     auto outputs = DeviceOutputs(batch, hidden, rows);
     if (!outputs) return Forward(outputs);
-    auto states = rows.hidden.empty() ? std::vector<float>() : runner_.Read(runner_.GatherRows(hidden, rows.hidden));
+    auto hidden_states =
+        rows.hidden.empty() ? std::vector<float>() : runner_.Read(runner_.GatherRows(hidden, rows.hidden));
     const std::optional<double> device_seconds = timer.Seconds();
-    for (const auto& item : batch.items) {
+    for (size_t i = 0; i < batch.items.size(); ++i) {
       if (!info_.causal) break;  // the room was for this step only; no KV is kept
-      if (auto committed = store_.Commit(item.sequence, item.tokens); !committed) return Forward(committed);
+      const BatchItem& item = batch.items[i];
+      auto committed = store_.Commit(item.sequence, item.tokens, states->Take(i));
+      if (!committed) return Forward(committed);
     }
     const auto tokens_of = [&](SequenceId id) { return std::span<const TokenId>((*store_.Find(id))->tokens); };
     StepResult result = MakeOutputs(tokens_of, batch, outputs->logits, info_.vocab_size, sampler_, outputs->sampled);
-    FillHidden(batch, states, info_.hidden, &result);
+    FillHidden(batch, hidden_states, info_.hidden, &result);
     result.device_seconds = device_seconds;
     return result;
   }
@@ -159,7 +206,7 @@ class NativeEngine final : public Engine {
                const EngineOptions& options)
       : context_(std::move(context)),
         runner_(std::move(runner)),
-        store_(budget.blocks, options.block_size, options.max_sequences),
+        store_(budget.blocks, options.block_size, budget.sequences, budget.states),
         time_steps_(options.time_steps) {
     info_ = {.backend = B::kName,
              .provider = "native",
@@ -168,11 +215,12 @@ class NativeEngine final : public Engine {
              .context = budget.context,
              .block_size = options.block_size,
              .kv_tokens = int64_t{budget.blocks} * options.block_size,
-             .max_sequences = options.max_sequences,
+             .max_sequences = budget.sequences,
              .step_tokens = compute::StepTokens<B>(),
-             .capabilities = compute::DeriveCapabilities(
-                 compute::EngineTraitsOf<B, Kv>(),
-                 {.causal = runner_.config().causal, .pooled = runner_.config().pooling.type.has_value()}),
+             .capabilities = compute::DeriveCapabilities(compute::EngineTraitsOf<B, Kv>(),
+                                                         {.causal = runner_.config().causal,
+                                                          .pooled = runner_.config().pooling.type.has_value(),
+                                                          .recurrent = IsRecurrent(runner_.config())}),
              .causal = runner_.config().causal,
              .hidden = runner_.config().hidden,
              .pooling = runner_.config().pooling,
@@ -182,7 +230,8 @@ class NativeEngine final : public Engine {
   }
 
   int64_t KvBytes(const KvBudget& budget, const EngineOptions& options) const {
-    return int64_t{budget.blocks} * options.block_size * compute::KvTokenBytes<Kv>(KvLayers(runner_.config()));
+    return int64_t{budget.blocks} * options.block_size * compute::KvTokenBytes<Kv>(KvLayers(runner_.config())) +
+           int64_t{budget.states} * compute::StateBytes(StateLayers(runner_.config()));
   }
 
   std::unique_ptr<typename B::Context> context_;  // outlives the runner

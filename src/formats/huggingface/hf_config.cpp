@@ -48,6 +48,7 @@ Result<HfRopeScaling> ReadRopeScaling(const JsonObject& object) {
   FieldReader reader(object);
   reader.Read({"rope_type", "type"}, rope.type);
   reader.Read({"factor"}, rope.factor);
+  reader.Read({"alpha"}, rope.alpha);
   reader.Read({"original_max_position_embeddings"}, rope.original_context);
   reader.Read({"low_freq_factor"}, rope.low_freq_factor);
   reader.Read({"high_freq_factor"}, rope.high_freq_factor);
@@ -161,9 +162,11 @@ void ReadShape(FieldReader& reader, HfConfig& config) {
   reader.Read({"head_dim"}, config.head_dim);
   reader.Read({"intermediate_size", "n_inner"}, config.intermediate_size);
   reader.Read({"max_position_embeddings", "n_positions", "n_ctx"}, config.max_position);
-  reader.Read({"num_local_experts", "num_experts", "n_routed_experts"}, config.experts);
-  reader.Read({"num_experts_per_tok"}, config.experts_per_token);
-  reader.Read({"moe_intermediate_size"}, config.expert_intermediate_size);
+  reader.Read({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}, config.experts);
+  reader.Read({"n_shared_experts", "moe_num_shared_experts"}, config.shared_experts);
+  reader.Read({"first_k_dense_replace", "moe_layer_start_index"}, config.leading_dense_layers);
+  reader.Read({"n_group"}, config.expert_groups);
+  reader.Read({"topk_group"}, config.expert_groups_used);
   reader.Read({"shared_expert_intermediate_size"}, config.shared_expert_intermediate_size);
 }
 
@@ -181,12 +184,37 @@ void ReadDetails(FieldReader& reader, HfConfig& config) {
   reader.Read({"final_logit_softcapping"}, config.final_logit_softcap);
   reader.Read({"query_pre_attn_scalar"}, config.query_pre_attn_scalar);
   reader.Read({"norm_topk_prob"}, config.norm_topk_prob);
+  reader.Read({"routed_scaling_factor"}, config.routed_scaling);
   reader.Read({"bos_token_id"}, config.bos);
   reader.Read({"pad_token_id"}, config.pad);
   std::optional<bool> tied;
   reader.Read({"tie_word_embeddings"}, tied);
   config.tie_word_embeddings_given = tied.has_value();
   config.tie_word_embeddings = tied.value_or(true);
+}
+
+// A number, or a list of one for each layer whose numbers are equal.
+Status ReadPerLayer(const JsonObject& root, std::initializer_list<std::string_view> keys,
+                    std::optional<uint32_t>& out) {
+  for (const std::string_view key : keys) {
+    const auto* value = root.FindValue(key);
+    if (value == nullptr || !value->is_array()) {
+      auto found = root.Find<uint32_t>(key);
+      if (!found) return Forward(found);
+      if (*found) out = **found;
+    } else {
+      const auto list = root.Get<std::vector<uint32_t>>(key);
+      if (!list) return Forward(list);
+      for (const uint32_t number : *list) {
+        if (number == list->front()) continue;
+        return Fail(ErrorCode::kUnsupported, "{}: {} has {} and {}; only the same number for all layers is supported",
+                    root.source(), key, list->front(), number);
+      }
+      if (!list->empty()) out = list->front();
+    }
+    if (out) return {};
+  }
+  return {};
 }
 
 // RoPE's parameters: in "rope_scaling", or in "rope_parameters" in newer files.
@@ -234,6 +262,7 @@ Status CheckShape(HfConfig& config, const std::string& source) {
       {"head_dim", config.head_dim},
       {"intermediate_size", config.intermediate_size.value_or(0)},
       {"num_experts", config.experts.value_or(0)},
+      {"n_shared_experts", config.shared_experts.value_or(0)},
       {"moe_intermediate_size", config.expert_intermediate_size.value_or(0)}};
   for (const auto& [name, value] : bounded) {
     if (value > kMaxDimension)
@@ -268,6 +297,12 @@ Result<std::vector<TokenId>> ReadTokenIds(const JsonObject& object, std::string_
   return object.Get<TokenId>(key).map([](TokenId id) { return std::vector<TokenId>{id}; });
 }
 
+Result<std::string> ReadModelType(const JsonObject& root) {
+  const auto text_config = root.Find<JsonObject>("text_config");
+  if (!text_config) return Forward(text_config);
+  return (*text_config ? **text_config : root).GetOr<std::string>("model_type", "");
+}
+
 Result<HfConfig> ParseHfConfig(JsonObject root) {
   std::vector<std::string> architectures;
   FieldReader outer(root);
@@ -284,6 +319,10 @@ Result<HfConfig> ParseHfConfig(JsonObject root) {
   ReadShape(reader, config);
   ReadDetails(reader, config);
   if (auto status = reader.status(); !status) return Forward(status);
+  if (auto read = ReadPerLayer(object, {"moe_intermediate_size"}, config.expert_intermediate_size); !read)
+    return Forward(read);
+  if (auto read = ReadPerLayer(object, {"num_experts_per_tok", "moe_k", "moe_topk"}, config.experts_per_token); !read)
+    return Forward(read);
   if (auto rope = ReadRope(object, config); !rope) return Forward(rope);
   auto eos = ReadTokenIds(object, "eos_token_id");
   if (!eos) return Forward(eos);

@@ -17,9 +17,12 @@
 
 namespace inferflux::formats {
 
+// How a router scores experts, numbered as GGUF's expert_gating_func.
+enum class HfExpertGating : uint32_t { kSoftmax = 1, kSigmoid = 2 };
+
 struct HfRopeScaling {
   std::string type;  // "linear", "dynamic", "yarn", "llama3", "longrope" (once "su"), "default"
-  std::optional<double> factor;
+  std::optional<double> factor, alpha;
   std::optional<uint32_t> original_context;
   std::optional<double> low_freq_factor, high_freq_factor;       // llama3
   std::optional<double> beta_fast, beta_slow, attention_factor;  // yarn
@@ -85,6 +88,12 @@ struct HfConfig {
 
   std::optional<uint32_t> experts, experts_per_token, expert_intermediate_size, shared_expert_intermediate_size;
   std::optional<bool> norm_topk_prob;
+  std::optional<uint32_t> shared_experts, leading_dense_layers, expert_groups, expert_groups_used;
+  std::optional<double> routed_scaling;
+  std::optional<HfExpertGating> expert_gating;  // set by families
+  std::optional<bool> parallel_residual;        // set by families
+  std::vector<uint32_t> layer_kv_heads;         // set by families whose layers differ
+  std::optional<uint32_t> ssm_inner_size;       // set by families with state space layers
 
   std::optional<TokenId> bos, pad;
   std::vector<TokenId> eos;  // one or several
@@ -95,6 +104,8 @@ struct HfConfig {
 
 // Checks ranges: dimensions above 2^24 and layers above 4096 are errors, as are head counts that do not divide.
 Result<HfConfig> ParseHfConfig(JsonObject root);
+// The model type alone: "llama"; empty if the file has none.
+Result<std::string> ReadModelType(const JsonObject& root);
 Result<HfConfig> ReadHfConfig(const std::string& directory);
 
 // One id or a list of ids, as files write end-of-sequence tokens; empty if `key` is absent.

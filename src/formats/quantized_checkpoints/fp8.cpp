@@ -56,7 +56,7 @@ Result<Fp8Weights> Fp8Weights::Open(const SafetensorsTensor& weight, const Safet
   return out;
 }
 
-std::optional<Fp8Layout> Fp8Weights::form() const {
+std::optional<Fp8Layout> Fp8Weights::layout() const {
   const bool long_runs = block_inputs_ >= inputs_ || block_inputs_ % kFp8Run == 0;
   if (type_ != TensorType::kF32 || weight_->dtype != SafetensorsDtype::kF8E4m3 || !long_runs) return std::nullopt;
   if (std::ranges::any_of(*scales_, [](float scale) { return std::abs(scale) >= kMostFp8Scale; })) return std::nullopt;

@@ -31,7 +31,7 @@ class Fp8Weights {
 
   // The weight in its own layout, a quarter of the size of F32. None if type() is smaller, for other floats than E4M3,
   // and for scales that cover fewer inputs than kFp8Run or have extreme values.
-  std::optional<Fp8Layout> form() const;
+  std::optional<Fp8Layout> layout() const;
 
   // [outputs, inputs] in type().
   std::vector<std::byte> Read() const;

@@ -165,12 +165,12 @@ bool GroupwiseInts::ScalesAreHalves(const std::vector<float>& scales, int64_t gr
   return true;
 }
 
-std::optional<ActOrderLayout> GroupwiseInts::form() const {
+std::optional<ActOrderLayout> GroupwiseInts::layout() const {
   if (order_.empty()) return std::nullopt;
   return ActOrderLayout{.type = ordered_type_, .order = order_, .data = {}};
 }
 
-ActOrderLayout GroupwiseInts::ReadForm() const {
+ActOrderLayout GroupwiseInts::ReadLayout() const {
   const auto data = std::make_shared<const std::vector<std::byte>>(ReadAs(ordered_type_));
   return {.type = ordered_type_, .order = order_, .data = *data, .owner = data};
 }

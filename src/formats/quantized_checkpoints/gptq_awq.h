@@ -68,9 +68,9 @@ class GroupwiseInts {
   std::vector<std::byte> Read() const;
 
   // The weight in the order of its groups, if that is not the order of the inputs and an integer type holds the
-  // numbers. form() has no data; both borrow the permutation from here.
-  std::optional<ActOrderLayout> form() const;
-  ActOrderLayout ReadForm() const;
+  // numbers. layout() has no data; both borrow the permutation from here.
+  std::optional<ActOrderLayout> layout() const;
+  ActOrderLayout ReadLayout() const;
 
  private:
   enum class Numbers { kGptq, kAwq, kRows, kBytes };  // GroupwiseIntsFormat's packings, CompressedTensorsInts' two

@@ -42,34 +42,34 @@ void SetFifthBits(BlockQ5_1& block, const uint8_t (&q)[kSmallBlock]) {
   std::memcpy(block.qh, &bits, sizeof bits);
 }
 
-std::vector<float> Floats(const AffineLayout& form, std::span<const std::byte> data) {
-  const size_t bytes = Traits(form.scale_type).block_bytes;
+std::vector<float> Floats(const AffineLayout& layout, std::span<const std::byte> data) {
+  const size_t bytes = Traits(layout.scale_type).block_bytes;
   std::vector<std::byte> aligned(data.begin(), data.end());
   std::vector<float> out(data.size() / bytes);
-  DequantizeRow(form.scale_type, aligned.data(), out.data(), static_cast<int64_t>(out.size()));
+  DequantizeRow(layout.scale_type, aligned.data(), out.data(), static_cast<int64_t>(out.size()));
   return out;
 }
 
 // Calls f(row, first input, count, scale, bias, bits) for each run of `run` inputs, row by row. `run` divides the
 // groups.
 template <class F>
-void ForEachRun(const AffineLayout& form, int64_t outputs, int64_t inputs, int64_t run, const F& f) {
-  const std::vector<float> scales = Floats(form, form.scales), biases = Floats(form, form.biases);
-  const int64_t groups = inputs / form.group;
-  const size_t row_bytes = form.words.size() / static_cast<size_t>(outputs);
+void ForEachRun(const AffineLayout& layout, int64_t outputs, int64_t inputs, int64_t run, const F& f) {
+  const std::vector<float> scales = Floats(layout, layout.scales), biases = Floats(layout, layout.biases);
+  const int64_t groups = inputs / layout.group;
+  const size_t row_bytes = layout.words.size() / static_cast<size_t>(outputs);
   for (int64_t o = 0; o < outputs; ++o) {
-    BitString bits(form.words.data() + static_cast<size_t>(o) * row_bytes, form.bits);
+    BitString bits(layout.words.data() + static_cast<size_t>(o) * row_bytes, layout.bits);
     for (int64_t first = 0; first < inputs; first += run) {
-      const auto group = static_cast<size_t>(o * groups + first / form.group);
+      const auto group = static_cast<size_t>(o * groups + first / layout.group);
       f(o * inputs + first, scales[group], biases[group], bits);
     }
   }
 }
 
 template <class Block>
-void ReadBlocks(const AffineLayout& form, int64_t outputs, int64_t inputs, std::byte* out) {
+void ReadBlocks(const AffineLayout& layout, int64_t outputs, int64_t inputs, std::byte* out) {
   auto* blocks = reinterpret_cast<Block*>(out);
-  ForEachRun(form, outputs, inputs, kSmallBlock, [&](int64_t at, float scale, float bias, BitString& bits) {
+  ForEachRun(layout, outputs, inputs, kSmallBlock, [&](int64_t at, float scale, float bias, BitString& bits) {
     uint8_t q[kSmallBlock];
     for (uint8_t& value : q) value = bits.Take();
     Block& block = blocks[at / kSmallBlock];
@@ -112,12 +112,12 @@ Result<MlxAffineWeights> MlxAffineWeights::Open(const SafetensorsTensor& weight,
                 "tensor '{}' has {} words for {} inputs in groups of {}: they must have 2, 3, 4, 5, 6 or 8 bits each",
                 weight.name, words, out.inputs_, group_size);
   }
-  out.form_ = {.bits = static_cast<int32_t>(bits),
-               .group = static_cast<int32_t>(group_size),
-               .scale_type = *Traits(scales.dtype).type,
-               .words = weight.data,
-               .scales = scales.data,
-               .biases = biases.data};
+  out.layout_ = {.bits = static_cast<int32_t>(bits),
+                 .group = static_cast<int32_t>(group_size),
+                 .scale_type = *Traits(scales.dtype).type,
+                 .words = weight.data,
+                 .scales = scales.data,
+                 .biases = biases.data};
   bool half = bits <= 5;
   for (const SafetensorsTensor* tensor : {&scales, &biases}) {
     const auto values = ReadScaleTensor(*tensor);
@@ -147,13 +147,13 @@ Result<MlxAffineWeights> MlxAffineWeights::OpenExpert(const SafetensorsTensor& w
 std::vector<std::byte> MlxAffineWeights::Read() const {
   std::vector<std::byte> out(*TensorBytes(type_, std::to_array({uint64_t(inputs_), uint64_t(outputs_)})));
   if (type_ == TensorType::kQ4_1) {
-    ReadBlocks<BlockQ4_1>(form_, outputs_, inputs_, out.data());
+    ReadBlocks<BlockQ4_1>(layout_, outputs_, inputs_, out.data());
   } else if (type_ == TensorType::kQ5_1) {
-    ReadBlocks<BlockQ5_1>(form_, outputs_, inputs_, out.data());
+    ReadBlocks<BlockQ5_1>(layout_, outputs_, inputs_, out.data());
   } else {
     auto* values = reinterpret_cast<float*>(out.data());
-    ForEachRun(form_, outputs_, inputs_, form_.group, [&](int64_t at, float scale, float bias, BitString& bits) {
-      for (int32_t i = 0; i < form_.group; ++i) values[at + i] = scale * static_cast<float>(bits.Take()) + bias;
+    ForEachRun(layout_, outputs_, inputs_, layout_.group, [&](int64_t at, float scale, float bias, BitString& bits) {
+      for (int32_t i = 0; i < layout_.group; ++i) values[at + i] = scale * static_cast<float>(bits.Take()) + bias;
     });
   }
   return out;

@@ -26,7 +26,7 @@ class MlxAffineWeights {
   int64_t outputs() const { return outputs_; }
   int64_t inputs() const { return inputs_; }
   TensorType type() const { return type_; }
-  const AffineLayout& form() const { return form_; }
+  const AffineLayout& layout() const { return layout_; }
 
   // [outputs, inputs] in type(), outputs() rows of whole blocks.
   std::vector<std::byte> Read() const;
@@ -34,7 +34,7 @@ class MlxAffineWeights {
  private:
   MlxAffineWeights() = default;
 
-  AffineLayout form_;
+  AffineLayout layout_;
   int64_t outputs_ = 0, inputs_ = 0;
   TensorType type_ = TensorType::kF32;
 };

@@ -15,17 +15,17 @@ constexpr int64_t kGroup = 16;  // inputs with one scale
 constexpr int64_t kBlock = 64;  // inputs of GGUF's block
 constexpr uint8_t kE4m3Nan = 127;
 
-Result<float> ReadTensorScale(const SafetensorsTensor& factor, Nvfp4::Factor how) {
-  if (factor.elements() != 1) {
-    return Fail(ErrorCode::kDataLoss, "tensor '{}' has {} values, but a per-tensor scale has one", factor.name,
-                factor.elements());
+Result<float> ReadTensorScale(const SafetensorsTensor& tensor_scale, Nvfp4::ScaleUse how) {
+  if (tensor_scale.elements() != 1) {
+    return Fail(ErrorCode::kDataLoss, "tensor '{}' has {} values, but a per-tensor scale has one", tensor_scale.name,
+                tensor_scale.elements());
   }
-  const auto read = ReadScaleTensor(factor);
+  const auto read = ReadScaleTensor(tensor_scale);
   if (!read) return Forward(read);
-  const float value = how == Nvfp4::Factor::kDivides ? 1.0f / read->front() : read->front();
+  const float value = how == Nvfp4::ScaleUse::kDivides ? 1.0f / read->front() : read->front();
   if (std::isfinite(value) && value >= 0.0f) return value;
   return Fail(ErrorCode::kDataLoss, "tensor '{}' holds {}, which gives no finite, positive per-tensor scale",
-              factor.name, read->front());
+              tensor_scale.name, read->front());
 }
 
 Status CheckScales(const SafetensorsTensor& scales) {
@@ -43,7 +43,7 @@ uint8_t NumberAt(const std::byte* packed, int64_t index) {
 }  // namespace
 
 Result<Nvfp4> Nvfp4::Open(const SafetensorsTensor& packed, const SafetensorsTensor& scales,
-                          const SafetensorsTensor& factor, Factor how) {
+                          const SafetensorsTensor& tensor_scale, ScaleUse how) {
   if (auto checked = CheckKind(packed, {SafetensorsDtype::kU8}, 2); !checked) return Forward(checked);
   if (auto checked = CheckKind(scales, {SafetensorsDtype::kF8E4m3}, 2); !checked) return Forward(checked);
   const uint64_t outputs = packed.shape[0], bytes = packed.shape[1];
@@ -55,12 +55,12 @@ Result<Nvfp4> Nvfp4::Open(const SafetensorsTensor& packed, const SafetensorsTens
   }
   if (auto checked = CheckShape(scales, {outputs, bytes / (kGroup / 2)}, packed); !checked) return Forward(checked);
   if (auto checked = CheckScales(scales); !checked) return Forward(checked);
-  const auto value = ReadTensorScale(factor, how);
+  const auto value = ReadTensorScale(tensor_scale, how);
   if (!value) return Forward(value);
   Nvfp4 out;
   out.packed_ = packed.data.data();
   out.scales_ = scales.data.data();
-  out.factor_ = *value;
+  out.tensor_scale_ = *value;
   out.outputs_ = static_cast<int64_t>(outputs);
   out.inputs_ = static_cast<int64_t>(bytes) * 2;
   return out;
@@ -75,7 +75,7 @@ std::vector<std::byte> Nvfp4::Read() const {
     for (int64_t i = 0; i < values; ++i) {
       const float exact = HalfOfUe4m3(static_cast<uint8_t>(scales_[i / kGroup])) *
                           static_cast<float>(kFp4Doubled[NumberAt(packed_, i)]);
-      floats[static_cast<size_t>(i)] = exact * factor_;
+      floats[static_cast<size_t>(i)] = exact * tensor_scale_;
     }
     const auto bytes = std::as_bytes(std::span(floats));
     return {bytes.begin(), bytes.end()};

@@ -14,23 +14,23 @@ namespace inferflux::formats {
 
 class Nvfp4 {
  public:
-  enum class Factor {
+  enum class ScaleUse {
     kDivides,     // compressed-tensors' weight_global_scale: f is 1 over it
     kMultiplies,  // ModelOpt's weight_scale_2: f
   };
 
   // packed: [outputs, inputs / 2] of U8, the first of two inputs in the low half; scales: [outputs, inputs / 16] of
-  // E4M3; factor: one value, the per-tensor scale. kDataLoss if shapes or types contradict each other (it names both
+  // E4M3; tensor_scale: one value. kDataLoss if shapes or types contradict each other (it names both
   // tensors), if a scale is negative or NaN, or if f is not finite and positive.
   static Result<Nvfp4> Open(const SafetensorsTensor& packed, const SafetensorsTensor& scales,
-                            const SafetensorsTensor& factor, Factor how);
+                            const SafetensorsTensor& tensor_scale, ScaleUse how);
 
   int64_t outputs() const { return outputs_; }
   int64_t inputs() const { return inputs_; }
   TensorType type() const;  // NVFP4; or F32, multiplied by f, if the inputs are not whole GGUF blocks
 
   // f, if Read leaves it out.
-  float factor() const { return type() == TensorType::kNvfp4 ? factor_ : 1.0f; }
+  float tensor_scale() const { return type() == TensorType::kNvfp4 ? tensor_scale_ : 1.0f; }
   std::vector<std::byte> Read() const;  // [outputs, inputs] in type()
 
  private:
@@ -38,7 +38,7 @@ class Nvfp4 {
 
   const std::byte* packed_ = nullptr;
   const std::byte* scales_ = nullptr;
-  float factor_ = 1.0f;
+  float tensor_scale_ = 1.0f;
   int64_t inputs_ = 0, outputs_ = 0;
 };
 

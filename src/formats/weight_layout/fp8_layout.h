@@ -24,11 +24,11 @@ struct Fp8Layout {
 };
 
 // The number of scales of an output.
-constexpr int64_t ScaleColumns(const Fp8Layout& form, int64_t inputs) {
-  return (inputs + form.block_inputs - 1) / form.block_inputs;
+constexpr int64_t ScaleColumns(const Fp8Layout& layout, int64_t inputs) {
+  return (inputs + layout.block_inputs - 1) / layout.block_inputs;
 }
 
 // Decodes the weights of one output.
-void ReadRow(const Fp8Layout& form, int64_t row, int64_t inputs, float* out);
+void ReadRow(const Fp8Layout& layout, int64_t row, int64_t inputs, float* out);
 
 }  // namespace inferflux::formats

@@ -19,22 +19,22 @@ struct WeightLayouts {
   bool fp8 = false;
   bool ordered = false;
 
-  constexpr bool Contains(const WeightLayout& form) const {
-    if (std::holds_alternative<ActOrderLayout>(form)) return ordered;
-    return std::holds_alternative<Fp8Layout>(form) ? fp8 : affine;
+  constexpr bool Contains(const WeightLayout& layout) const {
+    if (std::holds_alternative<ActOrderLayout>(layout)) return ordered;
+    return std::holds_alternative<Fp8Layout>(layout) ? fp8 : affine;
   }
 };
 
 // "MLX 4-bit", "FP8", "Q4_0"
-std::string WeightLayoutName(const WeightLayout& form);
+std::string WeightLayoutName(const WeightLayout& layout);
 
 // Bytes of its arrays.
-size_t StoredBytes(const WeightLayout& form);
+size_t StoredBytes(const WeightLayout& layout);
 
 // Bytes of the arrays of a matrix of [outputs, inputs], whether or not they are present yet.
-int64_t StoredBytes(const WeightLayout& form, int64_t outputs, int64_t inputs);
+int64_t StoredBytes(const WeightLayout& layout, int64_t outputs, int64_t inputs);
 
 // Whether its arrays have the sizes for a matrix of [outputs, inputs].
-bool Fits(const WeightLayout& form, int64_t outputs, int64_t inputs);
+bool Fits(const WeightLayout& layout, int64_t outputs, int64_t inputs);
 
 }  // namespace inferflux::formats

@@ -38,12 +38,30 @@ constexpr TensorName kExpertNames[] = {
     {"layers.*.mlp.switch_mlp.down_proj", "blk.*.ffn_down_exps"},
 };
 
+constexpr TensorName kSharedExpertNames[] = {
+    {"layers.*.mlp.shared_experts.gate_proj", "blk.*.ffn_gate_shexp"},
+    {"layers.*.mlp.shared_experts.up_proj", "blk.*.ffn_up_shexp"},
+    {"layers.*.mlp.shared_experts.down_proj", "blk.*.ffn_down_shexp"},
+};
+
+constexpr TensorName kMixtralNames[] = {
+    {"layers.*.block_sparse_moe.gate", "blk.*.ffn_gate_inp"},
+    {"layers.*.block_sparse_moe.experts.*.w1", "blk.*.ffn_gate_exps"},
+    {"layers.*.block_sparse_moe.experts.*.w3", "blk.*.ffn_up_exps"},
+    {"layers.*.block_sparse_moe.experts.*.w2", "blk.*.ffn_down_exps"},
+    {"layers.*.block_sparse_moe.switch_mlp.gate_proj", "blk.*.ffn_gate_exps"},
+    {"layers.*.block_sparse_moe.switch_mlp.up_proj", "blk.*.ffn_up_exps"},
+    {"layers.*.block_sparse_moe.switch_mlp.down_proj", "blk.*.ffn_down_exps"},
+};
+
 }  // namespace
 
 constinit const std::span<const TensorName> kDecoderTensors = kDecoderNames;
 constinit const std::span<const TensorName> kInterleavedTensors = kInterleavedNames;
 constinit const std::span<const TensorName> kQkNormTensors = kQkNormNames;
 constinit const std::span<const TensorName> kExpertTensors = kExpertNames;
+constinit const std::span<const TensorName> kSharedExpertTensors = kSharedExpertNames;
+constinit const std::span<const TensorName> kMixtralTensors = kMixtralNames;
 
 bool MatchesName(std::string_view pattern, std::string_view name) {
   if (pattern.starts_with('*')) return name.ends_with(pattern.substr(1));

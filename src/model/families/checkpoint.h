@@ -15,8 +15,11 @@ enum class TensorChange {
   kNone,
   kInterleaveRows,  // GGUF's order of rotary pairs: neighbours, not half a head apart
   kAddOne,          // adds 1 to each value; the result is float32
+  kNegatedExp,      // -exp of each value; the result is float32
   kTranspose,       // matrices stored as [inputs, outputs]
   kDropRows,        // drops the first rows
+  kUngroupRows,     // q, k and v stored group by group: each KV head's queries, its key, its value. GGUF has all of q
+                    // first
 };
 
 // A tensor's name without ".weight" or ".bias", in the checkpoint and in GGUF files. "*" is a number: the first is the
@@ -26,7 +29,8 @@ struct TensorName {
   std::string_view checkpoint;
   std::string_view gguf;
   TensorChange change = TensorChange::kNone;
-  bool whole = false;  // the complete name in the checkpoint, without ".weight"
+  bool whole = false;     // the complete name in the checkpoint, without ".weight"
+  bool complete = false;  // `gguf` is complete too
 };
 
 // transformers' names of a decoder's tensors, for families without names of their own.
@@ -38,7 +42,12 @@ extern const std::span<const TensorName> kQkNormTensors;
 // Routed experts: one tensor each, or stacked as MLX's tools write them.
 extern const std::span<const TensorName> kExpertTensors;
 
-// A number of config.json that is copied to the GGUF metadata unchanged.
+// Shared experts that have no gate of their own.
+extern const std::span<const TensorName> kSharedExpertTensors;
+// Mixtral's names of routed experts.
+extern const std::span<const TensorName> kMixtralTensors;
+
+// A number of config.json that is copied to the GGUF metadata unchanged if it is there.
 struct ConfigNumber {
   std::string_view key;   // config.json's
   std::string_view gguf;  // without the architecture
@@ -53,7 +62,12 @@ struct Checkpoint {
   std::vector<std::span<const TensorName>> tensors = {kDecoderTensors};  // in this order
   std::vector<std::string_view> prefixes = {"model.", "transformer."};   // optional prefixes of all names
   std::vector<std::string_view> ignored = {"*.rotary_emb.inv_freq"};     // tensors that are not part of the model
+  bool predicting_layers = false;  // layers after the last one predict further tokens; they are not read
   std::vector<ConfigNumber> numbers = {};
+  std::vector<ConfigNumber> counts = {};  // the same for integers
+  // Sets what the family's config.json names otherwise or may leave out; refuses what cannot be computed. Null:
+  // nothing.
+  Status (*prepare)(formats::HfConfig& config) = nullptr;
   // Refuses settings of config.json that GGUF cannot express; null: no such settings.
   Status (*check)(const formats::HfConfig& config) = nullptr;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/families/metadata_numbers.h"
+#include "model/families/read_experts.h"
 #include "model/families/read_pooling.h"
 #include "model/families/rope_scaling.h"
 
@@ -17,7 +18,6 @@ constexpr int32_t kMaxDimension = 1 << 24;
 constexpr int32_t kMaxLayers = 4096;
 constexpr int32_t kMaxHeadDim = 4096;
 constexpr int32_t kMaxContext = 1 << 30;
-constexpr int32_t kMaxExperts = 1 << 16;
 constexpr float kMaxScale = 1e6f;
 
 Status ReadShape(const ModelSource& source, const std::string& prefix, ModelConfig* config) {
@@ -28,6 +28,14 @@ Status ReadShape(const ModelSource& source, const std::string& prefix, ModelConf
                           {"feed_forward_length", &config->feed_forward, kMaxDimension, true},
                           {"context_length", &config->context, kMaxContext, true}});
   if (!sizes) return sizes;
+  // Layers that predict further tokens come after the model's own, and are not used.
+  const auto predicting = source.metadata().GetOr<int64_t>(prefix + "nextn_predict_layers", 0);
+  if (!predicting) return Forward(predicting);
+  if (*predicting < 0 || *predicting >= config->layers) {
+    return Fail(ErrorCode::kDataLoss, "{}: {}nextn_predict_layers is {} of {} layers", source.path(), prefix,
+                *predicting, config->layers);
+  }
+  config->layers -= static_cast<int32_t>(*predicting);
   config->head_dim = config->hidden / config->heads;
   int32_t value_length = 0;
   sizes = ReadSizes(source, prefix,
@@ -120,6 +128,7 @@ Result<std::vector<int32_t>> KvHeads(const ModelSource& source, const std::strin
     std::fill(heads.begin(), heads.end(), all);
   }
   for (size_t i = 0; i < heads.size(); ++i) {
+    if (heads[i] == 0 && config.conv_taps > 0) continue;  // a layer without attention
     if (heads[i] >= 1 && heads[i] <= config.heads && config.heads % heads[i] == 0) continue;
     return Fail(ErrorCode::kDataLoss, "{}: {} query heads cannot share {} KV heads evenly, in layer {}", source.path(),
                 config.heads, heads[i], i);
@@ -152,27 +161,6 @@ Status ReadLayerKinds(const ModelSource& source, const std::string& prefix, int3
   return {};
 }
 
-Status ReadExperts(const ModelSource& source, const std::string& prefix, MoeConfig* moe, int32_t feed_forward) {
-  const auto experts = source.metadata().GetOr<int64_t>(prefix + "expert_count", 0);
-  if (!experts) return Forward(experts);
-  if (*experts == 0) return {};
-  moe->feed_forward = feed_forward;
-  auto sizes = ReadSizes(source, prefix,
-                         {{"expert_count", &moe->experts, kMaxExperts, true},
-                          {"expert_used_count", &moe->routing.used, kMaxExperts, true},
-                          {"expert_feed_forward_length", &moe->feed_forward, kMaxDimension, false},
-                          {"expert_shared_feed_forward_length", &moe->shared_feed_forward, kMaxDimension, false}});
-  if (!sizes) return sizes;
-  if (moe->routing.used > moe->experts) {
-    return Fail(ErrorCode::kDataLoss, "{}: {}expert_used_count is {}, but {}expert_count is {}", source.path(), prefix,
-                moe->routing.used, prefix, moe->experts);
-  }
-  const auto normalise = source.metadata().GetOr<bool>(prefix + "expert_weights_norm", moe->routing.normalise);
-  if (!normalise) return Forward(normalise);
-  moe->routing.normalise = *normalise;
-  return {};
-}
-
 }  // namespace
 
 Result<ModelConfig> ReadDecoderConfig(const ModelSource& source, int32_t context, ModelConfig family,
@@ -190,7 +178,7 @@ Result<ModelConfig> ReadDecoderConfig(const ModelSource& source, int32_t context
   if (auto read = ReadPooling(source, &config); !read) return Forward(read);
   if (auto read = ReadScales(source, prefix, &config); !read) return Forward(read);
   if (auto read = ReadLayerKinds(source, prefix, window_period, &config); !read) return Forward(read);
-  if (auto read = ReadExperts(source, prefix, &config.moe, config.feed_forward); !read) return Forward(read);
+  if (auto read = ReadExperts(source, &config); !read) return Forward(read);
   if (config.learned_positions) return config;
 
   if (context == 0) context = config.context;
@@ -200,6 +188,16 @@ Result<ModelConfig> ReadDecoderConfig(const ModelSource& source, int32_t context
   if (source.metadata().Contains(prefix + "rope.scaling.dynamic_factor"))
     config.context = std::max(config.context, context);
   return config;
+}
+
+Status RotateWindowedLayersOnly(const ModelSource& source, int32_t window_period, ModelConfig* config) {
+  const std::string key = config->architecture + ".attention.sliding_window_pattern";
+  const auto windowed = WindowedLayers(source, key, config->layers, window_period);
+  if (!windowed) return Forward(windowed);
+  for (size_t i = 0; i < config->layer_kinds.size(); ++i) {
+    if (!(*windowed)[i]) config->layer_kinds[i].rope = kNoRope;
+  }
+  return {};
 }
 
 Status ReadWindowRope(const ModelSource& source, float base, ModelConfig* config) {

@@ -17,6 +17,10 @@ namespace inferflux::model {
 Result<ModelConfig> ReadDecoderConfig(const ModelSource& source, int32_t context, ModelConfig family = {},
                                       int32_t window_period = 0);
 
+// For families in which only the layers with a window rotate: the others are set to kNoRope. `window_period`: as above.
+// The pattern counts, also where a window has no effect because it is longer than the context.
+Status RotateWindowedLayersOnly(const ModelSource& source, int32_t window_period, ModelConfig* config);
+
 // For families whose windowed layers rotate without scaling and with their own base (rope.freq_base_swa, or `base`).
 Status ReadWindowRope(const ModelSource& source, float base, ModelConfig* config);
 

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "model/families/other_models.h"
+
 namespace inferflux::model {
 
 // The table: one row per family. The family's file defines the function in the row.
@@ -14,6 +16,8 @@ namespace inferflux::model {
   ROW(Qwen2Moe)                 \
   ROW(Qwen3Moe)                 \
   ROW(Phi3)                     \
+  ROW(Phi2)                     \
+  ROW(Gemma)                    \
   ROW(Gemma2)                   \
   ROW(Gemma3)                   \
   ROW(Granite)                  \
@@ -22,6 +26,25 @@ namespace inferflux::model {
   ROW(StarCoder2)               \
   ROW(Gpt2)                     \
   ROW(GptOss)                   \
+  ROW(Glm4)                     \
+  ROW(Glm4Moe)                  \
+  ROW(CommandR)                 \
+  ROW(Cohere2)                  \
+  ROW(Exaone4)                  \
+  ROW(SeedOss)                  \
+  ROW(Olmoe)                    \
+  ROW(StableLm)                 \
+  ROW(Ernie45)                  \
+  ROW(Ernie45Moe)               \
+  ROW(HunyuanDense)             \
+  ROW(HunyuanMoe)               \
+  ROW(MiniMaxM2)                \
+  ROW(Arcee)                    \
+  ROW(Falcon)                   \
+  ROW(GptNeoX)                  \
+  ROW(Qwen3Next)                \
+  ROW(Lfm2)                     \
+  ROW(Lfm2Moe)                  \
   ROW(Bert)                     \
   ROW(NomicBert)
 
@@ -44,8 +67,8 @@ Result<ModelConfig> ReadModelConfig(const ModelSource& source, int32_t context) 
     if (family->architecture == *architecture) return family->read(source, context);
     known.push_back(family->architecture);
   }
-  return Fail(ErrorCode::kUnsupported, "{}: architecture '{}' is not supported; supported are: {}", source.path(),
-              *architecture, fmt::join(known, ", "));
+  return Fail(ErrorCode::kUnsupported, "{}: architecture '{}' is not supported; supported are: {}{}", source.path(),
+              *architecture, fmt::join(known, ", "), GgufAdvice(*architecture));
 }
 
 }  // namespace inferflux::model

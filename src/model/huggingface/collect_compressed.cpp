@@ -18,9 +18,9 @@ Status WeightCollector::AddPacked(const SafetensorsTensor& packed) {
   if (packed.dtype == SafetensorsDtype::kU8) {  // 4-bit floats: the type of their scales tells the format
     const SafetensorsTensor* scales = model_.FindTensor(base + ".weight_scale");
     if (scales != nullptr && scales->dtype == SafetensorsDtype::kU8) return AddMxfp4Matrix(packed, base);
-    const SafetensorsTensor* factor = Take(base, ".weight_global_scale");
-    if (factor == nullptr) return Lacks(packed, base, ".weight_global_scale");
-    return AddNvfp4(packed, base, *factor, formats::Nvfp4::Factor::kDivides);
+    const SafetensorsTensor* tensor_scale = Take(base, ".weight_global_scale");
+    if (tensor_scale == nullptr) return Lacks(packed, base, ".weight_global_scale");
+    return AddNvfp4(packed, base, *tensor_scale, formats::Nvfp4::ScaleUse::kDivides);
   }
   const SafetensorsTensor* shape = Take(base, ".weight_shape");
   if (shape == nullptr) return Lacks(packed, base, ".weight_shape");
@@ -69,17 +69,17 @@ bool WeightCollector::IsModelOptNvfp4(const SafetensorsTensor& tensor) const {
 
 Status WeightCollector::AddModelOptNvfp4(const SafetensorsTensor& weight) {
   const std::string base = weight.name.substr(0, weight.name.size() - kWeight.size());
-  return AddNvfp4(weight, base, *Take(base, ".weight_scale_2"), formats::Nvfp4::Factor::kMultiplies);
+  return AddNvfp4(weight, base, *Take(base, ".weight_scale_2"), formats::Nvfp4::ScaleUse::kMultiplies);
 }
 
 Status WeightCollector::AddNvfp4(const SafetensorsTensor& packed, const std::string& base,
-                                 const SafetensorsTensor& factor, formats::Nvfp4::Factor how) {
+                                 const SafetensorsTensor& tensor_scale, formats::Nvfp4::ScaleUse how) {
   const SafetensorsTensor* scales = Take(base, ".weight_scale");
   if (scales == nullptr) return Lacks(packed, base, ".weight_scale");
-  auto nvfp4 = formats::Nvfp4::Open(packed, *scales, factor, how);
+  auto nvfp4 = formats::Nvfp4::Open(packed, *scales, tensor_scale, how);
   if (!nvfp4) return Forward(nvfp4);
   const bool apart = nvfp4->type() == formats::TensorType::kNvfp4;
-  const formats::TensorScale of_all{nvfp4->factor()};
+  const formats::TensorScale of_all{nvfp4->tensor_scale()};
   Add(packed, base + ".weight", std::move(*nvfp4), packed.data.size() + scales->data.size());
   if (apart) made_[&packed].push_back(std::make_shared<const StoredWeight>(base + ".scale", of_all));
   return {};

@@ -28,19 +28,19 @@ Status WeightCollector::AddMlx(const SafetensorsTensor& weight) {
   if (scales == nullptr) return Lacks(weight, base, ".scales");
   const auto own = config_.quantization->mlx_layers.find(base);
   const bool has_own = own != config_.quantization->mlx_layers.end();
-  const formats::HfMlxLayout& form = has_own ? own->second : config_.quantization->mlx;
-  if (form.mode == "mxfp4") return AddMxfp4(weight, *scales);
+  const formats::HfMlxLayout& layout = has_own ? own->second : config_.quantization->mlx;
+  if (layout.mode == "mxfp4") return AddMxfp4(weight, *scales);
   const SafetensorsTensor* biases = Take(base, ".biases");
   if (biases == nullptr) return Lacks(weight, base, ".biases");
   const uint64_t bytes = weight.data.size() + scales->data.size() + biases->data.size();
   if (!IsStack(weight)) {
-    auto groups = formats::MlxAffineWeights::Open(weight, *scales, *biases, form.group_size);
+    auto groups = formats::MlxAffineWeights::Open(weight, *scales, *biases, layout.group_size);
     if (!groups) return Forward(groups);
     Add(weight, weight.name, std::move(*groups), bytes);
     return {};
   }
   return ForEachExpert(weight, [&](uint32_t e) -> Status {
-    auto groups = formats::MlxAffineWeights::OpenExpert(weight, *scales, *biases, form.group_size, e);
+    auto groups = formats::MlxAffineWeights::OpenExpert(weight, *scales, *biases, layout.group_size, e);
     if (!groups) return Forward(groups);
     Add(weight, weight.name, std::move(*groups), bytes / weight.shape[0], e);
     return {};

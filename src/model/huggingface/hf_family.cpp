@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "model/families/other_models.h"
 
 namespace inferflux::model {
 namespace {
@@ -76,6 +80,20 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
               source, method);
 }
 
+Result<HfFamily> FindFamily(const std::string& model_type, const std::string& source) {
+  std::vector<std::string_view> known;
+  for (const Family* family : Families()) {
+    for (const Checkpoint& checkpoint : family->checkpoints) {
+      const auto& types = checkpoint.model_types;
+      if (std::find(types.begin(), types.end(), model_type) != types.end())
+        return HfFamily{family->architecture, checkpoint};
+      known.insert(known.end(), types.begin(), types.end());
+    }
+  }
+  return Fail(ErrorCode::kUnsupported, "{}: model_type '{}' is not supported; supported are: {}{}", source, model_type,
+              fmt::join(known, ", "), DirectoryAdvice(model_type));
+}
+
 }  // namespace
 
 uint32_t UnusedPositions(const formats::HfConfig& config, const Checkpoint& checkpoint) {
@@ -84,28 +102,29 @@ uint32_t UnusedPositions(const formats::HfConfig& config, const Checkpoint& chec
   return static_cast<uint32_t>(std::clamp(config.pad.value_or(kPadding), 0, 1 << 24)) + 1;
 }
 
-Result<HfFamily> FindHfFamily(const formats::HfConfig& config) {
-  const std::string& source = config.raw.source();
-  if (config.quantization) {
-    if (auto checked = CheckQuantization(*config.quantization, source); !checked) return Forward(checked);
+Result<HfDirectory> ReadHfDirectory(const std::string& path) {
+  auto root = formats::JsonObject::ReadFile((std::filesystem::path(path) / "config.json").string());
+  if (!root) return Forward(root);
+  const std::string source = root->source();
+  const auto type = formats::ReadModelType(*root);
+  if (!type) return Forward(type);
+  const auto family = FindFamily(*type, source);
+  if (!family) return Forward(family);
+  auto config = formats::ParseHfConfig(std::move(*root));
+  if (!config) return Forward(config);
+  if (config->quantization) {
+    if (auto checked = CheckQuantization(*config->quantization, source); !checked) return Forward(checked);
   }
-  std::vector<std::string_view> known;
-  for (const Family* family : Families()) {
-    for (const Checkpoint& checkpoint : family->checkpoints) {
-      const auto& types = checkpoint.model_types;
-      known.insert(known.end(), types.begin(), types.end());
-      if (std::find(types.begin(), types.end(), config.model_type) == types.end()) continue;
-      if (config.hidden_act && *config.hidden_act != checkpoint.activation) {
-        return Fail(ErrorCode::kUnsupported,
-                    "{}: model_type '{}' with the activation '{}' is not supported, only with "
-                    "'{}'",
-                    source, config.model_type, *config.hidden_act, checkpoint.activation);
-      }
-      return HfFamily{family->architecture, checkpoint};
-    }
+  const Checkpoint& checkpoint = family->checkpoint;
+  if (checkpoint.prepare != nullptr) {
+    if (auto prepared = checkpoint.prepare(*config); !prepared) return Forward(prepared);
   }
-  return Fail(ErrorCode::kUnsupported, "{}: model_type '{}' is not supported; supported are: {}", source,
-              config.model_type, fmt::join(known, ", "));
+  if (config->hidden_act && *config->hidden_act != checkpoint.activation) {
+    return Fail(ErrorCode::kUnsupported,
+                "{}: model_type '{}' with the activation '{}' is not supported, only with '{}'", source,
+                config->model_type, *config->hidden_act, checkpoint.activation);
+  }
+  return HfDirectory{std::move(*config), *family};
 }
 
 }  // namespace inferflux::model

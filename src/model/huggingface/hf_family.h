@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -18,8 +19,13 @@ struct HfFamily {
 // Rows at the start of the position table that no token uses.
 uint32_t UnusedPositions(const formats::HfConfig& config, const Checkpoint& checkpoint);
 
-// kUnsupported if the model type, its activation or its quantisation is not supported. The error names it and lists the
-// supported ones.
-Result<HfFamily> FindHfFamily(const formats::HfConfig& config);
+struct HfDirectory {
+  formats::HfConfig config;
+  HfFamily family;
+};
+
+// Reads config.json. kUnsupported if the model type, its activation or its quantisation is not supported: the error
+// names it and lists the supported ones. The model type is looked at first, before any other value.
+Result<HfDirectory> ReadHfDirectory(const std::string& path);
 
 }  // namespace inferflux::model

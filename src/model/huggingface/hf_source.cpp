@@ -18,7 +18,7 @@ struct Directory {
   std::vector<TensorRecipe> plan;
 };
 
-// A tensor whose stored form differs from GGUF's is made at each request, and freed after use.
+// A tensor whose stored layout differs from GGUF's is made at each request, and freed after use.
 Result<std::vector<ModelSource::Tensor>> Tensors(const std::shared_ptr<const Directory>& directory) {
   std::vector<ModelSource::Tensor> tensors;
   for (const TensorRecipe& recipe : directory->plan) {
@@ -40,9 +40,10 @@ Result<std::vector<ModelSource::Tensor>> Tensors(const std::shared_ptr<const Dir
       const uint64_t file_bytes = recipe.parts.empty() ? part->data.size() : recipe.parts[i]->stored_bytes();
       tensors.push_back({matrix, nullptr, {}, static_cast<int64_t>(file_bytes)});
       if (part->data.empty()) tensors.back().make = make;
-      if (auto form = LayoutOfPart(recipe, i)) {
-        const formats::WeightLayout stored = form->stored;
-        tensors.back().form = ModelSource::Tensor::Form{stored, [form = std::move(*form)] { return form.Make(); }};
+      if (auto layout = LayoutOfPart(recipe, i)) {
+        const formats::WeightLayout stored = layout->stored;
+        tensors.back().layout =
+            ModelSource::Tensor::Layout{stored, [layout = std::move(*layout)] { return layout.Make(); }};
       }
     }
   }
@@ -52,21 +53,20 @@ Result<std::vector<ModelSource::Tensor>> Tensors(const std::shared_ptr<const Dir
 }  // namespace
 
 Result<std::shared_ptr<const ModelSource>> OpenHuggingFace(const std::string& path) {
-  auto config = formats::ReadHfConfig(path);
-  if (!config) return Forward(config);
-  const auto family = FindHfFamily(*config);
-  if (!family) return Forward(family);
+  const auto known = ReadHfDirectory(path);
+  if (!known) return Forward(known);
+  const auto& [config, family] = *known;
   auto checkpoint = formats::SafetensorsModel::Open(path);
   if (!checkpoint) return Forward(checkpoint);
   formats::GgufMetadataBuilder metadata;
-  if (auto written = WriteHfMetadata(*config, *family, metadata); !written) return Forward(written);
-  const std::string prefix = std::string(family->architecture) + ".";
+  if (auto written = WriteHfMetadata(config, family, metadata); !written) return Forward(written);
+  const std::string prefix = std::string(family.architecture) + ".";
   if (auto written = WriteSentenceModules(path, prefix, metadata); !written) return Forward(written);
   // A directory without a tokenizer is still a model, but it cannot be served.
   if (HasVocab(path)) {
-    if (auto written = WriteDirectoryVocab(path, *config, "", metadata); !written) return Forward(written);
+    if (auto written = WriteDirectoryVocab(path, config, "", metadata); !written) return Forward(written);
   }
-  auto plan = PlanTensors(*config, *family, *checkpoint);
+  auto plan = PlanTensors(config, family, *checkpoint);
   if (!plan) return Forward(plan);
 
   auto directory =

@@ -36,11 +36,23 @@ void WriteShape(const HfConfig& config, const Checkpoint& checkpoint, Keys& keys
   keys.Size("block_count", config.layers);
   keys.Size("feed_forward_length", config.intermediate_size ? config.intermediate_size : 4 * config.hidden_size);
   keys.Size("attention.head_count", config.heads);
-  keys.Size("attention.head_count_kv", config.kv_heads);
+  keys.Size("ssm.inner_size", config.ssm_inner_size);
+  if (config.ssm_inner_size) {
+    const auto flags = std::make_unique<bool[]>(config.layers);
+    for (size_t i = 0; i < config.layers; ++i) flags[i] = config.layer_types[i] == "linear_attention";
+    keys.metadata.SetArray(keys.prefix + "attention.recurrent_layers",
+                           std::span<const bool>(flags.get(), config.layers));
+  }
+  if (config.layer_kv_heads.empty()) {
+    keys.Size("attention.head_count_kv", config.kv_heads);
+  } else {
+    keys.metadata.SetArray(keys.prefix + "attention.head_count_kv", std::span<const uint32_t>(config.layer_kv_heads));
+  }
   keys.Size("attention.key_length", config.head_dim);
   keys.Size("attention.value_length", config.head_dim);
   keys.Number("attention.layer_norm_rms_epsilon", config.rms_norm_eps);
   keys.Number("attention.layer_norm_epsilon", config.layer_norm_eps);
+  if (config.parallel_residual) keys.metadata.Set(keys.prefix + "use_parallel_residual", *config.parallel_residual);
 }
 
 Status WriteScales(const HfConfig& config, const Checkpoint& checkpoint, Keys& keys) {
@@ -51,6 +63,11 @@ Status WriteScales(const HfConfig& config, const Checkpoint& checkpoint, Keys& k
     const auto value = config.raw.Find<double>(number.key);
     if (!value) return Forward(value);
     keys.Number(number.gguf, *value);
+  }
+  for (const ConfigNumber& count : checkpoint.counts) {
+    const auto value = config.raw.Find<uint32_t>(count.key);
+    if (!value) return Forward(value);
+    keys.Size(count.gguf, *value);
   }
   return {};
 }
@@ -94,6 +111,12 @@ void WriteExperts(const HfConfig& config, Keys& keys) {
   keys.Size("expert_feed_forward_length",
             config.expert_intermediate_size ? config.expert_intermediate_size : config.intermediate_size);
   keys.Size("expert_shared_feed_forward_length", config.shared_expert_intermediate_size);
+  keys.Size("expert_shared_count", config.shared_experts);
+  if (config.expert_gating) keys.Size("expert_gating_func", static_cast<uint32_t>(*config.expert_gating));
+  keys.Size("leading_dense_block_count", config.leading_dense_layers);
+  keys.Number("expert_weights_scale", config.routed_scaling);
+  keys.Size("expert_group_count", config.expert_groups);
+  keys.Size("expert_group_used_count", config.expert_groups_used);
   if (config.norm_topk_prob) keys.metadata.Set(keys.prefix + "expert_weights_norm", *config.norm_topk_prob);
 }
 
@@ -125,7 +148,7 @@ Status WriteRopeScaling(const HfConfig& config, const HfRopeScaling& rope, Keys&
   } else if (rope.type == "longrope" || rope.type == "su") {
     keys.metadata.Set(keys.prefix + "rope.scaling.type", "longrope");
     keys.Size("rope.scaling.original_context_length", original);
-    // If the directory gives both a context and a factor (as Phi-3's does), the context decides.
+    // If the directory gives both a context and a factor (as some do), the context decides.
     const double stretch = original > 0 ? context / original : factor;
     const double magnitude =
         stretch > 1.0 ? std::sqrt(1.0 + std::log(stretch) / std::log(static_cast<double>(original))) : 1.0;

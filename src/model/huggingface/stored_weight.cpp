@@ -12,26 +12,26 @@ StoredWeight::StoredWeight(std::string name, const formats::SafetensorsTensor& t
       expert_(expert),
       data_(tensor.data) {}
 
-StoredWeight::StoredWeight(std::string name, formats::TensorScale factor)
-    : name_(std::move(name)), shape_{1}, stored_bytes_(sizeof factor.value), data_(factor) {}
+StoredWeight::StoredWeight(std::string name, formats::TensorScale tensor_scale)
+    : name_(std::move(name)), shape_{1}, stored_bytes_(sizeof tensor_scale.value), data_(tensor_scale) {}
 
 std::span<const std::byte> StoredWeight::mapped() const {
   const auto* data = std::get_if<std::span<const std::byte>>(&data_);
   return data != nullptr ? *data : std::span<const std::byte>();
 }
 
-std::optional<formats::WeightLayout> StoredWeight::form() const {
+std::optional<formats::WeightLayout> StoredWeight::layout() const {
   return std::visit(
       [](const auto& packed) -> std::optional<formats::WeightLayout> {
-        if constexpr (requires { packed.form(); }) return packed.form();
+        if constexpr (requires { packed.layout(); }) return packed.layout();
         return std::nullopt;
       },
       data_);
 }
 
-formats::WeightLayout StoredWeight::ReadForm(const formats::WeightLayout& form) const {
+formats::WeightLayout StoredWeight::ReadLayout(const formats::WeightLayout& layout) const {
   const auto* ints = std::get_if<formats::GroupwiseInts>(&data_);
-  return ints == nullptr ? form : formats::WeightLayout(ints->ReadForm());
+  return ints == nullptr ? layout : formats::WeightLayout(ints->ReadLayout());
 }
 
 std::vector<std::byte> StoredWeight::Read() const {

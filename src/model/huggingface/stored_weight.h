@@ -40,7 +40,7 @@ class StoredWeight {
         data_(std::move(packed)) {}
 
   // One value, [1] of F32, that belongs to a weight.
-  StoredWeight(std::string name, formats::TensorScale factor);
+  StoredWeight(std::string name, formats::TensorScale tensor_scale);
 
   const std::string& name() const { return name_; }
   const std::vector<uint64_t>& shape() const { return shape_; }  // slowest-varying first: {outputs, inputs}
@@ -53,9 +53,9 @@ class StoredWeight {
   std::span<const std::byte> mapped() const;
   std::vector<std::byte> Read() const;
   // The checkpoint's own layout, if GGUF does not have it.
-  std::optional<formats::WeightLayout> form() const;
-  // The layout from form() with its data, which form() omits if they must be made.
-  formats::WeightLayout ReadForm(const formats::WeightLayout& form) const;
+  std::optional<formats::WeightLayout> layout() const;
+  // The layout from layout() with its data, which layout() omits if they must be made.
+  formats::WeightLayout ReadLayout(const formats::WeightLayout& layout) const;
 
  private:
   std::string name_;

@@ -91,6 +91,7 @@ std::optional<Place> PlaceOf(const Checkpoint& checkpoint, std::string_view name
     if (kind == ".gamma") kind = ".weight";  // of norms, in the earliest checkpoints
     if (kind == ".beta") kind = ".bias";
   }
+  if (rule->complete) kind = "";
   Place place{.name = {}, .rule = rule, .expert = {}};
   const size_t layer = rule->gguf.find('*');
   if (layer == std::string_view::npos) {
@@ -107,6 +108,12 @@ TensorChange ChangeOf(const Place& place, const StoredWeight& weight) {
   if (place.name.ends_with(kFactor)) return TensorChange::kNone;
   const bool matrix = weight.shape().size() == 2;
   return place.rule->change == TensorChange::kTranspose && !matrix ? TensorChange::kNone : place.rule->change;
+}
+
+// Whether a tensor belongs to a layer after the model's own, which predicts a further token.
+bool IsOfPredictingLayer(const HfConfig& config, std::string_view name) {
+  const NumberedName numbered = WithoutNumbers(name);
+  return numbered.pattern.starts_with("layers.*.") && numbered.numbers[0] >= config.layers;
 }
 
 // The divisor of each plain frequency, as in Llama 3's reference code (apply_scaling).
@@ -168,7 +175,7 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
                    (weight->name() == "lm_head.weight" || weight->name() == "lm_head.scale");
     const std::string_view name = Unprefixed(checkpoint, weight->name());
     for (const std::string_view pattern : checkpoint.ignored) ignored = ignored || MatchesName(pattern, name);
-    if (ignored) continue;
+    if (ignored || (checkpoint.predicting_layers && IsOfPredictingLayer(config, name))) continue;
     auto place = PlaceOf(checkpoint, weight->name());
     if (place && weight->expert()) place->expert = weight->expert();
     if (!place || (place->expert && *place->expert >= config.experts.value_or(0))) {
@@ -180,6 +187,7 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
       plan.push_back({.name = place->name,
                       .change = ChangeOf(*place, *weight),
                       .heads = place->rule->gguf == "blk.*.attn_k" ? config.kv_heads : config.heads,
+                      .kv_heads = config.kv_heads,
                       .dropped = UnusedPositions(config, checkpoint),
                       .per_expert = place->expert.has_value()});
     }

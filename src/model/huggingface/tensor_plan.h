@@ -23,7 +23,8 @@ struct TensorRecipe {
   // One weight; or one per expert, in order, which a GGUF file stacks as [experts, rows, cols].
   std::vector<std::shared_ptr<const StoredWeight>> parts;
   TensorChange change = TensorChange::kNone;
-  uint32_t heads = 0;           // kInterleaveRows: number of heads in the rows
+  uint32_t heads = 0;           // kInterleaveRows, kUngroupRows: number of heads in the rows
+  uint32_t kv_heads = 0;        // kUngroupRows: number of groups
   uint32_t dropped = 0;         // kDropRows: number of rows
   std::vector<float> computed;  // the tensor's values if it has no parts: RoPE factors from config.json
   bool per_expert = false;

@@ -46,7 +46,8 @@ class WeightCollector {
   Status AddMxfp4Matrix(const Tensor& packed, const std::string& base);
   bool IsModelOptNvfp4(const Tensor& tensor) const;
   Status AddModelOptNvfp4(const Tensor& weight);
-  Status AddNvfp4(const Tensor& packed, const std::string& base, const Tensor& factor, formats::Nvfp4::Factor how);
+  Status AddNvfp4(const Tensor& packed, const std::string& base, const Tensor& tensor_scale,
+                  formats::Nvfp4::ScaleUse how);
 
   // MLX's groups, and stacked or fused experts: collect_stacks.cpp.
   bool IsMlx(const Tensor& tensor) const;

@@ -35,6 +35,7 @@ struct AttentionWeights {
   std::optional<Norm<B>> q_norm;
   std::optional<Norm<B>> k_norm;
   std::optional<compute::Buffer<B>> sinks;  // [1, heads]
+  std::optional<Linear<B>> gate;            // [heads * head_dim] logits
   Linear<B> output;
 };
 
@@ -48,11 +49,25 @@ Result<AttentionWeights<B>> LoadAttention(const WeightLoader<B>& loader, const s
 
   std::vector<WeightPart> parts{{prefix + "attn_q", q}, {prefix + "attn_k", kv}, {prefix + "attn_v", kv}};
   if (loader.Contains(prefix + "attn_qkv.weight")) parts = {{prefix + "attn_qkv", q + 2 * kv}};
+  std::vector<WeightPart> gates;
+  if (config.attention_gate) {  // a head's query, then its gate
+    parts.erase(parts.begin());
+    for (int64_t head = config.heads - 1; head >= 0; --head) {
+      const int64_t first = 2 * head * geometry.head_dim;
+      parts.insert(parts.begin(), {prefix + "attn_q", geometry.head_dim, first, 2 * q});
+      gates.insert(gates.begin(), {prefix + "attn_q", geometry.head_dim, first + geometry.head_dim, 2 * q});
+    }
+  }
   auto qkv = loader.LoadLinear(parts, config.hidden, config.qkv_bias ? BiasRule::kRequired : BiasRule::kWhereFound);
   if (!qkv) return Forward(qkv);
   auto output = loader.LoadLinear({{prefix + "attn_output", config.hidden}}, q);
   if (!output) return Forward(output);
   AttentionWeights<B> weights{.qkv = std::move(*qkv), .output = std::move(*output)};
+  if (!gates.empty()) {
+    auto gate = loader.LoadLinear(gates, config.hidden);
+    if (!gate) return Forward(gate);
+    weights.gate = std::move(*gate);
+  }
 
   if (config.qk_norm != QkNorm::kNone) {
     const bool whole = config.qk_norm == QkNorm::kWhole;
@@ -77,10 +92,11 @@ Value<B> WithPositions(typename B::Context& context, const ModelConfig& config, 
                        const std::optional<Norm<B>>& norm, const StepInputs<B>& step, const LayerKind& kind,
                        int32_t heads) {
   Value<B> y = x;
-  if (norm) y = (*norm)(context, y);
+  if (norm && !config.qk_norm_after_rope) y = (*norm)(context, y);
   if (kind.rope != kNoRope) {
     y = B::Rope(context, y, step.rope_angles[kind.rope], {heads, kind.kv.head_dim, config.rope_style});
   }
+  if (norm && config.qk_norm_after_rope) y = (*norm)(context, y);
   return y;
 }
 
@@ -120,7 +136,11 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> Attention(typename B::Contex
           context, B::template AttendWithSinks<Kv>(context, q, cache, slot, asking.batch, params, *weights.sinks));
     }
   }
-  return weights.output(context, B::template Attend<Kv>(context, q, cache, slot, asking.batch, params));
+  const auto attended = B::template Attend<Kv>(context, q, cache, slot, asking.batch, params);
+  if (!weights.gate) return weights.output(context, attended);
+  const Value<B> inputs = kept == nullptr ? Value<B>(x) : Value<B>(B::GatherRows(context, x, kept->rows));
+  const auto gate = (*weights.gate)(context, inputs);
+  return weights.output(context, B::Gate(context, gate, attended, compute::Activation::kSigmoid));
 }
 
 }  // namespace inferflux::model

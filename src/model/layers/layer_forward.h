@@ -2,12 +2,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "model/layers/activation.h"
 #include "model/layers/attention.h"
 #include "model/layers/feed_forward.h"
+#include "model/layers/gated_delta_net.h"
 #include "model/layers/norm.h"
+#include "model/layers/short_conv.h"
 #include "model/model_config.h"
 
 namespace inferflux::model {
@@ -15,7 +18,10 @@ namespace inferflux::model {
 template <compute::Backend B>
 struct LayerWeights {
   SubLayerNorms<B> attention_norms;
-  AttentionWeights<B> attention;
+  std::optional<AttentionWeights<B>> attention;
+  // In place of attention.
+  std::optional<ShortConvWeights<B>> conv;
+  std::optional<DeltaNetWeights<B>> delta_net;
   SubLayerNorms<B> feed_forward_norms;
   std::unique_ptr<FeedForward<B>> feed_forward;
 };
@@ -33,16 +39,44 @@ compute::Buffer<B> Residual(typename B::Context& context, const ModelConfig& con
   return norms.residual ? (*norms.residual)(context, sum) : std::move(sum);
 }
 
-// x: [rows, hidden] to [rows, hidden], or to [kept rows, hidden]. The rows' keys and values are appended to the cache.
+// kept + attention(input_norm(x)) + feed_forward(input_norm(x)), with a norm for each or one for both.
+template <compute::Backend B, class F>
+compute::Buffer<B> ParallelLayer(typename B::Context& context, const ModelConfig& config,
+                                 const LayerWeights<B>& weights, compute::View<B> x, compute::View<B> rows,
+                                 const KeptInputs<B>* kept, F attention) {
+  Value<B> y = x;
+  if (weights.attention_norms.input) y = (*weights.attention_norms.input)(context, y);
+  const auto attended = attention(y);
+  if (kept != nullptr && kept->rows.empty()) return B::GatherRows(context, x, {});
+  Value<B> z = rows;
+  if (weights.feed_forward_norms.input) {
+    z = (*weights.feed_forward_norms.input)(context, z);
+  } else if (config.feed_forward_norm.empty()) {
+    z = kept == nullptr ? Value<B>(compute::View<B>(y)) : Value<B>(B::GatherRows(context, y, kept->rows));
+  }
+  return B::Add(context, rows, B::Add(context, attended, (*weights.feed_forward)(context, z)));
+}
+
+// x: [rows, hidden] to [rows, hidden], or to [kept rows, hidden]. The rows' keys and values are appended to the cache,
+// and recurrent states are stored where the step says.
 // An encoder's cache has one layer, because no later step reads them.
 template <compute::Backend B, class Kv>
 requires compute::PagedKv<B, Kv> compute::Buffer<B> LayerForward(
     typename B::Context& context, const ModelConfig& config, const LayerWeights<B>& weights, compute::View<B> x,
-    const StepInputs<B>& step, typename B::template KvCache<Kv>& cache, int32_t layer, const KeptInputs<B>* kept) {
+    const StepInputs<B>& step, typename B::template KvCache<Kv>& cache, States<B>& states, int32_t layer,
+    const KeptInputs<B>* kept) {
   const Value<B> rows = kept == nullptr ? Value<B>(x) : Value<B>(B::GatherRows(context, x, kept->rows));
-  auto attended = Residual<B>(context, config, weights.attention_norms, x, rows, [&](compute::View<B> y) {
-    return Attention<B, Kv>(context, config, weights.attention, y, step, cache, layer, kept);
-  });
+  const auto attention = [&](compute::View<B> y) {
+    if constexpr (compute::RecurrentStates<B> && compute::Activations<B>) {
+      if (weights.conv) return ShortConv<B>(context, config, *weights.conv, y, step, states, layer, kept);
+      if (weights.delta_net) {
+        return GatedDeltaNet<B>(context, config, *weights.delta_net, y, step, states, layer, kept);
+      }
+    }
+    return Attention<B, Kv>(context, config, *weights.attention, y, step, cache, layer, kept);
+  };
+  if (config.parallel) return ParallelLayer<B>(context, config, weights, x, rows, kept, attention);
+  auto attended = Residual<B>(context, config, weights.attention_norms, x, rows, attention);
   if (kept != nullptr && kept->rows.empty()) return attended;
   return Residual<B>(context, config, weights.feed_forward_norms, attended, attended,
                      [&](compute::View<B> y) { return (*weights.feed_forward)(context, y); });

@@ -15,7 +15,7 @@ namespace inferflux::model {
 
 // Applied to the outputs of a matmul: one value per output (of each expert, expert by expert), or none.
 struct OutputTerms {
-  std::vector<float> factors;  // per-tensor scales; only for a backend that has TensorScales
+  std::vector<float> scales;  // per-tensor scales; only for a backend that has TensorScales
   std::vector<float> biases;
 };
 
@@ -30,7 +30,7 @@ class Linear {
     if (!matrix) return Forward(matrix);
     Linear out(std::move(*matrix));
     out.order_ = std::move(order);
-    if (!terms.factors.empty()) out.factors_ = B::LoadVector(context, terms.factors);
+    if (!terms.scales.empty()) out.scales_ = B::LoadVector(context, terms.scales);
     if (!terms.biases.empty()) out.bias_ = B::LoadVector(context, terms.biases);
     return out;
   }
@@ -39,7 +39,7 @@ class Linear {
   compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x) const {
     auto y = Product(context, x);
     if constexpr (compute::TensorScales<B>) {
-      if (factors_) y = B::ScaleColumns(context, y, *factors_);
+      if (scales_) y = B::ScaleColumns(context, y, *scales_);
     }
     return bias_ ? B::AddBias(context, y, *bias_) : std::move(y);
   }
@@ -60,7 +60,7 @@ class Linear {
 
   typename B::Matrix matrix_;
   std::vector<int32_t> order_;
-  std::optional<compute::Buffer<B>> factors_;
+  std::optional<compute::Buffer<B>> scales_;
   std::optional<compute::Buffer<B>> bias_;
 };
 
@@ -74,7 +74,7 @@ class ExpertLinear {
     auto experts = B::LoadExperts(context, parts);
     if (!experts) return Forward(experts);
     ExpertLinear out(std::move(*experts));
-    if (!terms.factors.empty()) out.factors_ = B::LoadVector(context, terms.factors);
+    if (!terms.scales.empty()) out.scales_ = B::LoadVector(context, terms.scales);
     if (!terms.biases.empty()) out.biases_ = B::LoadVector(context, terms.biases);
     return out;
   }
@@ -83,7 +83,7 @@ class ExpertLinear {
   compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x,
                                 const typename B::Routing& routing) const {
     auto y = B::ExpertMatMul(context, x, experts_, routing);
-    if (factors_) y = B::ScaleExpertColumns(context, y, *factors_, routing);
+    if (scales_) y = B::ScaleExpertColumns(context, y, *scales_, routing);
     return biases_ ? B::AddExpertBias(context, y, *biases_, routing) : std::move(y);
   }
 
@@ -93,7 +93,7 @@ class ExpertLinear {
   explicit ExpertLinear(typename B::Experts experts) : experts_(std::move(experts)) {}
 
   typename B::Experts experts_;
-  std::optional<compute::Buffer<B>> factors_;
+  std::optional<compute::Buffer<B>> scales_;
   std::optional<compute::Buffer<B>> biases_;
 };
 

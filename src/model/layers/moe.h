@@ -26,7 +26,7 @@ class MoeFeedForward final : public FeedForward<B> {
  private:
   struct SharedExpert {
     GatedFeedForward<B> network;
-    Linear<B> gate;  // one output: the logit of the shared expert's weight for a row
+    std::optional<Linear<B>> gate;  // one output: the logit of the shared expert's weight for a row
   };
 
   MoeFeedForward(const ModelConfig& config, Linear<B> router, ExpertLinear<B> gate_up, ExpertLinear<B> down)
@@ -39,6 +39,7 @@ class MoeFeedForward final : public FeedForward<B> {
   MoeConfig config_;
   compute::Activation activation_;
   Linear<B> router_;
+  std::optional<compute::Buffer<B>> biases_;  // [1, experts], of the choice
   ExpertLinear<B> gate_up_;
   ExpertLinear<B> down_;
   std::optional<SharedExpert> shared_;
@@ -62,9 +63,17 @@ requires compute::MoeRouting<B> Result<MoeFeedForward<B>> MoeFeedForward<B>::Loa
   if (moe.shared_feed_forward > 0) {
     auto network = GatedFeedForward<B>::Load(loader, prefix, "_shexp", moe.shared_feed_forward);
     if (!network) return Forward(network);
+    out.shared_ = SharedExpert{std::move(*network), {}};
+  }
+  if (out.shared_ && moe.shared_gate) {
     auto gate = loader.LoadLinear({{prefix + "ffn_gate_inp_shexp", 1}}, config.hidden);
     if (!gate) return Forward(gate);
-    out.shared_ = SharedExpert{std::move(*network), std::move(*gate)};
+    out.shared_->gate = std::move(*gate);
+  }
+  if (const std::string biases = prefix + "exp_probs_b.bias"; loader.Contains(biases)) {
+    auto loaded = loader.LoadVector(biases, moe.experts);
+    if (!loaded) return Forward(loaded);
+    out.biases_ = std::move(*loaded);
   }
   return out;
 }
@@ -72,13 +81,16 @@ requires compute::MoeRouting<B> Result<MoeFeedForward<B>> MoeFeedForward<B>::Loa
 template <compute::Backend B>
 requires compute::MoeRouting<B> compute::Buffer<B> MoeFeedForward<B>::operator()(typename B::Context& context,
                                                                                  compute::View<B> x) const {
-  const auto routing = B::Route(context, router_(context, x), config_.routing);
+  const std::optional<compute::View<B>> biases = biases_ ? std::optional<compute::View<B>>(*biases_) : std::nullopt;
+  const auto routing = B::Route(context, router_(context, x), config_.routing, biases ? &*biases : nullptr);
   const auto gate_up = gate_up_(context, x, routing);
   const auto gated = B::Gate(context, B::Columns(gate_up, 0, config_.feed_forward),
                              B::Columns(gate_up, config_.feed_forward, config_.feed_forward), activation_);
   auto y = B::Combine(context, down_(context, gated, routing), routing);
   if (!shared_) return y;
-  return B::Add(context, y, B::GateRows(context, shared_->network(context, x), shared_->gate(context, x)));
+  auto shared = shared_->network(context, x);
+  if (shared_->gate) shared = B::GateRows(context, shared, (*shared_->gate)(context, x));
+  return B::Add(context, y, shared);
 }
 
 }  // namespace inferflux::model

@@ -56,9 +56,9 @@ const compute::HostMatrix* ModelSource::Find(std::string_view name) const {
   return it == tensors_.end() ? nullptr : &it->second.matrix;
 }
 
-const formats::WeightLayout* ModelSource::FormOf(std::string_view name) const {
+const formats::WeightLayout* ModelSource::LayoutOf(std::string_view name) const {
   const auto it = tensors_.find(name);
-  return it != tensors_.end() && it->second.form ? &it->second.form->stored : nullptr;
+  return it != tensors_.end() && it->second.layout ? &it->second.layout->stored : nullptr;
 }
 
 Result<const ModelSource::Tensor*> ModelSource::Checked(std::string_view name, int64_t rows, int64_t cols) const {
@@ -74,13 +74,13 @@ Result<const ModelSource::Tensor*> ModelSource::Checked(std::string_view name, i
 }
 
 Result<compute::HostMatrix> ModelSource::Matrix(std::string_view name, int64_t rows, int64_t cols,
-                                                formats::WeightLayouts forms) const {
+                                                formats::WeightLayouts layouts) const {
   const auto found = Checked(name, rows, cols);
   if (!found) return Forward(found);
   const Tensor& tensor = **found;
-  if (tensor.form && forms.Contains(tensor.form->stored)) {
+  if (tensor.layout && layouts.Contains(tensor.layout->stored)) {
     compute::HostMatrix out = tensor.matrix;
-    out.form = tensor.form->make();
+    out.layout = tensor.layout->make();
     return out;
   }
   if (tensor.make == nullptr) return tensor.matrix;
@@ -90,9 +90,9 @@ Result<compute::HostMatrix> ModelSource::Matrix(std::string_view name, int64_t r
 }
 
 Result<compute::HostMatrix> ModelSource::Expert(std::string_view name, int32_t expert, int32_t experts, int64_t rows,
-                                                int64_t cols, formats::WeightLayouts forms) const {
+                                                int64_t cols, formats::WeightLayouts layouts) const {
   const std::string apart = ExpertName(name, expert);
-  if (Find(apart) != nullptr) return Matrix(apart, rows, cols, forms);
+  if (Find(apart) != nullptr) return Matrix(apart, rows, cols, layouts);
   auto all = Matrix(name, experts * rows, cols);
   if (!all) return all;
   const size_t bytes = all->data.size() / static_cast<size_t>(experts);
@@ -158,14 +158,14 @@ int64_t ModelSource::parameters() const {
   return total;
 }
 
-int64_t ModelSource::WeightBytes(formats::WeightLayouts forms) const {
+int64_t ModelSource::WeightBytes(formats::WeightLayouts layouts) const {
   int64_t total = 0;
   for (const auto& [name, tensor] : tensors_) {
     const compute::HostMatrix& matrix = tensor.matrix;
-    formats::WeightLayouts own = forms;
-    own.ordered = forms.ordered && !name.ends_with(']');  // experts do not support act-order
-    if (tensor.form && own.Contains(tensor.form->stored)) {
-      total += StoredBytes(tensor.form->stored, matrix.rows, matrix.cols);
+    formats::WeightLayouts own = layouts;
+    own.ordered = layouts.ordered && !name.ends_with(']');  // experts do not support act-order
+    if (tensor.layout && own.Contains(tensor.layout->stored)) {
+      total += StoredBytes(tensor.layout->stored, matrix.rows, matrix.cols);
       continue;
     }
     const auto row = formats::RowBytes(matrix.type, static_cast<uint64_t>(matrix.cols));
@@ -180,7 +180,7 @@ std::string ModelSource::commonest_type() const {
     const compute::HostMatrix& matrix = tensor.matrix;
     if (matrix.rows < 2) continue;
     const std::string type =
-        tensor.form ? WeightLayoutName(tensor.form->stored) : std::string(formats::TensorTypeName(matrix.type));
+        tensor.layout ? WeightLayoutName(tensor.layout->stored) : std::string(formats::TensorTypeName(matrix.type));
     weights[type] += matrix.rows * matrix.cols;
   }
   if (weights.empty()) return "none";

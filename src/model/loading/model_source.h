@@ -29,11 +29,11 @@ class ModelSource {
     compute::HostMatrix matrix;
     std::function<Result<compute::HostMatrix>()> make;  // empty: the data are present
     // The file's own layout, if GGUF has no type for it, and a function that makes it.
-    struct Form {
+    struct Layout {
       formats::WeightLayout stored;
       std::function<std::shared_ptr<const formats::WeightLayout>()> make;
     };
-    std::optional<Form> form = {};
+    std::optional<Layout> layout = {};
     int64_t file_bytes = 0;
   };
 
@@ -51,16 +51,16 @@ class ModelSource {
   const compute::HostMatrix* Find(std::string_view name) const;
 
   // The source's own layout of the tensor, without its data; null if it has none.
-  const formats::WeightLayout* FormOf(std::string_view name) const;
+  const formats::WeightLayout* LayoutOf(std::string_view name) const;
 
   // With its data, checked: kNotFound if it is missing, kDataLoss if its shape is not [rows, cols]; both name the
-  // tensor. If the file stores it in one of the layouts `forms`, the result has that layout and no data.
+  // tensor. If the file stores it in one of `layouts`, the result has that layout and no data.
   Result<compute::HostMatrix> Matrix(std::string_view name, int64_t rows, int64_t cols,
-                                     formats::WeightLayouts forms = {}) const;
+                                     formats::WeightLayouts layouts = {}) const;
 
   // Slice `expert` of a tensor of [experts, rows, cols], with the same rules.
   Result<compute::HostMatrix> Expert(std::string_view name, int32_t expert, int32_t experts, int64_t rows, int64_t cols,
-                                     formats::WeightLayouts forms = {}) const;
+                                     formats::WeightLayouts layouts = {}) const;
 
   // Dequantised, with the same checks.
   Result<std::vector<float>> Values(std::string_view name, int64_t rows, int64_t cols) const;
@@ -80,8 +80,8 @@ class ModelSource {
   // Ordered by name.
   std::vector<const Tensor*> Tensors() const;
   int64_t parameters() const;
-  // The bytes of all tensors; those in one of the layouts `forms` keep their layout.
-  int64_t WeightBytes(formats::WeightLayouts forms = {}) const;
+  // The bytes of all tensors; those in one of `layouts` keep their layout.
+  int64_t WeightBytes(formats::WeightLayouts layouts = {}) const;
   // The number of weights requested so far, as the progress of a load. Any thread.
   int64_t taken_weights() const { return taken_weights_; }
   std::string commonest_type() const;  // of the matrices, by number of weights: "BF16", "Q4_K", "MLX 4-bit", ...

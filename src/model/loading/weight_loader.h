@@ -26,11 +26,14 @@ namespace inferflux::model {
 struct WeightPart {
   std::string name;
   int64_t outputs = 0;
+  // A run of the tensor's outputs: [first, first + outputs) of `of`. 0: all of them. Such a tensor can have no bias.
+  int64_t first = 0;
+  int64_t of = 0;
 };
 
 enum class BiasRule { kWhereFound, kRequired };
 
-// The tensors of the norms around a sub-layer.
+// The tensors of the norms around a sub-layer; an empty name: none.
 struct NormNames {
   std::string input;
   std::string output;
@@ -51,11 +54,11 @@ inline std::vector<float> StackOutputs(const std::vector<std::vector<float>>& of
 
 // Converts a matrix with an act-order permutation to a plain one that keeps it alive. Returns the permutation.
 inline std::vector<int32_t> TakeOrder(compute::HostMatrix& matrix) {
-  const std::shared_ptr<const formats::WeightLayout> form = std::exchange(matrix.form, nullptr);
-  const auto& ordered = std::get<formats::ActOrderLayout>(*form);
+  const std::shared_ptr<const formats::WeightLayout> layout = std::exchange(matrix.layout, nullptr);
+  const auto& ordered = std::get<formats::ActOrderLayout>(*layout);
   matrix.type = ordered.type;
   matrix.data = ordered.data;
-  matrix.owner = form;
+  matrix.owner = layout;
   return {ordered.order.begin(), ordered.order.end()};
 }
 
@@ -80,11 +83,13 @@ class WeightLoader {
   }
 
   Result<compute::Buffer<B>> LoadVector(const std::string& name, int64_t size) const;
+  // The values of a matrix column by column: [1, cols * rows].
+  Result<compute::Buffer<B>> LoadColumns(const std::string& name, int64_t rows, int64_t cols) const;
   // The first row of a matrix with any number of rows: [1, cols].
   Result<compute::Buffer<B>> LoadFirstRow(const std::string& name, int64_t cols) const;
   Result<typename B::Table> LoadTable(const std::string& name, int64_t rows, int64_t cols) const;
 
-  // The model's kind of norm, from NAME.weight and, for LayerNorm, NAME.bias.
+  // The model's kind of norm, from NAME.weight and, for LayerNorm with a bias, NAME.bias.
   Result<Norm<B>> LoadNorm(const std::string& name, int64_t size) const;
   // Always an RMSNorm.
   Result<Norm<B>> LoadRmsNorm(const std::string& name, int64_t size) const;
@@ -102,8 +107,8 @@ class WeightLoader {
  private:
   // In the backend's preferred layout.
   Result<compute::HostMatrix> Matrix(const std::string& name, int64_t rows, int64_t cols,
-                                     formats::WeightLayouts forms = compute::kWeightLayoutsOf<B>) const {
-    return source_.Matrix(Use(name), rows, cols, forms);
+                                     formats::WeightLayouts layouts = compute::kWeightLayoutsOf<B>) const {
+    return source_.Matrix(Use(name), rows, cols, layouts);
   }
   Result<compute::HostMatrix> Expert(const std::string& name, int32_t expert, int32_t experts, int64_t rows,
                                      int64_t cols) const {
@@ -116,7 +121,7 @@ class WeightLoader {
   // Each [experts, sum of the parts' outputs]; empty if no part has one.
   Result<OutputTerms> Terms(const std::vector<WeightPart>& parts, int32_t experts, BiasRule rule) const;
   Result<std::vector<float>> Biases(const std::vector<WeightPart>& parts, int32_t experts, BiasRule rule) const;
-  Result<std::vector<float>> Factors(const std::vector<WeightPart>& parts, int32_t experts) const;
+  Result<std::vector<float>> TensorScales(const std::vector<WeightPart>& parts, int32_t experts) const;
 
   typename B::Context& context_;
   const ModelConfig& config_;
@@ -132,6 +137,18 @@ Result<compute::Buffer<B>> WeightLoader<B>::LoadVector(const std::string& name, 
 }
 
 template <compute::Backend B>
+Result<compute::Buffer<B>> WeightLoader<B>::LoadColumns(const std::string& name, int64_t rows, int64_t cols) const {
+  const auto values = source_.Values(Use(name), rows, cols);
+  if (!values) return Forward(values);
+  std::vector<float> columns;
+  columns.reserve(values->size());
+  for (int64_t c = 0; c < cols; ++c) {
+    for (int64_t r = 0; r < rows; ++r) columns.push_back((*values)[static_cast<size_t>(r * cols + c)]);
+  }
+  return B::LoadVector(context_, columns);
+}
+
+template <compute::Backend B>
 Result<compute::Buffer<B>> WeightLoader<B>::LoadFirstRow(const std::string& name, int64_t cols) const {
   const compute::HostMatrix* found = source_.Find(name);
   auto values = source_.Values(Use(name), found == nullptr ? 1 : found->rows, cols);
@@ -141,10 +158,10 @@ Result<compute::Buffer<B>> WeightLoader<B>::LoadFirstRow(const std::string& name
 
 template <compute::Backend B>
 Result<typename B::Table> WeightLoader<B>::LoadTable(const std::string& name, int64_t rows, int64_t cols) const {
-  const std::string factor = name.substr(0, name.rfind('.')) + ".scale";
-  if (Contains(factor)) {
-    return Fail(ErrorCode::kUnsupported, "{}: tensor '{}' is a factor of '{}', and only products' weights can have one",
-                source_.path(), factor, name);
+  const std::string tensor_scale = name.substr(0, name.rfind('.')) + ".scale";
+  if (Contains(tensor_scale)) {
+    return Fail(ErrorCode::kUnsupported, "{}: tensor '{}' is a scale of '{}', and only matmul weights can have one",
+                source_.path(), tensor_scale, name);
   }
   auto matrix = Matrix(name, rows, cols);
   if (!matrix) return Forward(matrix);
@@ -157,6 +174,10 @@ Result<Norm<B>> WeightLoader<B>::LoadNorm(const std::string& name, int64_t size)
   if constexpr (compute::LayerNorms<B>) {
     auto weight = LoadVector(name + ".weight", size);
     if (!weight) return Forward(weight);
+    if (!config_.norm_bias) {
+      const std::vector<float> zeros(static_cast<size_t>(size));
+      return Norm<B>(std::move(*weight), B::LoadVector(context_, zeros), config_.norm_epsilon);
+    }
     auto bias = LoadVector(name + ".bias", size);
     if (!bias) return Forward(bias);
     return Norm<B>(std::move(*weight), std::move(*bias), config_.norm_epsilon);
@@ -176,7 +197,7 @@ template <compute::Backend B>
 Result<SubLayerNorms<B>> WeightLoader<B>::LoadSubLayerNorms(const NormNames& names) const {
   SubLayerNorms<B> norms;
   const auto load = [&](bool wanted, const std::string& name, std::optional<Norm<B>>& into) -> Status {
-    if (!wanted) return {};
+    if (!wanted || name.empty()) return {};
     auto norm = LoadNorm(name, config_.hidden);
     if (!norm) return Forward(norm);
     into = std::move(*norm);
@@ -190,17 +211,17 @@ Result<SubLayerNorms<B>> WeightLoader<B>::LoadSubLayerNorms(const NormNames& nam
 
 template <compute::Backend B>
 Result<OutputTerms> WeightLoader<B>::Terms(const std::vector<WeightPart>& parts, int32_t experts, BiasRule rule) const {
-  auto factors = Factors(parts, experts);
-  if (!factors) return Forward(factors);
+  auto scales = TensorScales(parts, experts);
+  if (!scales) return Forward(scales);
   auto biases = Biases(parts, experts, rule);
   if (!biases) return Forward(biases);
-  return OutputTerms{std::move(*factors), std::move(*biases)};
+  return OutputTerms{std::move(*scales), std::move(*biases)};
 }
 
 // NVFP4's per-tensor scales, as llama.cpp's converter writes them. A checkpoint's scale of the activations is not
 // needed, because activations are not converted to 4-bit floats here.
 template <compute::Backend B>
-Result<std::vector<float>> WeightLoader<B>::Factors(const std::vector<WeightPart>& parts, int32_t experts) const {
+Result<std::vector<float>> WeightLoader<B>::TensorScales(const std::vector<WeightPart>& parts, int32_t experts) const {
   bool any = false;
   for (const WeightPart& part : parts) {
     Use(part.name + ".input_scale");
@@ -211,12 +232,12 @@ Result<std::vector<float>> WeightLoader<B>::Factors(const std::vector<WeightPart
   std::vector<std::vector<float>> of_parts;
   for (const WeightPart& part : parts) {
     const auto outputs = static_cast<size_t>(part.outputs);
-    std::vector<float>& factors = of_parts.emplace_back(static_cast<size_t>(experts) * outputs, 1.0f);
+    std::vector<float>& scales = of_parts.emplace_back(static_cast<size_t>(experts) * outputs, 1.0f);
     const std::string& name = Use(part.name + ".scale");
     if (!source_.HasWholeOrExperts(name)) continue;
     auto of_experts = source_.OnePerExpert(name, experts);
     if (!of_experts) return Forward(of_experts);
-    for (size_t i = 0; i < factors.size(); ++i) factors[i] = (*of_experts)[i / outputs];
+    for (size_t i = 0; i < scales.size(); ++i) scales[i] = (*of_experts)[i / outputs];
   }
   return StackOutputs(of_parts, experts);
 }
@@ -227,6 +248,11 @@ Result<std::vector<float>> WeightLoader<B>::Biases(const std::vector<WeightPart>
   bool any = rule == BiasRule::kRequired;
   for (const WeightPart& part : parts) any = any || Contains(part.name + ".bias");
   if (!any) return std::vector<float>();
+  for (const WeightPart& part : parts) {
+    if (part.of == 0) continue;
+    return Fail(ErrorCode::kUnsupported, "{}: tensor '{}.bias' is a bias of outputs that are taken in another order",
+                source_.path(), part.name);
+  }
   std::vector<std::vector<float>> of_parts;
   for (const WeightPart& part : parts) {
     auto values = source_.Values(Use(part.name + ".bias"), experts, part.outputs);
@@ -239,14 +265,21 @@ Result<std::vector<float>> WeightLoader<B>::Biases(const std::vector<WeightPart>
 template <compute::Backend B>
 Result<Linear<B>> WeightLoader<B>::LoadLinear(const std::vector<WeightPart>& parts, int64_t inputs,
                                               BiasRule rule) const {
-  formats::WeightLayouts forms = compute::kMatmulLayoutsOf<B>;
-  forms.ordered = forms.ordered && ShareAnOrder(parts);
+  formats::WeightLayouts layouts = compute::kMatmulLayoutsOf<B>;
+  layouts.ordered = layouts.ordered && ShareAnOrder(parts);
+  if (std::ranges::any_of(parts, [](const WeightPart& part) { return part.of > 0; })) layouts = {};
   std::vector<compute::HostMatrix> matrices;
   std::vector<int32_t> order;
   for (const WeightPart& part : parts) {
-    auto matrix = Matrix(part.name + ".weight", part.outputs, inputs, forms);
+    auto matrix = Matrix(part.name + ".weight", part.of > 0 ? part.of : part.outputs, inputs, layouts);
     if (!matrix) return Forward(matrix);
-    if (forms.ordered) order = TakeOrder(*matrix);
+    if (part.of > 0) {
+      const auto row_bytes = matrix->data.size() / static_cast<size_t>(part.of);
+      matrix->data = matrix->data.subspan(static_cast<size_t>(part.first) * row_bytes,
+                                          static_cast<size_t>(part.outputs) * row_bytes);
+      matrix->rows = part.outputs;
+    }
+    if (layouts.ordered) order = TakeOrder(*matrix);
     matrices.push_back(std::move(*matrix));
   }
   auto terms = Terms(parts, 1, rule);
@@ -258,8 +291,8 @@ template <compute::Backend B>
 bool WeightLoader<B>::ShareAnOrder(const std::vector<WeightPart>& parts) const {
   const formats::ActOrderLayout* first = nullptr;
   for (const WeightPart& part : parts) {
-    const formats::WeightLayout* form = source_.FormOf(part.name + ".weight");
-    const auto* ordered = form == nullptr ? nullptr : std::get_if<formats::ActOrderLayout>(form);
+    const formats::WeightLayout* layout = source_.LayoutOf(part.name + ".weight");
+    const auto* ordered = layout == nullptr ? nullptr : std::get_if<formats::ActOrderLayout>(layout);
     if (ordered == nullptr) return false;
     if (first == nullptr) first = ordered;
     if (!std::ranges::equal(first->order, ordered->order)) return false;

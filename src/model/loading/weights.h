@@ -33,9 +33,10 @@ Result<std::unique_ptr<FeedForward<B>>> Own(Result<Network> network) {
 }
 
 template <compute::Backend B>
-Result<std::unique_ptr<FeedForward<B>>> LoadFeedForward(const WeightLoader<B>& loader, const std::string& prefix) {
+Result<std::unique_ptr<FeedForward<B>>> LoadFeedForward(const WeightLoader<B>& loader, const std::string& prefix,
+                                                        const LayerKind& kind) {
   const ModelConfig& config = loader.config();
-  if (config.moe.experts > 0) {
+  if (config.moe.experts > 0 && !kind.dense) {
     if constexpr (compute::MoeRouting<B>) {
       return Own<MoeFeedForward<B>, B>(MoeFeedForward<B>::Load(loader, prefix));
     } else {
@@ -55,18 +56,34 @@ Result<std::unique_ptr<FeedForward<B>>> LoadFeedForward(const WeightLoader<B>& l
 template <compute::Backend B>
 Result<LayerWeights<B>> LoadLayer(const WeightLoader<B>& loader, int32_t layer) {
   const std::string prefix = "blk." + std::to_string(layer) + ".";
-  auto attention_norms =
-      loader.LoadSubLayerNorms({prefix + "attn_norm", prefix + "post_attention_norm", prefix + "attn_output_norm"});
+  const ModelConfig& config = loader.config();
+  const LayerKind& kind = config.layer_kinds[layer];
+  auto attention_norms = loader.LoadSubLayerNorms(
+      {prefix + config.attention_norm, prefix + "post_attention_norm", prefix + "attn_output_norm"});
   if (!attention_norms) return Forward(attention_norms);
-  auto attention = LoadAttention<B>(loader, prefix, loader.config().layer_kinds[layer].kv);
-  if (!attention) return Forward(attention);
+  LayerWeights<B> out{.attention_norms = std::move(*attention_norms)};
+  if (kind.kv.heads == 0 && config.delta_net) {
+    auto delta_net = LoadDeltaNet<B>(loader, prefix);
+    if (!delta_net) return Forward(delta_net);
+    out.delta_net = std::move(*delta_net);
+  } else if (kind.kv.heads == 0) {
+    auto conv = LoadShortConv<B>(loader, prefix);
+    if (!conv) return Forward(conv);
+    out.conv = std::move(*conv);
+  } else {
+    auto attention = LoadAttention<B>(loader, prefix, kind.kv);
+    if (!attention) return Forward(attention);
+    out.attention = std::move(*attention);
+  }
+  const std::string& name = config.feed_forward_norm;
   auto norms = loader.LoadSubLayerNorms(
-      {prefix + loader.config().feed_forward_norm, prefix + "post_ffw_norm", prefix + "layer_output_norm"});
+      {name.empty() ? name : prefix + name, prefix + "post_ffw_norm", prefix + "layer_output_norm"});
   if (!norms) return Forward(norms);
-  auto feed_forward = LoadFeedForward<B>(loader, prefix);
+  auto feed_forward = LoadFeedForward<B>(loader, prefix, kind);
   if (!feed_forward) return Forward(feed_forward);
-  return LayerWeights<B>{std::move(*attention_norms), std::move(*attention), std::move(*norms),
-                         std::move(*feed_forward)};
+  out.feed_forward_norms = std::move(*norms);
+  out.feed_forward = std::move(*feed_forward);
+  return out;
 }
 
 // The tensors added to the tokens' embeddings, and the norm of the sum.
@@ -96,7 +113,7 @@ template <compute::Backend B>
 Status LoadOutput(const WeightLoader<B>& loader, ModelWeights<B>* weights) {
   const ModelConfig& config = loader.config();
   if (config.final_norm) {
-    auto norm = loader.LoadNorm("output_norm", config.hidden);
+    auto norm = loader.LoadNorm(config.output_norm, config.hidden);
     if (!norm) return Forward(norm);
     weights->output_norm = std::move(*norm);
   }

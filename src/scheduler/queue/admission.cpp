@@ -37,8 +37,9 @@ Result<int32_t> CheckRequest(const GenerationRequest& request, const engine::Eng
   if (!engine.causal) {
     return Fail(ErrorCode::kUnsupported, "this model is an encoder: it embeds texts, and generates none");
   }
-  if (request.grammar && !engine.capabilities.structured_output) {
-    return Fail(ErrorCode::kUnsupported, "this model's engine cannot keep an output to a grammar");
+  if ((request.grammar || request.grammar_source || request.reasoning) && !engine.capabilities.structured_output) {
+    return Fail(ErrorCode::kUnsupported,
+                "this model's engine cannot keep an output to a grammar or to a budget of reasoning");
   }
   // The last sampled token needs no KV.
   const int64_t room = std::min<int64_t>(engine.context, engine.kv_tokens + 1);

@@ -14,7 +14,7 @@
 #include "scheduler/output/pooler.h"
 #include "scheduler/output/token_stream.h"
 #include "scheduler/speculation/draft_control.h"
-#include "text/grammar/grammar_matcher.h"
+#include "text/reasoning/output_matcher.h"
 
 namespace inferflux::scheduler {
 
@@ -25,8 +25,8 @@ struct Request {
   GenerationRequest spec;
   std::shared_ptr<TokenStream> stream;
   OutputText output;
-  std::optional<text::GrammarMatcher> matcher = {};  // the output's position in its grammar, if it has one
-  int32_t max_tokens = 0;                            // the limit from the request, the context and the KV cache
+  std::optional<text::OutputMatcher> matcher = {};  // the output's position in its constraints, if it has any
+  int32_t max_tokens = 0;                           // the limit from the request, the context and the KV cache
   TimePoint submitted;
   std::optional<TimePoint> last_token;
 

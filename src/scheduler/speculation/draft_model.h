@@ -25,8 +25,8 @@ struct DraftTask {
   int32_t count = 0;                // tokens wanted
   std::vector<TokenId> draft = {};  // the draft tokens
   std::optional<float> mirostat_mu = {};
-  std::optional<text::GrammarMatcher> matcher = {};  // after the draft tokens
-  std::shared_ptr<const TokenMask> mask = {};        // the tokens that may follow
+  std::optional<text::OutputMatcher> matcher = {};  // after the draft tokens
+  std::shared_ptr<const TokenMask> mask = {};       // the tokens that may follow
 };
 
 class DraftModel {

@@ -3,6 +3,7 @@
 #include "server/admin/admin_models.h"
 #include "server/admin/admin_routing.h"
 #include "server/admin/admin_state.h"
+#include "server/admin/admin_workers.h"
 #include "server/admin/session_endpoints.h"
 
 namespace inferflux::server {
@@ -20,11 +21,16 @@ constexpr Route kAdminRoutes[] = {
     {"GET", "/v1/admin/models", Access::kAdmin, &ListAdminModels},
     {"POST", "/v1/admin/models", Access::kAdmin, &LoadAdminModel},
     {"PUT", "/v1/admin/models/default", Access::kAdmin, &SetDefaultModel},
+    {"PATCH", "/v1/admin/models/{id...}", Access::kAdmin, &SetModelStay},
     {"DELETE", "/v1/admin/models/{id...}", Access::kAdmin, &UnloadAdminModel},
     {"GET", "/v1/admin/routing", Access::kAdmin, &DescribeRouting},
     {"PUT", "/v1/admin/routing", Access::kAdmin, &SetRouting},
     {"GET", "/v1/admin/cache", Access::kAdmin, &DescribeCaches},
     {"GET", "/v1/admin/pools", Access::kAdmin, &DescribePools},
+    {"GET", "/v1/admin/workers", Access::kAdmin, &ListWorkers},
+    {"GET", "/v1/admin/workers/{id}/log", Access::kAdmin, &WorkerLog},
+    {"POST", "/v1/admin/workers/{id}/drain", Access::kAdmin, &DrainWorker},
+    {"POST", "/v1/admin/workers/{id}/restart", Access::kAdmin, &RestartWorker},
     // The caller's own sessions.
     {"GET", "/v1/sessions", Access::kGenerate, &Sessions<Action::kList>},
     {"POST", "/v1/sessions/{id}/save", Access::kGenerate, &Sessions<Action::kSave>},

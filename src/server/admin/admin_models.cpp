@@ -11,10 +11,11 @@
 #include <boost/json/serialize.hpp>
 #include <charconv>
 #include <chrono>
-#include <functional>
 #include <future>
+#include <optional>
 #include <utility>
 
+#include "config/schema.h"
 #include "net/sse.h"
 #include "server/admin/load_request.h"
 #include "server/request/describe_model.h"
@@ -25,7 +26,7 @@ namespace asio = boost::asio;
 namespace json = boost::json;
 namespace {
 
-using Loaded = serving::ModelManager::Loaded;
+using Loaded = serving::ModelPool::Loaded;
 
 constexpr std::chrono::milliseconds kPoll{100};
 constexpr int64_t kUsualGrace = 30;  // seconds
@@ -59,6 +60,12 @@ json::object DescribeLoaded(const Services& services, const serving::ServedModel
   out["default"] = model.id == services.models.default_id();
   out["running"] = stats.running;
   out["queued"] = stats.queued;
+  if (const auto stay = services.pool.Stay(model.id)) {
+    const bool stays = stay->keep_alive == serving::kKeepLoaded;
+    out["pinned"] = stay->pinned;
+    out["keep_alive"] = stays ? -1 : static_cast<int64_t>(stay->keep_alive.count());
+    out["pool_bytes"] = stay->bytes;
+  }
   return out;
 }
 
@@ -93,7 +100,7 @@ asio::awaitable<void> TellProgress(Services& services, const std::string& id, co
   if (!co_await writer.Begin(std::move(head))) co_return;
   std::string last;
   while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-    for (const serving::LoadingModel& model : services.manager.Loading()) {
+    for (const serving::LoadingModel& model : services.pool.Loading()) {
       if (model.id != id) continue;
       std::string event = Event(DescribeLoading(model));
       if (event == last) continue;
@@ -126,8 +133,8 @@ ApiResult<std::chrono::seconds> Grace(const net::Request& request) {
 net::Response ListAdminModels(Services& services, const net::Request&) {
   json::array data;
   for (const auto& model : services.models.List()) data.push_back(DescribeLoaded(services, *model));
-  for (const auto& model : services.manager.Loading()) data.push_back(DescribeLoading(model));
-  for (const auto& model : services.manager.Failed()) data.push_back(DescribeFailed(model));
+  for (const auto& model : services.pool.Loading()) data.push_back(DescribeLoading(model));
+  for (const auto& model : services.pool.Failed()) data.push_back(DescribeFailed(model));
   return Json(200, {{"object", "list"}, {"data", std::move(data)}});
 }
 
@@ -144,22 +151,45 @@ net::Response SetDefaultModel(Services& services, const net::Request& request) {
   return Json(200, {{"default", body.id}});
 }
 
+net::Response SetModelStay(Services& services, const net::Request& request) {
+  struct Body {
+    std::optional<int64_t> keep_alive;
+    std::optional<bool> pin;
+  };
+  static constexpr Field<Body> kFields[] = {
+      {"keep_alive", IntegerField<Body>{&Body::keep_alive, -1, config::kMaxKeepAlive}},
+      {"pin", CustomField<Body>{[](const json::value& value, std::string_view param, Body& out) -> ApiStatus {
+         if (!value.is_bool()) return Refuse(param, "must be true or false");
+         out.pin = value.get_bool();
+         return {};
+       }}},
+  };
+  const std::string& id = request.parameters.at("id");
+  auto object = ParseJsonBody(request.body);
+  if (!object) return ErrorResponse(object.error());
+  Body body;
+  if (ApiStatus taken = ParseObject<Body>(kFields, "", *object, body); !taken) return ErrorResponse(taken.error());
+  const auto keep_alive = body.keep_alive ? std::optional(serving::KeepAlive(*body.keep_alive)) : std::nullopt;
+  const auto model = services.pool.GetLoadedModel(id);  // keeps the model until it is described
+  if (!model) return NoSuchModel(model.error());
+  if (Status set = services.pool.SetStay(id, body.pin, keep_alive); !set) return NoSuchModel(set.error());
+  return Json(200, DescribeLoaded(services, **model));
+}
+
 asio::awaitable<void> LoadAdminModel(Services& services, const net::Request& request, net::ResponseWriter& writer) {
   auto body = ParseJsonBody(request.body);
   if (!body) {
     co_await writer.Send(ErrorResponse(body.error()));
     co_return;
   }
-  auto load = ParseAdminLoad(*body, services.manager.defaults());
+  auto load = ParseAdminLoad(*body, services.pool);
   if (!load) {
     co_await writer.Send(ErrorResponse(load.error()));
     co_return;
   }
   const std::string id = load->request.id;
   const bool stream = load->stream;
-  const std::shared_future<Loaded> done = services.manager.StartLoad(
-      std::move(load->request), load->is_default,
-      [&services](std::function<void()> work) { asio::post(services.administration, std::move(work)); });
+  const std::shared_future<Loaded> done = services.pool.StartLoad(std::move(load->request), load->is_default);
   if (stream) {
     co_await TellProgress(services, id, done, writer);
     co_return;
@@ -180,7 +210,7 @@ asio::awaitable<void> UnloadAdminModel(Services& services, const net::Request& r
   auto promise = std::make_shared<std::promise<Status>>();
   auto done = promise->get_future();
   asio::post(services.administration,
-             [&services, promise, id, grace = *grace] { promise->set_value(services.manager.Unload(id, grace)); });
+             [&services, promise, id, grace = *grace] { promise->set_value(services.pool.Unload(id, grace)); });
   while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready) co_await Pause();
   const Status unloaded = done.get();
   net::Response answer = unloaded ? Json(200, {{"id", id}, {"deleted", true}}) : NoSuchModel(unloaded.error());

@@ -15,6 +15,9 @@ net::Response ListAdminModels(Services& services, const net::Request& request);
 
 net::Response SetDefaultModel(Services& services, const net::Request& request);
 
+// PATCH /v1/admin/models/{id}: pins a loaded model, or changes its keep-alive.
+net::Response SetModelStay(Services& services, const net::Request& request);
+
 // Answers when the model serves. With "stream": true, reports progress as server-sent events until then. The load
 // continues if the client disconnects.
 boost::asio::awaitable<void> LoadAdminModel(Services& services, const net::Request& request,

@@ -28,7 +28,7 @@ constexpr Field<RoutingBody> kRoutingFields[] = {
 }  // namespace
 
 net::Response DescribeRouting(Services& services, const net::Request&) {
-  const serving::RoutingPolicy policy = services.manager.policy();
+  const serving::RoutingPolicy policy = services.pool.policy();
   const bool any = policy.fallback_scope == serving::FallbackScope::kAnyCompatible;
   boost::json::object out;
   out["allow_default_fallback"] = policy.allow_default_fallback;
@@ -40,7 +40,7 @@ net::Response DescribeRouting(Services& services, const net::Request&) {
 net::Response SetRouting(Services& services, const net::Request& request) {
   auto object = ParseJsonBody(request.body);
   if (!object) return ErrorResponse(object.error());
-  serving::RoutingPolicy policy = services.manager.policy();
+  serving::RoutingPolicy policy = services.pool.policy();
   RoutingBody body{policy.allow_default_fallback, policy.require_ready_backend, ""};
   if (ApiStatus taken = ParseObject<RoutingBody>(kRoutingFields, "", *object, body); !taken)
     return ErrorResponse(taken.error());
@@ -53,7 +53,7 @@ net::Response SetRouting(Services& services, const net::Request& request) {
   } else if (!body.fallback_scope.empty()) {
     return ErrorResponse(Refuse("fallback_scope", "must be {} or {}", kSamePath, kAnyCompatible).value());
   }
-  services.manager.SetPolicy(policy);
+  services.pool.SetPolicy(policy);
   return DescribeRouting(services, request);
 }
 

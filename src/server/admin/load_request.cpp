@@ -21,8 +21,9 @@ struct LoadBody {
   std::string backend;
   std::string kv_dtype;
   std::string draft;
-  std::optional<int64_t> context, device, gpu_layers;
+  std::optional<int64_t> context, device, gpu_layers, keep_alive;
   bool is_default = false;
+  bool pin = false;
   bool stream = false;
 };
 
@@ -56,17 +57,28 @@ constexpr Field<LoadBody> kLoadFields[] = {
     {"device", IntegerField<LoadBody>{&LoadBody::device, 0, config::kMaxDevice}},
     {"gpu_layers", IntegerField<LoadBody>{&LoadBody::gpu_layers, -1, config::kMaxGpuLayers}},
     {"context", IntegerField<LoadBody>{&LoadBody::context, 1, config::kMaxContext}},
+    {"keep_alive", IntegerField<LoadBody>{&LoadBody::keep_alive, -1, config::kMaxKeepAlive}},
+    {"pin", BooleanField<LoadBody>{&LoadBody::pin}},
     {"default", BooleanField<LoadBody>{&LoadBody::is_default}},
     {"stream", BooleanField<LoadBody>{&LoadBody::stream}},
 };
 
 }  // namespace
 
-ApiResult<AdminLoad> ParseAdminLoad(const boost::json::object& body, const serving::LoadRequest& defaults) {
+ApiResult<AdminLoad> ParseAdminLoad(const boost::json::object& body, const serving::ModelPool& pool) {
   LoadBody fields;
   if (ApiStatus taken = ParseObject<LoadBody>(kLoadFields, "", body, fields); !taken) return Forward(taken);
-  if (fields.path.empty()) return Refuse("path", "is needed: a GGUF file, or a Hugging Face directory");
-  AdminLoad out{.request = defaults, .is_default = fields.is_default, .stream = fields.stream};
+  if (fields.path.empty() && !fields.id.empty()) {
+    auto path = pool.PathOf(fields.id);
+    if (!path) return tl::make_unexpected(FromError(path.error(), "id"));
+    fields.path = std::move(*path);
+  }
+  if (fields.path.empty()) {
+    return Refuse("path",
+                  "is needed: a GGUF file, or a Hugging Face directory; or 'id' alone, for a model of the models "
+                  "directory");
+  }
+  AdminLoad out{.request = pool.defaults(), .is_default = fields.is_default, .stream = fields.stream};
   out.request.id = fields.id.empty() ? config::ModelIdOf(fields.path) : std::move(fields.id);
   out.request.path = std::move(fields.path);
   if (!fields.backend.empty()) out.request.requested_backend = std::move(fields.backend);
@@ -75,6 +87,8 @@ ApiResult<AdminLoad> ParseAdminLoad(const boost::json::object& body, const servi
   if (fields.device) out.request.config.device = static_cast<int32_t>(*fields.device);
   if (fields.gpu_layers) out.request.config.gpu_layers = static_cast<int32_t>(*fields.gpu_layers);
   if (fields.context) out.request.context = static_cast<int32_t>(*fields.context);
+  out.request.pinned = fields.pin;
+  if (fields.keep_alive) out.request.keep_alive = serving::KeepAlive(*fields.keep_alive);
   return out;
 }
 

@@ -4,7 +4,7 @@
 #include <boost/json/object.hpp>
 
 #include "server/request/fields.h"
-#include "serving/models/load_model.h"
+#include "serving/pool/model_pool.h"
 
 namespace inferflux::server {
 
@@ -14,7 +14,7 @@ struct AdminLoad {
   bool stream = false;
 };
 
-// `defaults` supply the fields that the body omits.
-ApiResult<AdminLoad> ParseAdminLoad(const boost::json::object& body, const serving::LoadRequest& defaults);
+// The defaults of `pool` supply the fields that the body omits; without a path, the id names a model that it can load.
+ApiResult<AdminLoad> ParseAdminLoad(const boost::json::object& body, const serving::ModelPool& pool);
 
 }  // namespace inferflux::server

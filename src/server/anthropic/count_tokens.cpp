@@ -1,13 +1,12 @@
 #include "server/anthropic/count_tokens.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "server/anthropic/anthropic_error.h"
 #include "server/anthropic/messages_request.h"
 #include "server/anthropic/prepare_messages.h"
 #include "server/request/find_model.h"
+#include "server/request/first_use.h"
 #include "server/request/json_body.h"
 #include "serving/generation/chat_prompt.h"
 
@@ -29,18 +28,15 @@ ApiResult<size_t> Count(const Services& services, const net::Request& request) {
   return prompt->size();
 }
 
-asio::awaitable<net::Response> RunCount(const Services& services, const net::Request& request) {
-  const auto count = Count(services, request);
-  if (!count) co_return AnthropicErrorResponse(count.error());
-  co_return net::Response(200, "application/json", fmt::format(R"({{"input_tokens":{}}})", *count));
-}
-
 }  // namespace
 
-asio::awaitable<void> CountTokens(Services& services, const Caller&, const net::Request& request,
+asio::awaitable<void> CountTokens(Services& services, const Caller& caller, const net::Request& request,
                                   net::ResponseWriter& writer) {
+  const Prepare<size_t> prepare = [&](const Caller&) { return Count(services, request); };
+  const Prepared<size_t> count = co_await PrepareWithModel<size_t>(services, caller, prepare, writer);
   net::Response response =
-      co_await asio::co_spawn(services.preparation, RunCount(services, request), asio::use_awaitable);
+      *count ? net::Response(200, "application/json", fmt::format(R"({{"input_tokens":{}}})", **count))
+             : AnthropicErrorResponse(count->error());
   co_await writer.Send(std::move(response));
 }
 

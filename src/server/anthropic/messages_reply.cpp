@@ -11,8 +11,8 @@
 
 namespace inferflux::server {
 namespace json = boost::json;
+using serving::AnswerParser;
 using text::FoundToolCall;
-using text::ToolCallParser;
 namespace {
 
 // Prompt tokens from the cache are counted separately.
@@ -26,6 +26,13 @@ json::object AnthropicUsage(const scheduler::Usage& usage) {
 }
 
 json::object TextBlock(std::string_view text) { return {{"type", "text"}, {"text", text}}; }
+
+// Clients send thinking back with its signature. This server signs nothing and checks no signature.
+constexpr std::string_view kUnsigned = "unsigned";
+
+json::object ThinkingBlock(std::string_view thinking, std::string_view signature) {
+  return {{"type", "thinking"}, {"thinking", thinking}, {"signature", signature}};
+}
 
 json::object ToolUseBlock(const FoundToolCall& call, json::value input) {
   json::object out;
@@ -46,21 +53,10 @@ void AppendEvent(const json::object& event, std::string& out) {
 
 }  // namespace
 
-MessagesReply::MessagesReply(std::string model, int32_t prompt_tokens, std::unique_ptr<ToolCallParser> calls)
-    : model_(std::move(model)), prompt_tokens_(prompt_tokens), calls_(std::move(calls)), id_(UniqueId("msg_")) {}
+MessagesReply::MessagesReply(std::string model, int32_t prompt_tokens, AnswerParser parser)
+    : model_(std::move(model)), prompt_tokens_(prompt_tokens), parser_(std::move(parser)), id_(UniqueId("msg_")) {}
 
 net::Response MessagesReply::Refusal(const ApiError& error) const { return AnthropicErrorResponse(error); }
-
-ToolCallParser::Output MessagesReply::Parse(const scheduler::StreamEvent& event) {
-  if (!calls_) return {event.text, {}};
-  ToolCallParser::Output out = calls_->Feed(event.text);
-  if (event.finish) {
-    ToolCallParser::Output rest = calls_->Finish();
-    out.content += rest.content;
-    for (FoundToolCall& call : rest.calls) out.calls.push_back(std::move(call));
-  }
-  return out;
-}
 
 json::object MessagesReply::Message() const {
   json::object out;
@@ -81,7 +77,7 @@ json::object MessagesReply::Stop(const scheduler::Finish& finish) const {
   out["stop_sequence"] = nullptr;
   if (finish.reason == scheduler::FinishReason::kLength) {
     out["stop_reason"] = "max_tokens";
-  } else if (calls_ && calls_->found() > 0) {
+  } else if (parser_.found() > 0) {
     out["stop_reason"] = "tool_use";
   } else if (finish.stop_string) {
     out["stop_reason"] = "stop_sequence";
@@ -92,8 +88,9 @@ json::object MessagesReply::Stop(const scheduler::Finish& finish) const {
 
 net::Response MessagesReply::Whole(const std::vector<scheduler::StreamEvent>& answers, const ReplyTotals& totals) {
   const scheduler::StreamEvent& answer = answers.front();
-  const ToolCallParser::Output parsed = Parse(answer);
+  const AnswerParser::Output parsed = parser_.Take(answer);
   json::array content;
+  if (!parsed.reasoning.empty()) content.push_back(ThinkingBlock(parsed.reasoning, kUnsigned));
   if (!parsed.content.empty()) content.push_back(TextBlock(parsed.content));
   for (const FoundToolCall& call : parsed.calls) content.push_back(ToolUseBlock(call, json::parse(call.arguments)));
   json::object out = Message();
@@ -113,21 +110,33 @@ void MessagesReply::Begin(std::string& out) {
 }
 
 void MessagesReply::Append(size_t, const scheduler::StreamEvent& event, std::string& out) {
-  const ToolCallParser::Output parsed = Parse(event);
+  const AnswerParser::Output parsed = parser_.Take(event);
+  if (!parsed.reasoning.empty()) {
+    Enter(Open::kThinking, ThinkingBlock("", ""), out);
+    AppendDelta({{"type", "thinking_delta"}, {"thinking", parsed.reasoning}}, out);
+  }
   if (!parsed.content.empty()) {
-    if (!in_text_) StartBlock(TextBlock(""), out);
-    in_text_ = true;
+    Enter(Open::kText, TextBlock(""), out);
     AppendDelta({{"type", "text_delta"}, {"text", parsed.content}}, out);
   }
   for (const FoundToolCall& call : parsed.calls) {
-    if (in_text_) StopBlock(out);
+    Enter(Open::kNone, {}, out);
     StartBlock(ToolUseBlock(call, json::object()), out);
     AppendDelta({{"type", "input_json_delta"}, {"partial_json", call.arguments}}, out);
     StopBlock(out);
   }
   if (!event.finish) return;
-  if (in_text_) StopBlock(out);
+  Enter(Open::kNone, {}, out);
   finish_ = *event.finish;
+}
+
+// Closes the open block, unless it is of this kind already, and opens `block`.
+void MessagesReply::Enter(Open kind, json::object block, std::string& out) {
+  if (open_ == kind) return;
+  if (open_ == Open::kThinking) AppendDelta({{"type", "signature_delta"}, {"signature", kUnsigned}}, out);
+  if (open_ != Open::kNone) StopBlock(out);
+  open_ = kind;
+  if (kind != Open::kNone) StartBlock(std::move(block), out);
 }
 
 void MessagesReply::End(const ReplyTotals& totals, std::string& out) {
@@ -152,7 +161,6 @@ void MessagesReply::AppendDelta(json::object delta, std::string& out) const {
 
 void MessagesReply::StopBlock(std::string& out) {
   AppendEvent({{"type", "content_block_stop"}, {"index", blocks_ - 1}}, out);
-  in_text_ = false;
 }
 
 }  // namespace inferflux::server

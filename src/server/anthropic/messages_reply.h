@@ -4,18 +4,16 @@
 #include <boost/json/object.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "server/reply/reply_surface.h"
-#include "text/tool_calls/tool_call_parser.h"
+#include "serving/generation/answer_parser.h"
 
 namespace inferflux::server {
 
 class MessagesReply final : public ReplySurface {
  public:
-  // `calls` finds tool calls in the text; null if the request offers no tools.
-  MessagesReply(std::string model, int32_t prompt_tokens, std::unique_ptr<text::ToolCallParser> calls);
+  MessagesReply(std::string model, int32_t prompt_tokens, serving::AnswerParser parser);
 
   net::Response Refusal(const ApiError& error) const override;
   net::Response Whole(const std::vector<scheduler::StreamEvent>& answers, const ReplyTotals& totals) override;
@@ -25,21 +23,23 @@ class MessagesReply final : public ReplySurface {
   void Fail(const ApiError& error, std::string& out) override;
 
  private:
-  text::ToolCallParser::Output Parse(const scheduler::StreamEvent& event);
+  enum class Open : uint8_t { kNone, kThinking, kText };
+
   boost::json::object Message() const;
   boost::json::object Stop(const scheduler::Finish& finish) const;
   void StartBlock(boost::json::object block, std::string& out);
   void AppendDelta(boost::json::object delta, std::string& out) const;
   void StopBlock(std::string& out);
+  void Enter(Open kind, boost::json::object block, std::string& out);
 
   const std::string model_;
   const int32_t prompt_tokens_;
-  const std::unique_ptr<text::ToolCallParser> calls_;
+  serving::AnswerParser parser_;
   const std::string id_;
 
   // The state of a stream.
-  size_t blocks_ = 0;     // started so far
-  bool in_text_ = false;  // the last block is text and is still open
+  size_t blocks_ = 0;        // started so far
+  Open open_ = Open::kNone;  // the last block, if it is still open
   scheduler::Finish finish_;
 };
 

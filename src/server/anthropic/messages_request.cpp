@@ -156,13 +156,30 @@ ApiStatus TakeAnthropicChoice(const json::value& value, std::string_view param, 
   return Refuse(Join(param, "type"), "must be \"auto\", \"any\", \"tool\" or \"none\"");
 }
 
-ApiStatus TakeThinking(const json::value& value, std::string_view param, MessagesRequest&) {
+struct ThinkingFields {
+  std::string type;
+  std::optional<int64_t> budget_tokens;
+};
+
+ApiStatus TakeThinking(const json::value& value, std::string_view param, MessagesRequest& out) {
+  static constexpr Field<ThinkingFields> kFields[] = {
+      {"type", TextField<ThinkingFields>{&ThinkingFields::type, 64}},
+      {"budget_tokens", IntegerField<ThinkingFields>{&ThinkingFields::budget_tokens, 1, kMostTokens}},
+      {"display", NoOpField{"\"summarized\""}},
+  };
   const auto object = ReadObject(value, param);
   if (!object) return Forward(object);
-  const json::value* type = (*object)->if_contains("type");
-  if (type != nullptr && *type == "disabled" && (*object)->size() == 1) return {};
-  return RefuseAs("unsupported_parameter", param,
-                  fmt::format("'{}' is not supported except as {{\"type\": \"disabled\"}}", param));
+  ThinkingFields fields;
+  if (ApiStatus taken = ParseObject<ThinkingFields>(kFields, param, **object, fields); !taken) return taken;
+  if (fields.type != "enabled" && fields.type != "disabled" && fields.type != "adaptive") {
+    return Refuse(Join(param, "type"), "must be \"enabled\", \"disabled\" or \"adaptive\"");
+  }
+  if (fields.budget_tokens && fields.type != "enabled") {
+    return Refuse(Join(param, "budget_tokens"), "goes with the type \"enabled\"");
+  }
+  if (fields.type != "adaptive") out.chat.reasoning.enabled = fields.type == "enabled";
+  if (fields.budget_tokens) out.chat.reasoning.budget = static_cast<int32_t>(*fields.budget_tokens);
+  return {};
 }
 
 struct OutputFormat {
@@ -278,8 +295,11 @@ ApiError FromMessagesGeneration(serving::GenerationError error) {
         return fmt::format("tools[{}].strict", error.index);
       case Field::kGrammar:
         return "output_config.format";
+      case Field::kReasoning:
+        return "thinking";
       case Field::kSpeculation:
-        break;  // this API has no such field
+      case Field::kPromptLogprobs:
+        break;  // this API has no such fields
     }
     return {};
   };
@@ -304,6 +324,13 @@ ApiResult<MessagesRequest> ParseCountRequest(const json::object& body) {
   MessagesRequest out;
   if (ApiStatus taken = ParseObject<MessagesRequest>(kPromptFields, "", body, out); !taken) return Forward(taken);
   return Finished(std::move(out));
+}
+
+std::vector<FieldRow> MessagesFieldRows() {
+  std::vector<FieldRow> out;
+  AppendRows<MessagesRequest>(kPromptFields, out);
+  AppendRows<MessagesRequest>(kAnswerFields, out);
+  return out;
 }
 
 }  // namespace inferflux::server

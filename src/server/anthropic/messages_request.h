@@ -1,9 +1,12 @@
 // The parsed and checked bodies of POST /v1/messages and /v1/messages/count_tokens.
 #pragma once
 
+#include <vector>
+
 #include <boost/json/object.hpp>
 #include <string>
 
+#include "server/reply/field_rows.h"
 #include "server/request/api_error.h"
 #include "serving/generation/chat.h"
 #include "serving/generation/generation_spec.h"
@@ -25,5 +28,8 @@ ApiResult<MessagesRequest> ParseCountRequest(const boost::json::object& body);
 
 // Prefixes the error with this API's name of its field.
 ApiError FromMessagesGeneration(serving::GenerationError error);
+
+// Its fields, for the documentation.
+std::vector<FieldRow> MessagesFieldRows();
 
 }  // namespace inferflux::server

@@ -36,8 +36,7 @@ ApiResult<Job> PrepareMessages(const Services& services, const net::Request& req
           .stream = messages->stream,
           .prompt_param = "messages"};
   const auto prompt_tokens = static_cast<int32_t>(out.requests.front().prompt.size());
-  out.surface = std::make_unique<MessagesReply>(
-      out.model->id, prompt_tokens, built->tool_calls.empty() ? nullptr : std::move(built->tool_calls.front()));
+  out.surface = std::make_unique<MessagesReply>(out.model->id, prompt_tokens, std::move(built->answers.front()));
   return out;
 }
 

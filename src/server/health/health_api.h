@@ -1,4 +1,4 @@
-// The paths that report the server's state.
+// Liveness, readiness, description and metrics of the server: /livez, /healthz, /readyz, /metrics, /version.
 #pragma once
 
 #include "server/request/route.h"

@@ -7,8 +7,8 @@
 
 namespace inferflux::server {
 namespace json = boost::json;
+using serving::AnswerParser;
 using text::FoundToolCall;
-using text::ToolCallParser;
 namespace {
 
 json::object DescribeCall(const FoundToolCall& call) {
@@ -33,31 +33,20 @@ json::object Choice(size_t index, std::string_view body_name, json::object body)
 
 }  // namespace
 
-ToolCallParser::Output ChatFormat::Parse(size_t index, const scheduler::StreamEvent& event) {
-  if (parsers_.empty()) return {event.text, {}};
-  ToolCallParser& parser = *parsers_[index];
-  ToolCallParser::Output out = parser.Feed(event.text);
-  if (event.finish) {
-    ToolCallParser::Output rest = parser.Finish();
-    out.content += rest.content;
-    for (FoundToolCall& call : rest.calls) out.calls.push_back(std::move(call));
-  }
-  return out;
-}
-
 // If the limit cut the reply short, that is the reported reason, even if the reply contains calls.
 std::string_view ChatFormat::Finish(size_t index, const scheduler::Finish& finish) const {
-  const bool calls = found(index) > 0 && finish.reason == scheduler::FinishReason::kStop;
+  const bool calls = parsers_[index].found() > 0 && finish.reason == scheduler::FinishReason::kStop;
   return calls ? "tool_calls" : FinishName(finish.reason);
 }
 
 json::object ChatFormat::Whole(size_t index, const scheduler::StreamEvent& all) {
-  const ToolCallParser::Output parsed = Parse(index, all);
+  const AnswerParser::Output parsed = parsers_[index].Take(all);
   json::object message;
   message["role"] = "assistant";
   message["content"] =
       parsed.content.empty() && !parsed.calls.empty() ? json::value(nullptr) : json::value(parsed.content);
   message["refusal"] = nullptr;
+  if (!parsed.reasoning.empty()) message["reasoning_content"] = parsed.reasoning;
   if (!parsed.calls.empty()) {
     json::array calls;
     for (const FoundToolCall& call : parsed.calls) calls.push_back(DescribeCall(call));
@@ -74,9 +63,12 @@ json::value ChatFormat::Opening(size_t index) {
 }
 
 void ChatFormat::Append(size_t index, const scheduler::StreamEvent& event, json::array& choices) {
-  size_t number = found(index);
-  const ToolCallParser::Output parsed = Parse(index, event);
+  size_t number = parsers_[index].found();
+  const AnswerParser::Output parsed = parsers_[index].Take(event);
   const bool logprobs = logprobs_ && !event.tokens.empty();
+  if (!parsed.reasoning.empty()) {
+    choices.push_back(Choice(index, "delta", {{"reasoning_content", parsed.reasoning}}));
+  }
   if (!parsed.content.empty() || logprobs) {
     json::object choice = Choice(index, "delta", {{"content", parsed.content}});
     if (logprobs) choice["logprobs"] = ChatLogprobs(event.tokens);

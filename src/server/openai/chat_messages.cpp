@@ -57,6 +57,10 @@ struct CalledFunction {
 };
 
 ApiStatus TakeArguments(const json::value& value, std::string_view param, CalledFunction& out) {
+  if (value.is_object()) {  // not OpenAI's form, but that of many clients
+    out.arguments = value;
+    return {};
+  }
   const ApiResult<std::string> text = ReadText(value, param, kAnyLength);
   if (!text) return Forward(text);
   if (text->empty()) return {};
@@ -123,6 +127,7 @@ struct Message {
   std::string name;
   std::string tool_call_id;
   std::optional<json::array> tool_calls;
+  std::string reasoning;
 };
 
 ApiStatus TakeRole(const json::value& value, std::string_view param, Message& out) {
@@ -162,6 +167,8 @@ constexpr Field<Message> kMessageFields[] = {
     {"name", TextField<Message>{&Message::name, kMaxNameBytes}},
     {"tool_call_id", TextField<Message>{&Message::tool_call_id, kMaxNameBytes}},
     {"tool_calls", CustomField<Message>{TakeToolCalls}},
+    {"reasoning_content", TextField<Message>{&Message::reasoning, kAnyLength}},
+    {"reasoning", TextField<Message>{&Message::reasoning, kAnyLength}},
     {"refusal", NoOpField{}},
     {"audio", NoOpField{}},
     {"function_call", NoOpField{}},
@@ -173,7 +180,10 @@ ApiStatus CheckMessage(const Message& message, std::string_view param) {
   const bool assistant = *message.role == Role::kAssistant;
   const bool calls = message.tool_calls && !message.tool_calls->empty();
   if (message.tool_calls && !assistant) return Refuse(Join(param, "tool_calls"), "belongs to assistant messages only");
-  if (!message.content && !calls) return Refuse(Join(param, "content"), "is missing");
+  if (!message.reasoning.empty() && !assistant) {
+    return Refuse(Join(param, "reasoning_content"), "belongs to assistant messages only");
+  }
+  if (!message.content && !calls && message.reasoning.empty()) return Refuse(Join(param, "content"), "is missing");
   if (!message.tool_call_id.empty() && *message.role != Role::kTool) {
     return Refuse(Join(param, "tool_call_id"), "belongs to tool messages only");
   }
@@ -185,6 +195,7 @@ json::object ForTemplate(Message message) {
   out["role"] = message.role_name;
   out["content"] = message.content.value_or("");
   if (!message.name.empty()) out["name"] = message.name;
+  if (!message.reasoning.empty()) out["reasoning_content"] = message.reasoning;
   if (!message.tool_call_id.empty()) out["tool_call_id"] = message.tool_call_id;
   if (message.tool_calls && !message.tool_calls->empty()) out["tool_calls"] = std::move(*message.tool_calls);
   return out;

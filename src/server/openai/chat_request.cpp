@@ -1,10 +1,13 @@
 #include "server/openai/chat_request.h"
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
+#include <iterator>
 #include <limits>
 #include <utility>
 
 #include "server/openai/chat_messages.h"
+#include "serving/generation/chat_prompt.h"
 #include "serving/generation/tool_use.h"
 
 namespace inferflux::server {
@@ -79,6 +82,7 @@ ApiStatus TakeTools(const json::value& value, std::string_view param, ChatReques
 struct NamedTool {
   std::string type;
   std::string function;
+  const json::value* allowed = nullptr;
 };
 
 ApiStatus TakeFunctionName(const json::value& value, std::string_view param, NamedTool& out) {
@@ -86,6 +90,68 @@ ApiStatus TakeFunctionName(const json::value& value, std::string_view param, Nam
   const auto object = ReadObject(value, param);
   if (!object) return Forward(object);
   return ParseObject<NamedTool>(kFields, param, **object, out);
+}
+
+struct AllowedTools {
+  std::string mode = "auto";
+  std::vector<std::string> names;
+};
+
+ApiStatus TakeAllowedList(const json::value& value, std::string_view param, AllowedTools& out) {
+  static constexpr Field<NamedTool> kFields[] = {
+      {"type", TextField<NamedTool>{&NamedTool::type, 64}},
+      {"function", CustomField<NamedTool>{TakeFunctionName}},
+  };
+  const auto list = ReadArray(value, param, kMaxTools);
+  if (!list) return Forward(list);
+  for (size_t i = 0; i < (*list)->size(); ++i) {
+    const std::string name = fmt::format("{}[{}]", param, i);
+    const auto object = ReadObject((**list)[i], name);
+    if (!object) return Forward(object);
+    NamedTool tool;
+    if (ApiStatus taken = ParseObject<NamedTool>(kFields, name, **object, tool); !taken) return taken;
+    if (tool.type != "function" || tool.function.empty()) {
+      return Refuse(name, "must be {{\"type\": \"function\", \"function\": {{\"name\": ...}}}}");
+    }
+    out.names.push_back(std::move(tool.function));
+  }
+  return {};
+}
+
+ApiStatus TakeAllowedTools(const json::value& value, std::string_view param, ChatRequest& out) {
+  static constexpr Field<AllowedTools> kFields[] = {
+      {"mode", TextField<AllowedTools>{&AllowedTools::mode, 16}},
+      {"tools", CustomField<AllowedTools>{TakeAllowedList}},
+  };
+  const auto object = ReadObject(value, param);
+  if (!object) return Forward(object);
+  AllowedTools allowed;
+  if (ApiStatus taken = ParseObject<AllowedTools>(kFields, param, **object, allowed); !taken) return taken;
+  if (allowed.mode != "auto" && allowed.mode != "required") {
+    return Refuse(Join(param, "mode"), "must be \"auto\" or \"required\"");
+  }
+  if (allowed.names.empty()) return Refuse(Join(param, "tools"), "must name at least one tool");
+  out.chat.tool_choice.kind = allowed.mode == "auto" ? ToolChoice::Kind::kAuto : ToolChoice::Kind::kRequired;
+  out.allowed_tools = std::move(allowed.names);
+  return {};
+}
+
+// Leaves only the allowed tools.
+ApiStatus KeepAllowedTools(ChatRequest& out) {
+  if (out.allowed_tools.empty()) return {};
+  json::array tools;
+  std::vector<OfferedFunction> functions;
+  for (const std::string& name : out.allowed_tools) {
+    const auto found = std::ranges::find(out.chat.functions, name, &OfferedFunction::name);
+    if (found == out.chat.functions.end()) {
+      return Refuse("tool_choice.allowed_tools", "names '{}', which is not among the tools", name);
+    }
+    tools.push_back(out.chat.tools[static_cast<size_t>(found - out.chat.functions.begin())]);
+    functions.push_back(*found);
+  }
+  out.chat.tools = std::move(tools);
+  out.chat.functions = std::move(functions);
+  return {};
 }
 
 ApiStatus TakeToolChoice(const json::value& value, std::string_view param, ChatRequest& out) {
@@ -100,10 +166,17 @@ ApiStatus TakeToolChoice(const json::value& value, std::string_view param, ChatR
   static constexpr Field<NamedTool> kFields[] = {
       {"type", TextField<NamedTool>{&NamedTool::type, 64}},
       {"function", CustomField<NamedTool>{TakeFunctionName}},
+      {"allowed_tools", CustomField<NamedTool>{[](const json::value& allowed, std::string_view, NamedTool& tool) {
+         tool.allowed = &allowed;
+         return ApiStatus();
+       }}},
   };
   NamedTool named;
   if (value.is_object()) {
     if (ApiStatus taken = ParseObject<NamedTool>(kFields, param, value.get_object(), named); !taken) return taken;
+  }
+  if (named.type == "allowed_tools" && named.allowed != nullptr) {
+    return TakeAllowedTools(*named.allowed, Join(param, "allowed_tools"), out);
   }
   if (named.type != "function" || named.function.empty()) {
     return Refuse(param,
@@ -122,22 +195,62 @@ ApiStatus TakeTopLogprobs(const json::value& value, std::string_view param, Chat
   return ReadInteger(value, param, 0, 20).map([&](int64_t count) { out.top_logprobs = static_cast<int32_t>(count); });
 }
 
+ApiStatus TakeMaxCompletionTokens(const json::value& value, std::string_view param, ChatRequest& out) {
+  return ReadMaxTokens(value, param).map([&](int32_t count) { out.max_completion_tokens = count; });
+}
+
+ApiStatus TakeReasoningEffort(const json::value& value, std::string_view param, ChatRequest& out) {
+  static constexpr std::string_view kEfforts[] = {"none", "minimal", "low", "medium", "high", "xhigh", "max"};
+  ApiResult<std::string> effort = ReadText(value, param, 16);
+  if (!effort) return Forward(effort);
+  if (std::ranges::find(kEfforts, *effort) == std::end(kEfforts)) {
+    return Refuse(param, "must be \"none\", \"minimal\", \"low\", \"medium\", \"high\", \"xhigh\" or \"max\"");
+  }
+  if (*effort == "none") {
+    out.chat.reasoning.enabled = false;
+  } else {
+    out.chat.reasoning.effort = std::move(*effort);
+  }
+  return {};
+}
+
+ApiStatus TakeThinkingBudget(const json::value& value, std::string_view param, ChatRequest& out) {
+  const auto budget = ReadInteger(value, param, 0, kMaxTokensAsked);
+  if (!budget) return Forward(budget);
+  out.chat.reasoning.budget = static_cast<int32_t>(*budget);
+  out.reasoning_param = param;
+  return {};
+}
+
+ApiStatus TakeTemplateVariables(const json::value& value, std::string_view param, ChatRequest& out) {
+  const auto object = ReadObject(value, param);
+  if (!object) return Forward(object);
+  for (const auto& [name, one] : **object) {
+    if (serving::IsServersVariable(name)) {
+      return Refuse(Join(param, name), "is set by the server from the request's other fields");
+    }
+    // The server closes reasoning that a template opens although it is switched off.
+    if ((name == "enable_thinking" || name == "thinking") && one == false) out.chat.reasoning.enabled = false;
+  }
+  out.chat.template_variables = **object;
+  return {};
+}
+
 constexpr Field<ChatRequest> kChatFields[] = {
     {"messages", CustomField<ChatRequest>{TakeMessages}},
-    {"max_completion_tokens", CountField<ChatRequest>{&ChatRequest::max_completion_tokens, 1, kMaxTokensAsked}},
+    {"max_completion_tokens", CustomField<ChatRequest>{TakeMaxCompletionTokens}},
     {"logprobs", BooleanField<ChatRequest>{&ChatRequest::logprobs}},
     {"top_logprobs", CustomField<ChatRequest>{TakeTopLogprobs}},
     {"tools", CustomField<ChatRequest>{TakeTools}},
     {"tool_choice", CustomField<ChatRequest>{TakeToolChoice}},
     {"parallel_tool_calls", CustomField<ChatRequest>{TakeParallelCalls}},
     {"modalities", NoOpField{"[\"text\"]"}},
-    {"service_tier", NoOpField{"\"auto\""}},
-    {"store", NoOpField{"false"}},
-    {"metadata", NoOpField{}},
     {"audio", NoOpField{}},
     {"prediction", NoOpField{}},
-    {"reasoning_effort", NoOpField{}},
-    {"verbosity", NoOpField{}},
+    {"reasoning_effort", CustomField<ChatRequest>{TakeReasoningEffort}},
+    {"thinking_token_budget", CustomField<ChatRequest>{TakeThinkingBudget}},
+    {"chat_template_kwargs", CustomField<ChatRequest>{TakeTemplateVariables}},
+    {"verbosity", IgnoredField{IgnoredField::Type::kText, "no chat template has such a setting"}},
     {"web_search_options", NoOpField{}},
     {"functions", NoOpField{}},
     {"function_call", NoOpField{}},
@@ -158,9 +271,16 @@ ApiResult<ChatRequest> ParseChatRequest(const json::object& body) {
     }
     out.max_tokens = out.max_completion_tokens;
   }
+  if (ApiStatus kept = KeepAllowedTools(out); !kept) return Forward(kept);
   if (auto resolved = serving::ResolveTools(out.chat, out); !resolved) {
     return tl::make_unexpected(FromGeneration(std::move(resolved.error()), out, "messages"));
   }
+  return out;
+}
+
+std::vector<FieldRow> ChatFieldRows() {
+  std::vector<FieldRow> out;
+  AppendRows<ChatRequest>(kChatFields, out);
   return out;
 }
 

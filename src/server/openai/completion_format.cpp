@@ -52,6 +52,9 @@ std::optional<json::object> CompletionFormat::Prompt(size_t index, const schedul
 json::object CompletionFormat::Whole(size_t index, const scheduler::StreamEvent& all) {
   std::optional<json::object> prompt = Prompt(index, all);
   json::object out = Choice(index, all);
+  if (shape_.logprobs && all.tokens.empty()) {  // an answer without tokens has lists without entries
+    out["logprobs"] = CompletionLogprobs({}, states_[index].offset);
+  }
   if (prompt) {
     json::string text = std::move((*prompt)["text"].as_string());
     text += out["text"].as_string();

@@ -1,43 +1,24 @@
 #include "server/openai/logprobs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <utility>
 
+#include "server/reply/logprob_entry.h"
 #include "unicode/utf8.h"
 
 namespace inferflux::server {
 namespace json = boost::json;
 namespace {
 
-// JSON has no infinity; the API uses this value for "impossible".
-constexpr float kLowest = -9999.0f;
-
-double Finite(float logprob) { return std::max(logprob, kLowest); }
-
-// The text of a token, which may hold only part of a character. Invalid UTF-8 becomes U+FFFD.
-std::string Printable(std::string_view bytes) {
-  std::string out;
-  for (size_t at = 0; at < bytes.size();) {
-    const unicode::Utf8Char c = unicode::DecodeUtf8(bytes, at);
-    unicode::AppendUtf8(c.code, out);
-    at += c.size;
-  }
-  return out;
-}
-
-json::array Bytes(const std::string& bytes) {
-  json::array out;
-  for (const char byte : bytes) out.push_back(static_cast<uint8_t>(byte));
-  return out;
-}
-
-json::object Describe(const scheduler::TokenLogprob& token) {
-  json::object out;
-  out["token"] = Printable(token.bytes);
-  out["logprob"] = Finite(token.logprob);
-  out["bytes"] = Bytes(token.bytes);
+// A token that holds only part of a character, as the API writes it where texts are keys: two such tokens would have
+// the same text.
+std::string Key(const std::string& bytes) {
+  if (unicode::IsValidUtf8(bytes)) return bytes;
+  std::string out = "bytes:";
+  for (const char byte : bytes) out += fmt::format("\\x{:02x}", static_cast<uint8_t>(byte));
   return out;
 }
 
@@ -50,11 +31,7 @@ size_t Characters(const std::string& valid) {
 json::object ChatLogprobs(const std::vector<scheduler::GeneratedToken>& tokens) {
   json::array content;
   for (const scheduler::GeneratedToken& token : tokens) {
-    json::object entry = Describe(token.chosen);
-    json::array top;
-    for (const scheduler::TokenLogprob& other : token.top) top.push_back(Describe(other));
-    entry["top_logprobs"] = std::move(top);
-    content.push_back(std::move(entry));
+    content.push_back(DescribeLogprobs(token));
   }
   json::object out;
   out["content"] = std::move(content);
@@ -80,7 +57,8 @@ json::array PromptLogprobs(const std::vector<scheduler::GeneratedToken>& rest, s
   for (const scheduler::GeneratedToken& token : rest) {
     json::object entry;
     const auto add = [&](const scheduler::TokenLogprob& one) {
-      entry[std::to_string(one.id)] = {{"logprob", Finite(one.logprob)}, {"decoded_token", Printable(one.bytes)}};
+      entry[std::to_string(one.id)] = {{"logprob", FiniteLogprob(one.logprob)},
+                                       {"decoded_token", PrintableToken(one.bytes)}};
     };
     add(token.chosen);
     for (size_t i = 0; i < std::min(alternatives, token.top.size()); ++i) add(token.top[i]);
@@ -92,16 +70,13 @@ json::array PromptLogprobs(const std::vector<scheduler::GeneratedToken>& rest, s
 json::object CompletionLogprobs(const std::vector<scheduler::GeneratedToken>& tokens, size_t& offset) {
   json::array names, values, tops, offsets;
   for (const scheduler::GeneratedToken& token : tokens) {
-    const std::string name = Printable(token.chosen.bytes);
     json::object top;
-    for (const scheduler::TokenLogprob& other : token.top) {
-      top[Printable(other.bytes)] = Finite(other.logprob);
-    }
-    names.push_back(json::string(name));
-    values.push_back(Finite(token.chosen.logprob));
+    for (const scheduler::TokenLogprob& other : token.top) top[Key(other.bytes)] = FiniteLogprob(other.logprob);
+    names.push_back(json::string(Key(token.chosen.bytes)));
+    values.push_back(FiniteLogprob(token.chosen.logprob));
     tops.push_back(std::move(top));
     offsets.push_back(offset);
-    offset += Characters(name);
+    offset += Characters(PrintableToken(token.chosen.bytes));
   }
   json::object out;
   out["tokens"] = std::move(names);

@@ -12,6 +12,7 @@ namespace json = boost::json;
 net::Response ListModels(Services& services, const net::Request&) {
   json::array data;
   for (const auto& model : services.models.List()) data.push_back(DescribeServed(*model));
+  for (const auto& model : services.pool.Unloaded()) data.push_back(DescribeUnloaded(model));
   json::object out;
   out["object"] = "list";
   out["data"] = std::move(data);
@@ -19,7 +20,13 @@ net::Response ListModels(Services& services, const net::Request&) {
 }
 
 net::Response DescribeModel(Services& services, const net::Request& request) {
-  const auto model = services.models.Find(request.parameters.at("id"));
+  const std::string& id = request.parameters.at("id");
+  const auto model = services.models.Find(id);
+  if (!model) {
+    for (const auto& unloaded : services.pool.Unloaded()) {
+      if (unloaded.id == id) return net::Response(200, "application/json", json::serialize(DescribeUnloaded(unloaded)));
+    }
+  }
   if (!model) return ErrorResponse({404, model.error().message, "invalid_request_error", "model", "model_not_found"});
   return net::Response(200, "application/json", json::serialize(DescribeServed(**model)));
 }

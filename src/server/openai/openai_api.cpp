@@ -26,6 +26,12 @@ constexpr Route kOpenAiRoutes[] = {
     {"GET", "/v1/models", Access::kRead, &ListModels},
     {"GET", "/v1/models/{id...}", Access::kRead, &DescribeModel},
     {"GET", "/v1/sampling_parameters", Access::kRead, &ListSamplingParameters},
+    // The same without /v1, for clients whose base URL lacks it.
+    {"POST", "/chat/completions", Access::kGenerate, &Chat},
+    {"POST", "/completions", Access::kGenerate, &Complete},
+    {"POST", "/embeddings", Access::kGenerate, &Embed},
+    {"GET", "/models", Access::kRead, &ListModels},
+    {"GET", "/models/{id...}", Access::kRead, &DescribeModel},
 };
 
 }  // namespace

@@ -61,6 +61,7 @@ void OpenAiReply::Begin(std::string& out) {
 }
 
 void OpenAiReply::Append(size_t index, const scheduler::StreamEvent& event, std::string& out) {
+  streamed_tokens_ += static_cast<int32_t>(event.tokens.size());
   json::array choices;
   format_->Append(index, event, choices);
   for (json::value& choice : choices) AppendChunk(std::move(choice), out);
@@ -80,11 +81,17 @@ void OpenAiReply::Fail(const ApiError& error, std::string& out) {
   net::AppendSseData(out, "[DONE]");
 }
 
+// What was sent so far.
+json::value OpenAiReply::ChunkUsage() const {
+  if (!shape_.continuous_usage) return nullptr;
+  return Usage({.prompt_tokens = shape_.prompt_tokens, .completion_tokens = streamed_tokens_});
+}
+
 void OpenAiReply::AppendChunk(json::value choice, std::string& out) const {
   json::array choices;
   choices.push_back(std::move(choice));
   json::object chunk = Envelope(std::move(choices));
-  if (shape_.include_usage) chunk["usage"] = nullptr;
+  if (shape_.include_usage || shape_.continuous_usage) chunk["usage"] = ChunkUsage();
   net::AppendSseData(out, json::serialize(chunk));
 }
 

@@ -19,7 +19,9 @@ class OpenAiReply final : public ReplySurface {
     std::string model;
     size_t choices = 1;  // across all prompts
     bool stream = false;
-    bool include_usage = false;  // in a stream
+    bool include_usage = false;     // in a stream
+    bool continuous_usage = false;  // in each chunk of it
+    int32_t prompt_tokens = 0;
   };
   OpenAiReply(Shape shape, std::unique_ptr<ReplyFormat> format);
 
@@ -33,11 +35,13 @@ class OpenAiReply final : public ReplySurface {
  private:
   boost::json::object Envelope(boost::json::array choices) const;
   void AppendChunk(boost::json::value choice, std::string& out) const;
+  boost::json::value ChunkUsage() const;
 
   const Shape shape_;
   const std::unique_ptr<ReplyFormat> format_;
   const std::string id_;
   const int64_t created_;
+  int32_t streamed_tokens_ = 0;
 };
 
 }  // namespace inferflux::server

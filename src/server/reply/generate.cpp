@@ -1,39 +1,30 @@
 #include "server/reply/generate.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <memory>
 #include <string>
 #include <utility>
 
 #include "server/reply/reply_loop.h"
 #include "server/request/count_request.h"
+#include "server/request/first_use.h"
 
 namespace inferflux::server {
 namespace asio = boost::asio;
-namespace {
-
-// The result goes through a unique_ptr because a coroutine's result must be default-constructible here.
-using PreparedJob = std::unique_ptr<ApiResult<Job>>;
-
-asio::awaitable<PreparedJob> RunPrepare(GeneratingEndpoint endpoint, const Services& services,
-                                        const net::Request& request, const Caller& caller) {
-  co_return std::make_unique<ApiResult<Job>>(endpoint.prepare(services, request, caller));
-}
-
-}  // namespace
-
 asio::awaitable<void> Generate(GeneratingEndpoint endpoint, Services& services, const Caller& caller,
                                const net::Request& request, net::ResponseWriter& writer) {
   const std::string name(endpoint.name);
-  const PreparedJob job = co_await asio::co_spawn(services.preparation, RunPrepare(endpoint, services, request, caller),
-                                                  asio::use_awaitable);
+  const Prepare<Job> prepare = [&](const Caller& who) { return endpoint.prepare(services, request, who); };
+  const Prepared<Job> job = co_await PrepareWithModel<Job>(services, caller, prepare, writer);
   if (!*job) {
     CountRequest(services.metrics, name, nullptr, "rejected");
     co_await writer.Send(endpoint.refuse(job->error()));
     co_return;
   }
   const auto model = (*job)->model;
+  if ((*job)->ready) {
+    CountRequest(services.metrics, name, model.get(), "stop");
+    co_await writer.Send(std::move(*(*job)->ready));
+    co_return;
+  }
   const Outcome outcome = co_await Reply(std::move(**job), writer);
   CountRequest(services.metrics, name, model.get(), outcome);
 }

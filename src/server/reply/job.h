@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,12 @@ struct Job {
   std::shared_ptr<const serving::ServedModel> model;
   std::vector<scheduler::GenerationRequest> requests;  // all choices of the first prompt, then of the next
   size_t choices_per_prompt = 1;
+  size_t kept_choices = 0;           // if not 0, only so many of a prompt's answers are sent: the likeliest ones
+  std::vector<net::Header> headers;  // of the reply, beside the surface's own
   bool stream = false;
   std::string prompt_param;  // the prompt's field name in errors
   std::unique_ptr<ReplySurface> surface;
+  std::optional<net::Response> ready;  // the whole reply to a request that generates nothing
 };
 
 }  // namespace inferflux::server

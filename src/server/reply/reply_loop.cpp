@@ -1,10 +1,12 @@
 #include "server/reply/reply_loop.h"
 
+#include <algorithm>
 #include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "server/reply/likeliest_answers.h"
 #include "serving/generation/generation_group.h"
 
 namespace inferflux::server {
@@ -50,7 +52,11 @@ asio::awaitable<Outcome> ReplyWhole(Job& job, GenerationGroup group, net::Respon
     co_await writer.Send(job.surface->Refusal(*totals.error()));
     co_return "error";
   }
+  if (job.kept_choices > 0) {
+    answers = LikeliestAnswers(std::move(answers), job.choices_per_prompt, job.kept_choices);
+  }
   net::Response response = job.surface->Whole(answers, totals);
+  std::ranges::copy(job.headers, std::back_inserter(response.headers));
   co_await writer.Send(std::move(response));
   co_return totals.outcome();
 }
@@ -70,7 +76,9 @@ asio::awaitable<Outcome> ReplyStream(Job& job, GenerationGroup group, net::Respo
     co_await writer.Send(surface.Refusal(*totals.error()));
     co_return "error";
   }
-  if (!co_await writer.Begin(surface.Head())) co_return "cancelled";
+  net::Response head = surface.Head();
+  std::ranges::copy(job.headers, std::back_inserter(head.headers));
+  if (!co_await writer.Begin(std::move(head))) co_return "cancelled";
   while (!group.finished() && !totals.error()) {
     if (!co_await writer.Write(std::exchange(bytes, {}))) co_return "cancelled";
     if (!co_await NextEvents(group, writer, take)) co_return "cancelled";

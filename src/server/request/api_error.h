@@ -22,6 +22,10 @@ struct ApiError {
   std::string param;    // the field; empty: null
   std::string code;     // empty: null
   int retry_after = 1;  // seconds; sent with 429 and 503
+  // A model that has to be loaded first (first_use.h): the request may wait for that, at most so many seconds (0: any
+  // time). Empty: none.
+  std::string load_first = {};
+  double load_timeout = 0;
 };
 
 template <class T>

@@ -33,7 +33,7 @@ ApiError Unauthorized(std::string message) {
 }
 
 constexpr std::pair<std::string_view, Scope> kScopes[] = {
-    {"read", Scope::kRead}, {"generate", Scope::kGenerate}, {"admin", Scope::kAdmin}};
+    {"read", Scope::kRead}, {"generate", Scope::kGenerate}, {"admin", Scope::kAdmin}, {"load", Scope::kLoad}};
 constexpr uint8_t kUsualScopes = static_cast<uint8_t>(Scope::kRead) | static_cast<uint8_t>(Scope::kGenerate);
 
 // "read,admin"; empty if a word is not a scope.
@@ -87,8 +87,8 @@ Result<ApiKeys> ApiKeys::Load(const std::string& path) {
     std::optional<uint8_t> allowed = kUsualScopes;
     if (words >> scopes && scopes != "-") allowed = ParseScopes(scopes);
     if (!allowed) {
-      return Fail(ErrorCode::kInvalidArgument, "{}:{}: '{}' is no list of scopes; they are read, generate and admin",
-                  path, number, scopes);
+      return Fail(ErrorCode::kInvalidArgument,
+                  "{}:{}: '{}' is no list of scopes; they are read, generate, load and admin", path, number, scopes);
     }
     out.keys_.push_back({*hash, *allowed});
   }
@@ -119,6 +119,13 @@ ApiResult<Caller> ApiKeys::CheckKey(std::string_view key, Scope scope) const {
                                         "invalid_request_error", "", "insufficient_scope"});
   }
   return CallerOf(found->hash, found->scopes);
+}
+
+uint64_t JoinedSalt(uint64_t salt, std::string_view key) {
+  if (key.empty()) return salt;
+  const ApiKeys::Hash hash = ApiKeys::HashOf(fmt::format("{}/{}", salt, key));
+  std::memcpy(&salt, hash.data(), sizeof salt);
+  return salt;
 }
 
 }  // namespace inferflux::server

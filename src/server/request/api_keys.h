@@ -17,15 +17,25 @@ enum class Scope : uint8_t {
   kRead = 1,      // list and describe models
   kGenerate = 2,  // all endpoints that run a model
   kAdmin = 4,     // load, unload and route models
+  kLoad = 8,      // load a model of the models directory by its first use
 };
-inline constexpr uint8_t kEveryScope = 7;
+inline constexpr uint8_t kEveryScope = 15;
 
 // A caller, as the scheduler distinguishes tenants.
 struct Caller {
   std::string account;  // empty if no keys are required
   uint8_t scopes = kEveryScope;
-  uint64_t cache_salt = 0;  // requests with different salts never share cached prompts
+  uint64_t cache_salt = 0;    // requests with different salts never share cached prompts
+  double waited_seconds = 0;  // that this request has waited for its model
+
+  bool MayLoad() const {
+    return (scopes & (static_cast<uint8_t>(Scope::kLoad) | static_cast<uint8_t>(Scope::kAdmin))) != 0;
+  }
 };
+
+// The salt of a caller's requests with this key of its own: it divides the caller's cache further, and never reaches
+// that of another caller. An empty key changes nothing.
+uint64_t JoinedSalt(uint64_t salt, std::string_view key);
 
 class ApiKeys {
  public:
@@ -33,8 +43,8 @@ class ApiKeys {
 
   ApiKeys() = default;  // requires no key
   // Each line holds one SHA-256 in 64 hexadecimal digits (`printf %s KEY | sha256sum`), optionally followed by a space
-  // and the key's scopes: "read,generate,admin" or fewer; the default is read and generate. Text after '#' or after the
-  // dash that sha256sum writes is a comment. An empty file is an error: it would lock everyone out, or in.
+  // and the key's scopes: "read,generate,load,admin" or fewer; the default is read and generate. Text after '#' or
+  // after the dash that sha256sum writes is a comment. An empty file is an error: it would lock everyone out, or in.
   static Result<ApiKeys> Load(const std::string& path);
 
   // `authorization` is the header's value, "Bearer KEY".

@@ -10,10 +10,12 @@ namespace {
 json::object DescribeExposure(const serving::BackendExposure& exposure) {
   json::array attempts;
   for (const serving::BackendAttempt& attempt : exposure.attempts) {
-    attempts.push_back({{"backend", attempt.backend},
-                        {"provider", attempt.provider},
-                        {"outcome", attempt.outcome},
-                        {"reason", attempt.reason}});
+    json::object entry{{"backend", attempt.backend},
+                       {"provider", attempt.provider},
+                       {"outcome", attempt.outcome},
+                       {"reason", attempt.reason}};
+    if (!attempt.workers.empty()) entry["workers"] = json::array(attempt.workers.begin(), attempt.workers.end());
+    attempts.push_back(std::move(entry));
   }
   json::object out;
   out["requested_backend"] = exposure.requested_backend;
@@ -72,12 +74,24 @@ json::object DescribeServed(const serving::ServedModel& model) {
   out["created"] = model.info.created;
   out["owned_by"] = "inferflux";
   out["ready"] = true;  // every model in the registry is ready
+  out["status"] = {{"value", "loaded"}};
   out["path"] = model.info.path;
   out["format"] = model.info.format;
   out["capabilities"] = DescribeCapabilities(model.capabilities);
   out["details"] = std::move(details);
   out["backend_exposure"] = DescribeExposure(model.exposure);
   return out;
+}
+
+json::object DescribeUnloaded(const serving::UnloadedModel& model) {
+  json::object status{{"value", StateName(model.state)}};
+  if (model.state == serving::UnloadedModel::State::kFailed) {
+    status["failed"] = true;
+    status["error"] = model.error;
+  }
+  return {
+      {"id", model.id},     {"object", "model"},          {"created", 0}, {"owned_by", "inferflux"}, {"ready", false},
+      {"path", model.path}, {"status", std::move(status)}};
 }
 
 }  // namespace inferflux::server

@@ -53,11 +53,18 @@ struct CustomField {
 struct NoOpField {
   std::string_view json;  // that value; empty: only null
 };
+// A field that cannot change the text: only its type is checked.
+struct IgnoredField {
+  enum class Type : uint8_t { kAny, kBoolean, kNumber, kText, kObject };
+  Type type = Type::kAny;
+  std::string_view why;  // for the documentation
+};
 
 template <class T>
 struct Field {
   std::string_view name;
-  std::variant<NumberField<T>, IntegerField<T>, CountField<T>, BooleanField<T>, TextField<T>, CustomField<T>, NoOpField>
+  std::variant<NumberField<T>, IntegerField<T>, CountField<T>, BooleanField<T>, TextField<T>, CustomField<T>, NoOpField,
+               IgnoredField>
       kind;
 };
 
@@ -68,13 +75,17 @@ ApiResult<int64_t> ReadInteger(const boost::json::value& value, std::string_view
 ApiResult<bool> ReadBoolean(const boost::json::value& value, std::string_view param);
 ApiResult<std::string> ReadText(const boost::json::value& value, std::string_view param, size_t max_bytes);
 ApiStatus ReadNoOp(const boost::json::value& value, std::string_view param, std::string_view neutral);
+ApiStatus ReadIgnored(const boost::json::value& value, std::string_view param, IgnoredField::Type type);
 ApiResult<const boost::json::object*> ReadObject(const boost::json::value& value, std::string_view param);
 ApiResult<const boost::json::array*> ReadArray(const boost::json::value& value, std::string_view param,
                                                size_t max_items);
 
-tl::unexpected<ApiError> RefuseUnknown(std::string_view param);
+// Names the field that a peer's field of this name is called here, or the nearest of `known`.
+tl::unexpected<ApiError> RefuseUnknown(std::string_view param, const std::vector<std::string_view>& known = {});
 // "messages[0]" and "role" make "messages[0].role".
 std::string Join(std::string_view parent, std::string_view name);
+// The name of entry `index` of a list of `count`. A single entry has the list's name.
+std::string EntryName(std::string_view param, size_t index, size_t count);
 
 namespace internal {
 
@@ -105,6 +116,7 @@ struct FieldParser {
   }
   ApiStatus operator()(const CustomField<T>& field) const { return field.take(value, param, out); }
   ApiStatus operator()(const NoOpField& field) const { return ReadNoOp(value, param, field.json); }
+  ApiStatus operator()(const IgnoredField& field) const { return ReadIgnored(value, param, field.type); }
 };
 
 template <class T>
@@ -116,6 +128,12 @@ const Field<T>* FindField(std::span<const Field<T>> fields, std::string_view nam
 }
 
 }  // namespace internal
+
+// Appends the names of the fields, for suggestions.
+template <class T>
+void AppendNames(std::span<const Field<T>> fields, std::vector<std::string_view>& out) {
+  for (const Field<T>& field : fields) out.push_back(field.name);
+}
 
 // Reads `value` if `name` is one of `fields`; otherwise returns false.
 template <class T>
@@ -135,7 +153,10 @@ ApiStatus ParseObject(std::span<const Field<T>> fields, std::string_view parent,
     const std::string param = Join(parent, key);
     const ApiResult<bool> taken = ParseField(fields, key, param, value, out);
     if (!taken) return Forward(taken);
-    if (!*taken) return RefuseUnknown(param);
+    if (*taken) continue;
+    std::vector<std::string_view> known;
+    AppendNames(fields, known);
+    return RefuseUnknown(param, known);
   }
   return {};
 }

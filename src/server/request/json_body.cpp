@@ -4,11 +4,18 @@
 #include <boost/json/stream_parser.hpp>
 #include <boost/json/value.hpp>
 
+#include "server/request/duplicate_names.h"
+
 namespace inferflux::server {
 namespace json = boost::json;
 
 ApiResult<json::object> ParseJsonBody(std::string_view body) {
   if (body.empty()) return RefuseAs("invalid_json", "", "the request has no body; a JSON object is needed");
+  // Before the values are built: an object of a million equal names takes much memory, and is refused anyway.
+  if (const auto repeated = DuplicateName(body, kMaxJsonDepth)) {
+    return RefuseAs("invalid_json", "",
+                    fmt::format("the JSON has the name \"{}\" twice in one object", repeated->substr(0, 64)));
+  }
   json::parse_options options;
   options.max_depth = kMaxJsonDepth;
   json::stream_parser parser({}, options);

@@ -38,6 +38,8 @@ struct Api {
   net::Response (*refuse)(const ApiError&) = ErrorResponse;  // for callers without the right key
   // A header that may contain the bare key, as an alternative to "Authorization: Bearer KEY". Empty: none.
   std::string_view key_header = {};
+  // Paths below it have this API's errors, even where no route is. Empty: only the paths of routes.
+  std::string_view prefix = {};
 };
 
 }  // namespace inferflux::server

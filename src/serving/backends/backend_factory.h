@@ -47,6 +47,7 @@ struct EngineEntry {
   std::string why_absent;
   bool automatic = true;                                       // whether `auto` may lead to it
   std::function<std::vector<compute::Device>()> devices = {};  // what it computes on; queries the devices on each call
+  std::function<Status(int32_t device)> self_test = {};        // computes something small there, and checks it
   formats::WeightLayouts weight_layouts = {};                  // layouts of checkpoints that it keeps unconverted
   std::string note;  // what users should know about this build of it; empty: nothing
 };

@@ -53,6 +53,7 @@ std::vector<EngineEntry> LlamaEngines(const ThreadPool& pool) {
     EngineEntry entry{.target = target, .provider = Provider::kLlamaCpp};
     if (std::ranges::find(here, name) != here.end()) {
       entry.make = MakeLlama(target, pool.workers());
+      entry.self_test = [name](int32_t device) { return engine::LlamaSelfTest(name, device); };
       entry.devices = [name] { return engine::LlamaDeviceList(name); };
     } else {
       entry.why_absent = fmt::format("the libllama of this build finds no {} device; it needs {}", name,

@@ -7,6 +7,7 @@
 
 #include "serving/generation/tool_use.h"
 #include "text/grammar/grammar_compiler.h"
+#include "text/reasoning/output_matcher.h"
 
 namespace inferflux::serving {
 namespace {
@@ -23,20 +24,49 @@ GenerationStatus CheckRoom(const ServedModel& model, size_t prompt_tokens) {
                   context)});
 }
 
+// The log probabilities of a prompt are made and sent for each choice: their number is what a request costs beyond its
+// tokens.
+GenerationStatus CheckPromptLogprobs(const GenerationSpec& spec, size_t prompt_tokens) {
+  constexpr size_t kMostEntries = 1 << 18;
+  if (!spec.prompt_logprobs) return {};
+  const size_t entries =
+      prompt_tokens * static_cast<size_t>(spec.choices) * (static_cast<size_t>(*spec.prompt_logprobs) + 1);
+  if (entries <= kMostEntries) return {};
+  return Refuse(
+      Field::kPromptLogprobs,
+      "asks for {} log probabilities ({} tokens, {} choices, {} alternatives), and the limit of a prompt is {}; "
+      "ask for fewer choices or alternatives",
+      entries, prompt_tokens, spec.choices, *spec.prompt_logprobs, kMostEntries);
+}
+
+// The tokens that fit behind a prompt. The last one needs no KV.
+int32_t RoomFor(const ServedModel& model, size_t prompt_tokens) {
+  int64_t room = model.info.context;
+  if (model.info.kv_tokens > 0) room = std::min(room, model.info.kv_tokens + 1);
+  return static_cast<int32_t>(std::max<int64_t>(room - static_cast<int64_t>(prompt_tokens), 0));
+}
+
 GenerationStatus CheckSpeculation(const ServedModel& model, const GenerationSpec& spec) {
   const bool drafts = spec.speculation && spec.speculation->kind == scheduler::Speculation::Kind::kDraft;
   if (!drafts || !model.info.draft.empty()) return {};
   return Refuse(Field::kSpeculation, "is \"draft\", but the model '{}' has no draft model", model.id);
 }
 
-// The request's grammar over the model's tokens; null if it has none.
+// The request's grammar over the model's tokens; null if it has none, or if another process compiles it.
 GenerationResult<std::shared_ptr<const text::TokenGrammar>> GrammarOf(const ServedModel& model,
                                                                       const GenerationSpec& spec) {
   if (!spec.grammar) return nullptr;
+  const auto refuse = [&](const Error& error) {
+    const bool tools = spec.grammar->kind == text::GrammarSpec::Kind::kToolCalls;
+    return Refuse(tools ? Field::kTools : Field::kGrammar, "cannot be used: {}", error.message);
+  };
+  if (!model.grammars) {  // its worker compiles it for the tokens; errors are found here
+    if (const auto valid = text::CompileGrammar(*spec.grammar); !valid) return refuse(valid.error());
+    return nullptr;
+  }
   auto compiled = model.grammars->Compile(*spec.grammar);
-  if (compiled) return std::move(*compiled);
-  const bool tools = spec.grammar->kind == text::GrammarSpec::Kind::kToolCalls;
-  return Refuse(tools ? Field::kTools : Field::kGrammar, "cannot be used: {}", compiled.error().message);
+  if (!compiled) return refuse(compiled.error());
+  return std::move(*compiled);
 }
 
 std::vector<TokenId> DryBreakers(const SamplingSpec& spec, const text::Tokenizer& tokenizer) {
@@ -51,21 +81,28 @@ std::vector<TokenId> DryBreakers(const SamplingSpec& spec, const text::Tokenizer
 
 // The choices of one prompt, numbered across all prompts.
 GenerationStatus AddChoices(const ServedModel& model, const GenerationSpec& spec, const std::vector<TokenId>& prompt,
-                            Requests& out) {
+                            Generation& generation) {
+  Requests& out = generation.requests;
   if (auto room = CheckRoom(model, prompt.size()); !room) return room;
   if (auto speculation = CheckSpeculation(model, spec); !speculation) return speculation;
+  if (auto logprobs = CheckPromptLogprobs(spec, prompt.size()); !logprobs) return logprobs;
   const auto grammar = GrammarOf(model, spec);
   if (!grammar) return Forward(grammar);
+  const auto source = spec.grammar ? std::make_shared<const text::GrammarSpec>(*spec.grammar) : nullptr;
   const auto now = std::chrono::steady_clock::now();
+  const int32_t room = RoomFor(model, prompt.size());
+  const bool capped = spec.max_tokens > room;
+  if (capped) generation.capped_tokens = std::min(room, generation.capped_tokens.value_or(room));
   for (int32_t i = 0; i < spec.choices; ++i) {
     auto sampling = SamplingOfChoice(spec.sampling, static_cast<int64_t>(out.size()), *model.tokenizer);
     if (!sampling) return Forward(sampling);
     scheduler::GenerationRequest& request = out.emplace_back();
     request.prompt = prompt;
     request.sampling = std::move(*sampling);
-    request.max_tokens = spec.max_tokens;
+    request.max_tokens = capped ? 0 : spec.max_tokens;
     request.stop = spec.stop;
     request.grammar = *grammar;
+    request.grammar_source = source;
     request.ignore_eos = spec.ignore_eos;
     request.top_logprobs = spec.top_logprobs;
     request.prompt_logprobs = spec.prompt_logprobs;
@@ -99,15 +136,29 @@ std::vector<Feature> Needs(Feature endpoint, const GenerationSpec& spec, bool st
 
 GenerationResult<Generation> BuildChat(const ServedModel& model, Chat chat, GenerationSpec spec) {
   if (auto resolved = ResolveTools(chat, spec); !resolved) return Forward(resolved);
-  if (auto resolved = ResolveToolCallForm(model, chat, spec); !resolved) return Forward(resolved);
+  if (auto resolved = ResolveToolCallSyntax(model, chat, spec); !resolved) return Forward(resolved);
   const bool tools = !chat.tools.empty();
+  const ReasoningSpec reasoning = chat.reasoning;
   Generation out;
-  out.tool_calls = ToolCallParsers(model, chat, static_cast<size_t>(spec.choices));
-  const auto prompt = ChatPrompt(model, std::move(chat));
-  if (!prompt) return Forward(prompt);
-  if (auto added = AddChoices(model, spec, *prompt, out.requests); !added) return Forward(added);
-  if (tools && model.tool_calls) {
-    for (auto& request : out.requests) request.shown_control = model.tool_calls->tokens.shown;
+  auto calls = ToolCallParsers(model, chat, static_cast<size_t>(spec.choices));
+  const auto spans = RenderChat(model, std::move(chat));
+  if (!spans) return Forward(spans);
+  const bool inside = model.reasoning && text::BeginsInside(*model.reasoning->reasoning.form, *spans);
+  for (size_t i = 0; i < static_cast<size_t>(spec.choices); ++i) {
+    out.answers.emplace_back(model, inside, calls.empty() ? nullptr : std::move(calls[i]));
+  }
+  if (auto added = AddChoices(model, spec, model.tokenizer->Encode(*spans), out); !added) {
+    return Forward(added);
+  }
+  for (auto& request : out.requests) {
+    if (tools && model.tool_calls) request.shown_control = model.tool_calls->tokens.shown;
+    if (!model.reasoning) continue;
+    const auto& shown = model.reasoning->shown;
+    request.shown_control.insert(request.shown_control.end(), shown.begin(), shown.end());
+    if (request.grammar || request.grammar_source || reasoning.budget) {
+      request.reasoning = std::make_shared<const text::ReasoningLimits>(
+          text::ReasoningLimits{.dialect = model.reasoning, .inside = inside, .budget = reasoning.budget});
+    }
   }
   return out;
 }
@@ -118,7 +169,7 @@ GenerationResult<Generation> BuildCompletion(const ServedModel& model, std::span
   for (const RawPrompt& raw : prompts) {
     const auto prompt = RawPromptTokens(model, raw);
     if (!prompt) return Forward(prompt);
-    if (auto added = AddChoices(model, spec, *prompt, out.requests); !added) return Forward(added);
+    if (auto added = AddChoices(model, spec, *prompt, out); !added) return Forward(added);
   }
   for (auto& request : out.requests) request.continues_text = true;
   return out;

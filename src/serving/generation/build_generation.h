@@ -1,23 +1,25 @@
 // Turns a chat or raw prompts into requests for the model's scheduler: renders, tokenises and adds masks.
 #pragma once
 
-#include <memory>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "scheduler/generation.h"
+#include "serving/generation/answer_parser.h"
 #include "serving/generation/chat_prompt.h"
 #include "serving/generation/generation_error.h"
 #include "serving/generation/generation_spec.h"
 #include "serving/models/served_model.h"
-#include "text/tool_calls/tool_call_parser.h"
 
 namespace inferflux::serving {
 
 struct Generation {
   std::vector<scheduler::GenerationRequest> requests;  // all choices of the first prompt, then of the next
-  // The parsers that find tool calls in each request's answer; empty: no tools are offered.
-  std::vector<std::unique_ptr<text::ToolCallParser>> tool_calls;
+  // If the request's max_tokens did not fit behind a prompt: the tokens that do. The request gets as many.
+  std::optional<int32_t> capped_tokens;
+  std::vector<AnswerParser> answers;  // of a chat: the parser of each request's answer
 };
 
 GenerationResult<Generation> BuildChat(const ServedModel& model, Chat chat, GenerationSpec spec);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -31,6 +32,13 @@ struct HeldBy {
   size_t index = 0;  // the index of a strict tool
 };
 
+// What a request says about the reasoning before an answer.
+struct ReasoningSpec {
+  std::optional<bool> enabled;    // none: as the template has it
+  std::string effort;             // "low", "high", ...: for templates that know it; empty: none
+  std::optional<int32_t> budget;  // the most tokens of reasoning
+};
+
 struct Chat {
   // In the format of chat templates: contents are strings, the arguments of tool calls are objects.
   boost::json::array messages;
@@ -39,7 +47,9 @@ struct Chat {
   std::vector<OfferedFunction> functions;  // of `tools`, in the same order
   ToolChoice tool_choice;
   bool parallel_tool_calls = true;  // allow more than one call
-  std::optional<HeldBy> held_by;    // set by ResolveTools
+  ReasoningSpec reasoning;
+  boost::json::object template_variables;  // for the template, beside those that the server sets
+  std::optional<HeldBy> held_by;           // set by ResolveTools
 };
 
 }  // namespace inferflux::serving

@@ -16,6 +16,8 @@ std::string Words(const GenerationError& error) {
       return "the kind of speculation";
     case Field::kLogitBias:
       return "logit_bias";
+    case Field::kPromptLogprobs:
+      return "prompt_logprobs";
     case Field::kTools:
       return "the list of tools";
     case Field::kToolChoice:
@@ -24,6 +26,8 @@ std::string Words(const GenerationError& error) {
       return "a single tool call";
     case Field::kStrictTool:
       return fmt::format("the strict tool {}", error.index);
+    case Field::kReasoning:
+      return "reasoning";
   }
   return "the request";
 }

@@ -31,10 +31,12 @@ struct GenerationError {
     kGrammar,      // the constraint on the text
     kSpeculation,  // its kind
     kLogitBias,
+    kPromptLogprobs,
     kTools,
     kToolChoice,
     kParallelCalls,
     kStrictTool,  // `index` is the tool's number
+    kReasoning,
   };
 
   Kind kind = Kind::kInvalid;

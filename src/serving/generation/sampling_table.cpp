@@ -15,7 +15,7 @@ constexpr double kMaxTokens = 1 << 24;
 constexpr SamplingRow kSamplingRows[] = {
     {"temperature", &Params::temperature, 0, 2,
      "divides the logits; 0 always takes the likeliest token, of equal ones that with the lowest id"},
-    {"top_k", &Params::top_k, 0, kMaxTokens, "keep the k likeliest tokens; 0 is off", true},
+    {"top_k", &Params::top_k, -1, kMaxTokens, "keep the k likeliest tokens; 0 and -1 are off", true},
     {"top_p", &Params::top_p, 0, 1, "keep the likeliest tokens that together reach this probability", true},
     {"min_p", &Params::min_p, 0, 1, "keep tokens that are at least this many times as likely as the likeliest", true},
     {"typical_p", &Params::typical_p, 0, 1, "keep the most typical tokens that together reach this probability", true},

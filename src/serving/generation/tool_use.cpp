@@ -51,19 +51,19 @@ GenerationStatus ResolveTools(Chat& chat, GenerationSpec& spec) {
   return {};
 }
 
-GenerationStatus ResolveToolCallForm(const ServedModel& model, const Chat& chat, GenerationSpec& spec) {
+GenerationStatus ResolveToolCallSyntax(const ServedModel& model, const Chat& chat, GenerationSpec& spec) {
   if (!chat.held_by || !model.chat_template) return {};
   if (!model.tool_calls) {
     return tl::make_unexpected(GenerationError{
         .kind = GenerationError::Kind::kUnsupported,
         .field = chat.held_by->field,
         .message = fmt::format("needs a model whose chat template shows how it calls tools, and the template of '{}' "
-                               "shows no form that is known: leave the field out",
+                               "shows no known syntax: leave the field out",
                                model.id),
         .index = chat.held_by->index});
   }
   text::ToolCallSpec& calls = spec.grammar->tool_calls;
-  calls.form = model.tool_calls->calls.form;
+  calls.syntax = model.tool_calls->calls.syntax;
   calls.tokens = model.tool_calls->tokens;
   calls.several = calls.several && model.tool_calls->calls.several;
   return {};
@@ -74,11 +74,11 @@ std::vector<std::unique_ptr<text::ToolCallParser>> ToolCallParsers(const ServedM
   if (chat.tools.empty()) return {};
   auto tools = std::make_shared<std::vector<text::OfferedTool>>();
   for (const OfferedFunction& function : chat.functions) tools->push_back({function.name, function.parameters});
-  const text::TemplateCalls hermes{.form = &text::HermesForm(), .several = true};
+  const text::TemplateCalls hermes{.syntax = &text::HermesSyntax(), .several = true};
   const text::TemplateCalls& calls = model.tool_calls ? model.tool_calls->calls : hermes;
   std::vector<std::unique_ptr<text::ToolCallParser>> out;
   for (size_t i = 0; i < answers; ++i) {
-    out.push_back(std::make_unique<text::ToolCallParser>(*calls.form, tools, calls.several));
+    out.push_back(std::make_unique<text::ToolCallParser>(*calls.syntax, tools, calls.several));
   }
   return out;
 }

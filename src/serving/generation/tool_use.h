@@ -19,7 +19,7 @@ GenerationStatus ResolveTools(Chat& chat, GenerationSpec& spec);
 
 // Sets the model's call syntax in the request's grammar. If the syntax is unknown, kUnsupported names the field that
 // requires it.
-GenerationStatus ResolveToolCallForm(const ServedModel& model, const Chat& chat, GenerationSpec& spec);
+GenerationStatus ResolveToolCallSyntax(const ServedModel& model, const Chat& chat, GenerationSpec& spec);
 
 // One parser of tool calls for each answer to the request; empty if it offers no tools.
 std::vector<std::unique_ptr<text::ToolCallParser>> ToolCallParsers(const ServedModel& model, const Chat& chat,

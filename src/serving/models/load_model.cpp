@@ -8,6 +8,7 @@
 #include "engine/native/kv_budget.h"
 #include "metrics/model_metrics.h"
 #include "scheduler/scheduler_thread.h"
+#include "serving/backends/gpu_layers.h"
 #include "serving/models/load_text.h"
 #include "serving/models/model_fingerprint.h"
 #include "text/grammar/grammar_compiler.h"
@@ -42,7 +43,7 @@ Result<std::shared_ptr<const model::ModelSource>> OpenDraft(const std::string& p
 // A draft model's KV is small. Sequences that do not fit in it get no draft tokens.
 BackendConfig DraftConfig(BackendConfig config) {
   const int64_t budget = config.kv_budget.value_or(0);
-  config.kv_budget = (budget > 0 ? budget / 2 : engine::AvailableMemory() / 4) / 4;
+  config.kv_budget = DraftKv(budget > 0 ? budget : engine::AvailableMemory() / 2);
   return config;
 }
 
@@ -107,23 +108,40 @@ ModelInfo Describe(const model::ModelSource& source, const engine::EngineInfo& e
           .created = std::chrono::duration_cast<std::chrono::seconds>(now).count()};
 }
 
-// A running scheduler thread with its engine, or the reason why this engine does not serve the model.
-Result<std::shared_ptr<scheduler::SchedulerThread>> TryEngine(const EngineEntry& engine, EngineRequest engine_request,
-                                                              const std::shared_ptr<const model::ModelSource>& draft,
-                                                              const LoadRequest& request,
-                                                              std::shared_ptr<const text::Tokenizer> tokenizer) {
-  engine_request.config = ConfigFor(request.config, request.rules, request.shared, engine.target, engine.provider);
+// The settings with which the engine is tried, with the layers on a GPU chosen.
+BackendConfig ConfigOn(const EngineEntry& engine, const model::ModelSource& source, const LoadRequest& request) {
+  BackendConfig out = ConfigFor(request.config, request.rules, request.shared, engine.target, engine.provider);
+  ChooseGpuLayers(engine, source, out);
+  return out;
+}
+
+// Asks for the memory that the model needs on this engine, and sets its KV budget.
+Status Reserve(const EngineEntry& engine, const model::ModelSource& source, const model::ModelSource* draft,
+               const LoadRequest& request, BackendConfig& config) {
+  if (!request.reserve) return {};
+  const auto kv_bytes = request.reserve(NeedOf(engine, config, source, draft));
+  if (!kv_bytes) return Forward(kv_bytes);
+  if (*kv_bytes > 0) config.kv_budget = *kv_bytes;
+  return {};
+}
+
+// A running scheduler with its engine, or the reason why this engine does not serve the model.
+Result<StartedEngine> TryEngine(const EngineEntry& engine, EngineRequest engine_request,
+                                const std::shared_ptr<const model::ModelSource>& draft, const LoadRequest& request,
+                                std::shared_ptr<const text::Tokenizer> tokenizer) {
   if (auto there = CheckDevice(engine, engine_request.config.device.value_or(-1)); !there) return Forward(there);
+  if (request.start) return request.start(engine, engine_request, request);
   auto loop = StartLoop(engine.make, std::move(engine_request), draft, request, std::move(tokenizer));
   const std::stop_callback call_off(request.stop, [&] { loop->Stop(); });
   if (Status ready = loop->ready().get(); !ready) return Forward(ready);
-  return loop;
+  return StartedEngine{.scheduler = loop, .info = loop->engine_info()};
 }
 
 // What the engine reports about the model.
 void DescribeEngine(const engine::EngineInfo& engine, const model::ModelSource& source, const LoadRequest& request,
                     ServedModel& served) {
   served.info = Describe(source, engine);
+  served.engine = engine;
   served.info.draft = request.draft;
   served.capabilities = CapabilitiesOf(engine, served.chat_template != nullptr);
 }
@@ -208,7 +226,10 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
   served->tokenizer = text->tokenizer;
   served->grammars = std::make_shared<text::GrammarCompiler>(text->tokenizer);
   served->chat_template = text->chat_template;
-  if (served->chat_template) served->tool_calls = text::ToolCallDialectOf(*served->chat_template, *served->tokenizer);
+  if (served->chat_template) {
+    served->tool_calls = text::ToolCallDialectOf(*served->chat_template, *served->tokenizer);
+    served->reasoning = text::ReasoningDialectOf(*served->chat_template, *served->tokenizer);
+  }
   BackendExposure& exposure = served->exposure;
   exposure.requested_backend = request.requested_backend;
   exposure.normalised_request = ChainName(*chain);
@@ -223,23 +244,28 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
                            .reason = candidate.reason};
     if (candidate.engine != nullptr) {
       if (request.progress) request.progress->Try(attempt.backend, attempt.provider, *source);
-      auto loop = TryEngine(*candidate.engine, {.source = *source, .context = request.context}, draft, request,
-                            text->tokenizer);
-      attempt.outcome = loop ? "loaded" : "failed";
-      if (loop) {
+      BackendConfig config = ConfigOn(*candidate.engine, **source, request);
+      if (Status room = Reserve(*candidate.engine, **source, draft.get(), request, config); !room) return Forward(room);
+      auto started =
+          TryEngine(*candidate.engine, {.source = *source, .context = request.context, .config = std::move(config)},
+                    draft, request, text->tokenizer);
+      attempt.outcome = started ? "loaded" : "failed";
+      if (started) {
+        attempt.workers = started->workers;
+        if (!started->workers.empty()) served->grammars.reset();
         exposure.fallback = !missed.empty();
         exposure.fallback_reason = JoinReasons(missed);
         exposure.exposed_backend = attempt.backend;
         exposure.provider = attempt.provider;
         exposure.attempts.push_back(std::move(attempt));
-        DescribeEngine((*loop)->engine_info(), **source, request, *served);
+        DescribeEngine(started->info, **source, request, *served);
         NoteUnusedSettings(*candidate.engine, request, *served);
-        LogReady(*served, (*loop)->engine_info(), std::chrono::steady_clock::now() - began);
-        served->scheduler = std::move(*loop);
+        LogReady(*served, started->info, std::chrono::steady_clock::now() - began);
+        served->scheduler = std::move(started->scheduler);
         return std::shared_ptr<const ServedModel>(std::move(served));
       }
-      if (loop.error().code == ErrorCode::kCancelled) return Forward(loop);
-      attempt.reason = loop.error().message;
+      if (started.error().code == ErrorCode::kCancelled) return Forward(started);
+      attempt.reason = started.error().message;
     }
     const bool unnamed = candidate.skip == Skip::kUnnamed;
     log::Write(unnamed ? log::Level::kDebug : log::Level::kWarning,

@@ -2,8 +2,11 @@
 // thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -13,10 +16,31 @@
 #include "scheduler/scheduler_thread.h"
 #include "serving/backends/backend_factory.h"
 #include "serving/backends/backend_rules.h"
+#include "serving/models/host_memory_need.h"
 #include "serving/models/load_progress.h"
 #include "serving/models/served_model.h"
 
 namespace inferflux::serving {
+
+// A keep-alive of a model that stays loaded until its memory is needed.
+inline constexpr std::chrono::seconds kKeepLoaded = std::chrono::seconds::max();
+
+// The keep-alive that a setting means: seconds; negative: kKeepLoaded.
+constexpr std::chrono::seconds KeepAlive(int64_t seconds) {
+  return seconds < 0 ? kKeepLoaded : std::chrono::seconds(seconds);
+}
+
+struct LoadRequest;
+
+// An engine that is ready, and the scheduler that runs it.
+struct StartedEngine {
+  std::shared_ptr<scheduler::GenerationService> scheduler;
+  engine::EngineInfo info;
+  std::vector<std::string> workers = {};  // the processes that it runs in; empty: this one
+};
+// Starts a candidate somewhere else than in this process. The request's config is what holds for this candidate.
+using EngineStarter =
+    std::function<Result<StartedEngine>(const EngineEntry&, const EngineRequest&, const LoadRequest&)>;
 
 struct LoadRequest {
   std::string id;
@@ -35,9 +59,16 @@ struct LoadRequest {
   std::string draft;                 // file of a model with the same vocabulary, for speculative decoding; empty: none
   std::string speculation = "auto";  // default of requests: auto, none, prompt_lookup or draft
   int32_t max_draft_tokens = 4;      // draft tokens per step
+  EngineStarter start = {};          // empty: in this process
   std::stop_token stop = {};         // cancels the load: kCancelled
   scheduler::SessionOptions sessions = {};  // LoadModel fills in the fingerprint
   metrics::Registry* metrics = nullptr;     // must outlive the model; null: nothing is counted
+  // For a pool of models.
+  bool pinned = false;                                  // leaves only when it is unloaded
+  std::optional<std::chrono::seconds> keep_alive = {};  // of a model without users (KeepAlive); none: the pool's
+  // Called with each engine that is tried, before it: returns the bytes that the model may use for KV, or why it has no
+  // room, which ends the load. Empty: the engine plans its KV from the free memory.
+  std::function<Result<int64_t>(const HostMemoryNeed&)> reserve = {};
 };
 
 // "cuda (native): why; cpu (native): why".

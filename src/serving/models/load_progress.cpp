@@ -12,6 +12,12 @@ void LoadProgress::Try(std::string backend, std::string provider, std::shared_pt
   source_ = std::move(source);
 }
 
+void LoadProgress::Report(double fraction) {
+  const std::lock_guard lock(mutex_);
+  source_.reset();
+  now_.fraction = fraction;
+}
+
 LoadProgress::Snapshot LoadProgress::Read() const {
   const std::lock_guard lock(mutex_);
   Snapshot out = now_;

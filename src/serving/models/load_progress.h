@@ -19,6 +19,8 @@ class LoadProgress {
 
   // Begins a try of another engine on `source`.
   void Try(std::string backend, std::string provider, std::shared_ptr<const model::ModelSource> source);
+  // For a load in another process: replaces the share that `source` shows.
+  void Report(double fraction);
   Snapshot Read() const;
 
  private:

@@ -51,7 +51,14 @@ struct Selection {
 
 // Why no model was selected.
 struct NoSelection {
-  enum class Why { kNoModel, kUnknownModel, kMissingCapability, kNotReady };
+  enum class Why {
+    kNoModel,
+    kUnknownModel,
+    kMissingCapability,
+    kNotReady,
+    kNotLoaded,  // a pool can load the model of this id
+    kFailed,     // its load failed
+  };
   Why why = Why::kNoModel;
   std::string message;
   std::shared_ptr<const ServedModel> model;  // the model that lacks the feature

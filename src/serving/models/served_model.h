@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "engine/device_memory.h"
+#include "engine/engine.h"
 #include "scheduler/generation_service.h"
 #include "serving/backends/capabilities.h"
 #include "text/chat_template.h"
+#include "text/reasoning/reasoning_dialect.h"
 #include "text/tokenizer/tokenizer.h"
 #include "text/tool_calls/tool_call_dialect.h"
 
@@ -26,6 +28,7 @@ struct BackendAttempt {
   std::string provider;
   std::string outcome;  // "loaded", "failed", "skipped"
   std::string reason;
+  std::vector<std::string> workers = {};  // the processes that run the model, if it is not this one
 };
 struct BackendExposure {
   std::string requested_backend;   // as the user wrote it
@@ -68,13 +71,15 @@ struct ServedModel {
   std::shared_ptr<const void> metric_series;
   std::string id;
   ModelInfo info;
+  engine::EngineInfo engine;
   Capabilities capabilities;
   BackendExposure exposure;
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const text::ChatTemplate>
       chat_template;  // null: the file has none, and chat requests are refused with that reason
   std::shared_ptr<const text::ToolCallDialect> tool_calls;  // null: the template has no known call syntax
-  std::shared_ptr<text::GrammarCompiler> grammars;          // for its vocabulary
+  std::shared_ptr<const text::ReasoningDialect> reasoning;  // null: the template shows no known form of reasoning
+  std::shared_ptr<text::GrammarCompiler> grammars;          // for its vocabulary; null: a worker compiles
   std::shared_ptr<scheduler::GenerationService> scheduler;
 };
 

@@ -60,6 +60,16 @@ Tokenizer::Tokenizer(std::unique_ptr<const Vocabulary> vocabulary, std::unique_p
       strips_right_(FlagsOf(vocabulary_->spec().strips_right, vocabulary_->size())) {
   std::sort(end_of_generation_.begin(), end_of_generation_.end());
   end_of_generation_.erase(std::unique(end_of_generation_.begin(), end_of_generation_.end()), end_of_generation_.end());
+  for (TokenId id = 0; id < size(); ++id)
+    longest_token_ = std::max<uint64_t>(longest_token_, std::max(Text(id).size(), Bytes(id).size()));
+}
+
+std::optional<uint64_t> Tokenizer::MostBytes(int64_t tokens) const {
+  const Algorithm algorithm = vocabulary_->algorithm();
+  if (algorithm == Algorithm::kUnigram || algorithm == Algorithm::kWordPiece) return std::nullopt;
+  if (!strips_left_.empty() || !strips_right_.empty() || tokens < 0) return std::nullopt;
+  // Normalization Form C makes a text at most three times shorter, and an unknown character has four bytes.
+  return std::max<uint64_t>(longest_token_, 4) * 3 * static_cast<uint64_t>(tokens);
 }
 
 std::vector<TokenId> Tokenizer::Encode(std::string_view text) const { return Encode(text, {}); }

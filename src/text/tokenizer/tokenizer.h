@@ -48,6 +48,10 @@ class Tokenizer {
   // The bytes of all `tokens` without control tokens and without the space that the tokenizer itself prepends.
   std::string Decode(std::span<const TokenId> tokens) const;
 
+  // The longest text in bytes that becomes at most `tokens` tokens, rounded up. None where one token may hold any
+  // length: WordPiece and unigram vocabularies drop and merge text, and some tokens take the white space beside them.
+  std::optional<uint64_t> MostBytes(int64_t tokens) const;
+
   // The first token of any kind with this text in the file.
   std::optional<TokenId> Find(std::string_view text) const;
   // A token as written in the file; empty for an id out of range.
@@ -77,6 +81,7 @@ class Tokenizer {
   std::unique_ptr<const SubwordModel> model_;
   WholeTokenMatcher whole_tokens_;
   std::vector<TokenId> end_of_generation_;
+  uint64_t longest_token_ = 0;                    // bytes of text
   std::vector<bool> strips_left_, strips_right_;  // by id; empty for ids without one
 };
 

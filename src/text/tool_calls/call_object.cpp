@@ -18,13 +18,13 @@ std::string_view FromPython(std::string_view text) {
 
 }  // namespace
 
-std::optional<FoundToolCall> CallOf(const ToolCallForm& form, const json::object& object) {
-  if (form.name_key.empty()) {
+std::optional<FoundToolCall> CallOf(const ToolCallSyntax& syntax, const json::object& object) {
+  if (syntax.name_key.empty()) {
     if (object.size() != 1 || !object.begin()->value().is_object()) return std::nullopt;
     return FoundToolCall{std::string(object.begin()->key()), json::serialize(object.begin()->value())};
   }
-  const json::value* name = object.if_contains(form.name_key);
-  const json::value* arguments = object.if_contains(form.arguments_key);
+  const json::value* name = object.if_contains(syntax.name_key);
+  const json::value* arguments = object.if_contains(syntax.arguments_key);
   if (name == nullptr || !name->is_string() || name->get_string().empty()) return std::nullopt;
   if (arguments != nullptr && !arguments->is_object()) return std::nullopt;
   return FoundToolCall{std::string(name->get_string()), arguments == nullptr ? "{}" : json::serialize(*arguments)};

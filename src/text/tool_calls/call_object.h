@@ -7,12 +7,12 @@
 #include <string>
 #include <string_view>
 
-#include "text/tool_calls/tool_call_form.h"
+#include "text/tool_calls/tool_call_syntax.h"
 
 namespace inferflux::text {
 
-// The call in an object of a kObject form; none if the object is something else. Arguments may be omitted.
-std::optional<FoundToolCall> CallOf(const ToolCallForm& form, const boost::json::object& object);
+// The call in an object of a kObject syntax; none if the object is something else. Arguments may be omitted.
+std::optional<FoundToolCall> CallOf(const ToolCallSyntax& syntax, const boost::json::object& object);
 
 // The value of an argument between tags: text if its schema expects text, or does not allow the JSON that the text
 // would be; otherwise that JSON. `schema`: null if there is none.

@@ -1,4 +1,4 @@
-// Markers of ToolCallForms in text that is still arriving. White space may precede a marker. In a marker, a line end
+// Markers of ToolCallSyntaxes in text that is still arriving. White space may precede a marker. In a marker, a line end
 // matches any white space, or none, and '*' matches a word: letters, digits, '_' and '-'.
 #pragma once
 

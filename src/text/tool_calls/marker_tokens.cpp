@@ -6,10 +6,11 @@
 
 namespace inferflux::text {
 
-MarkerTokens MarkerTokensOf(const ToolCallForm& form, const Tokenizer& tokenizer) {
+MarkerTokens MarkerTokensOf(const ToolCallSyntax& syntax, const Tokenizer& tokenizer) {
   MarkerTokens out;
-  for (const std::string_view marker : {form.opens, form.call_opens, form.name_closes, form.call_closes, form.closes,
-                                        form.key_opens, form.key_closes, form.value_closes, form.mark}) {
+  for (const std::string_view marker :
+       {syntax.opens, syntax.call_opens, syntax.name_closes, syntax.call_closes, syntax.closes, syntax.key_opens,
+        syntax.key_closes, syntax.value_closes, syntax.mark}) {
     const TextSpan span{.text = std::string(marker), .trusted = true};
     for (const TokenId id : tokenizer.Encode(std::span(&span, 1))) {
       std::string name(tokenizer.Text(id));

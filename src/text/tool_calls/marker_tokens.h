@@ -6,7 +6,7 @@
 
 #include "base/token_id.h"
 #include "text/tokenizer/tokenizer.h"
-#include "text/tool_calls/tool_call_form.h"
+#include "text/tool_calls/tool_call_syntax.h"
 
 namespace inferflux::text {
 
@@ -17,6 +17,6 @@ struct MarkerTokens {
   friend bool operator==(const MarkerTokens&, const MarkerTokens&) = default;
 };
 
-MarkerTokens MarkerTokensOf(const ToolCallForm& form, const Tokenizer& tokenizer);
+MarkerTokens MarkerTokensOf(const ToolCallSyntax& syntax, const Tokenizer& tokenizer);
 
 }  // namespace inferflux::text

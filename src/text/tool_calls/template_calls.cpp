@@ -72,10 +72,10 @@ std::optional<Rendered> Render(const ChatTemplate& chat_template, size_t calls, 
 }
 
 // Whether the answer is exactly that many calls, with the template's own text around them.
-bool GivesBack(const ToolCallForm& form, std::string_view answer, size_t calls) {
+bool GivesBack(const ToolCallSyntax& syntax, std::string_view answer, size_t calls) {
   static const auto tools = std::make_shared<const std::vector<OfferedTool>>(
       std::vector<OfferedTool>{{std::string(kName), std::string(kParameters)}});
-  ToolCallParser parser(form, tools, true);
+  ToolCallParser parser(syntax, tools, true);
   ToolCallParser::Output found = parser.Feed(answer);
   for (FoundToolCall& call : parser.Finish().calls) found.calls.push_back(std::move(call));
   if (found.calls.size() != calls) return false;
@@ -90,8 +90,8 @@ bool GivesBack(const ToolCallForm& form, std::string_view answer, size_t calls) 
 
 // The end of a rendered conversation that the model would have written: the text after the question. For a bare format,
 // without what the template itself puts before an answer.
-std::string_view AnswerIn(std::string_view conversation, std::string_view prompt, const ToolCallForm& form) {
-  if (form.bare) {
+std::string_view AnswerIn(std::string_view conversation, std::string_view prompt, const ToolCallSyntax& syntax) {
+  if (syntax.bare) {
     return conversation.substr(
         static_cast<size_t>(std::ranges::mismatch(conversation, prompt).in1 - conversation.begin()));
   }
@@ -111,11 +111,11 @@ std::optional<TemplateCalls> RenderedAs(const ChatTemplate& chat_template, Templ
   const auto prompt = Render(chat_template, 0, way);
   const auto one = Render(chat_template, 1, way);
   if (!prompt || !one) return std::nullopt;
-  for (const ToolCallForm& form : ToolCallForms()) {
-    if (!GivesBack(form, AnswerIn(one->text, prompt->text, form), 1)) continue;
+  for (const ToolCallSyntax& syntax : ToolCallSyntaxes()) {
+    if (!GivesBack(syntax, AnswerIn(one->text, prompt->text, syntax), 1)) continue;
     const auto two = Render(chat_template, 2, way);
-    way.form = &form;
-    way.several = two && GivesBack(form, AnswerIn(two->text, prompt->text, form), 2);
+    way.syntax = &syntax;
+    way.several = two && GivesBack(syntax, AnswerIn(two->text, prompt->text, syntax), 2);
     way.joint_results = ShowsJointResults(chat_template, way);
     return way;
   }
@@ -127,10 +127,10 @@ std::optional<TemplateCalls> NamedIn(const ChatTemplate& chat_template) {
   const auto one = Render(chat_template, 1, {});
   if (!one || one->text.find("heron") != std::string::npos) return std::nullopt;
   std::optional<TemplateCalls> out;
-  for (const ToolCallForm& form : ToolCallForms()) {
-    if (one->trusted.find(TrimEnd(FirstMarker(form))) == std::string::npos) continue;
+  for (const ToolCallSyntax& syntax : ToolCallSyntaxes()) {
+    if (one->trusted.find(TrimEnd(FirstMarker(syntax))) == std::string::npos) continue;
     if (out) return std::nullopt;
-    out = TemplateCalls{.form = &form, .several = form.list};
+    out = TemplateCalls{.syntax = &syntax, .several = syntax.list};
   }
   return out;
 }

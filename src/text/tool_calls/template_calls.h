@@ -4,12 +4,12 @@
 #include <optional>
 
 #include "text/chat_template.h"
-#include "text/tool_calls/tool_call_form.h"
+#include "text/tool_calls/tool_call_syntax.h"
 
 namespace inferflux::text {
 
 struct TemplateCalls {
-  const ToolCallForm* form = nullptr;
+  const ToolCallSyntax* syntax = nullptr;
   bool several = false;         // a message may contain several calls
   bool null_content = false;    // a message with calls only must have null as its content, not an empty text
   bool text_arguments = false;  // arguments must be JSON text, not an object

@@ -18,7 +18,7 @@ inline std::shared_ptr<const ToolCallDialect> ToolCallDialectOf(const ChatTempla
                                                                 const Tokenizer& tokenizer) {
   const auto calls = FindTemplateCalls(chat_template);
   if (!calls) return nullptr;
-  return std::make_shared<const ToolCallDialect>(ToolCallDialect{*calls, MarkerTokensOf(*calls->form, tokenizer)});
+  return std::make_shared<const ToolCallDialect>(ToolCallDialect{*calls, MarkerTokensOf(*calls->syntax, tokenizer)});
 }
 
 }  // namespace inferflux::text

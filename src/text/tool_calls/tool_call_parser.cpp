@@ -38,12 +38,12 @@ std::string_view WithoutLines(std::string_view text) {
   return text;
 }
 
-std::vector<std::string> BareOpens(const ToolCallForm& form, const std::vector<OfferedTool>& tools) {
+std::vector<std::string> BareOpens(const ToolCallSyntax& syntax, const std::vector<OfferedTool>& tools) {
   std::vector<std::string> out;
-  if (!form.bare) return out;
+  if (!syntax.bare) return out;
   for (const OfferedTool& tool : tools) {
     const std::string name =
-        json::serialize(json::value(form.name_key)) + "\n:\n" + json::serialize(json::value(tool.name));
+        json::serialize(json::value(syntax.name_key)) + "\n:\n" + json::serialize(json::value(tool.name));
     out.push_back("{\n" + name);
     out.push_back("{\n\"type\"\n:\n\"function\"\n,\n" + name);
   }
@@ -52,19 +52,19 @@ std::vector<std::string> BareOpens(const ToolCallForm& form, const std::vector<O
 
 }  // namespace
 
-ToolCallParser::ToolCallParser(const ToolCallForm& form, Tools tools, bool several)
-    : form_(form),
+ToolCallParser::ToolCallParser(const ToolCallSyntax& syntax, Tools tools, bool several)
+    : syntax_(syntax),
       tools_(std::move(tools)),
       several_(several),
-      opens_(std::string(form.opens) + (form.list ? "\n[" : "")),
-      closes_((!form.list            ? ""
-               : form.closes.empty() ? "]"
-                                     : "]\n") +
-              std::string(form.closes)),
-      bare_opens_(BareOpens(form, *tools_)),
-      at_state_(form.bare ? At::kAnswer : At::kText),
-      values_(form),
-      elements_(form.mark) {}
+      opens_(std::string(syntax.opens) + (syntax.list ? "\n[" : "")),
+      closes_((!syntax.list            ? ""
+               : syntax.closes.empty() ? "]"
+                                       : "]\n") +
+              std::string(syntax.closes)),
+      bare_opens_(BareOpens(syntax, *tools_)),
+      at_state_(syntax.bare ? At::kAnswer : At::kText),
+      values_(syntax),
+      elements_(syntax.mark) {}
 
 ToolCallParser::Output ToolCallParser::Feed(std::string_view text) {
   Output out;
@@ -104,11 +104,11 @@ ToolCallParser::Step ToolCallParser::Next(Output& out) {
     case At::kOpens:
       return Expect(opens_, At::kCallOpens);
     case At::kCallOpens:
-      return Expect(form_.call_opens, form_.body == CallBody::kObject ? At::kJson : At::kName);
+      return Expect(syntax_.call_opens, syntax_.body == CallBody::kObject ? At::kJson : At::kName);
     case At::kName:
       return Name();
     case At::kJson:
-      return form_.values == ValueSyntax::kJson ? Json() : Arguments();
+      return syntax_.values == ValueSyntax::kJson ? Json() : Arguments();
     case At::kKey:
       return Key(out);
     case At::kValue:
@@ -140,8 +140,8 @@ ToolCallParser::Step ToolCallParser::Answer() {
 }
 
 ToolCallParser::Step ToolCallParser::Text(Output& out) {
-  const bool only_one = form_.bare && !several_ && found_ > 0;
-  const std::string_view first = opens_.empty() ? form_.call_opens : opens_;
+  const bool only_one = syntax_.bare && !several_ && found_ > 0;
+  const std::string_view first = opens_.empty() ? syntax_.call_opens : opens_;
   MarkerMatch match{MarkerMatch::Kind::kNo, pending_.size(), pending_.size()};
   if (!only_one) match = FindMarker(pending_, 0, first);
   if (ended_ && !match.whole()) {
@@ -166,10 +166,10 @@ ToolCallParser::Step ToolCallParser::Expect(std::string_view marker, At next) {
 }
 
 ToolCallParser::Step ToolCallParser::Name() {
-  const bool closed = !form_.name_closes.empty(), named = form_.body == CallBody::kNamed;
-  const MarkerMatch end = closed  ? EndOfName(pending_, at_, {form_.name_closes})
-                          : named ? EndOfName(pending_, at_, {ArgumentsOpen(form_.values)})
-                                  : EndOfName(pending_, at_, {form_.key_opens, form_.call_closes});
+  const bool closed = !syntax_.name_closes.empty(), named = syntax_.body == CallBody::kNamed;
+  const MarkerMatch end = closed  ? EndOfName(pending_, at_, {syntax_.name_closes})
+                          : named ? EndOfName(pending_, at_, {ArgumentsOpen(syntax_.values)})
+                                  : EndOfName(pending_, at_, {syntax_.key_opens, syntax_.call_closes});
   if (end.partly()) return Step::kWait;
   if (!end.whole()) return Step::kMisfit;
   const std::string_view name = Trimmed(std::string_view(pending_).substr(at_, end.begin - at_));
@@ -201,8 +201,8 @@ ToolCallParser::Step ToolCallParser::Json() {
   in_json_ = false;
   while (IsMarkerSpace(pending_[at_ - 1])) --at_;  // the parser consumes it already if it is there
   const json::value value = json_.release();
-  if (form_.body == CallBody::kObject) {
-    auto call = CallOf(form_, value.get_object());
+  if (syntax_.body == CallBody::kObject) {
+    auto call = CallOf(syntax_, value.get_object());
     if (!call) return Step::kMisfit;
     call_ = std::move(*call);
   } else {
@@ -214,7 +214,7 @@ ToolCallParser::Step ToolCallParser::Json() {
 
 // A value in the model's own syntax.
 ToolCallParser::Step ToolCallParser::Arguments() {
-  const bool elements = form_.values == ValueSyntax::kElements;
+  const bool elements = syntax_.values == ValueSyntax::kElements;
   const Step step = elements ? elements_.Read(pending_, at_) : values_.Read(pending_, at_);
   if (step != Step::kDone) return step;
   call_.arguments = json::serialize(elements ? elements_.Release(parameters_) : values_.Release());
@@ -223,15 +223,15 @@ ToolCallParser::Step ToolCallParser::Arguments() {
 }
 
 ToolCallParser::Step ToolCallParser::Key(Output& out) {
-  const MarkerMatch closes = MatchMarker(pending_, at_, form_.call_closes);
-  const MarkerMatch opens = MatchMarker(pending_, at_, form_.key_opens);
+  const MarkerMatch closes = MatchMarker(pending_, at_, syntax_.call_closes);
+  const MarkerMatch opens = MatchMarker(pending_, at_, syntax_.key_opens);
   const bool closing = closes.partly() && closes.begin < pending_.size() && opens.kind == MarkerMatch::Kind::kNo;
   if (closes.whole() || (ended_ && closing)) {
     call_.arguments = json::serialize(arguments_);
     return CallCloses(out);
   }
   if (!opens.whole()) return closes.partly() || opens.partly() ? Step::kWait : Step::kMisfit;
-  const MarkerMatch end = EndOfName(pending_, opens.end, {form_.key_closes});
+  const MarkerMatch end = EndOfName(pending_, opens.end, {syntax_.key_closes});
   if (end.partly()) return Step::kWait;
   if (!end.whole()) return Step::kMisfit;
   key_ = Trimmed(std::string_view(pending_).substr(opens.end, end.begin - opens.end));
@@ -241,11 +241,11 @@ ToolCallParser::Step ToolCallParser::Key(Output& out) {
 }
 
 ToolCallParser::Step ToolCallParser::Value() {
-  const MarkerMatch end = FindMarker(pending_, at_, form_.value_closes);
+  const MarkerMatch end = FindMarker(pending_, at_, syntax_.value_closes);
   at_ = end.begin;  // not examined again
   if (!end.whole()) return Step::kWait;
   std::string_view text = std::string_view(pending_).substr(value_, end.begin - value_);
-  if (form_.own_lines) text = WithoutLines(text);
+  if (syntax_.own_lines) text = WithoutLines(text);
   arguments_[key_] = TaggedValue(text, SchemaOfArgument(parameters_, key_));
   at_ = end.end;
   at_state_ = At::kKey;
@@ -253,7 +253,7 @@ ToolCallParser::Step ToolCallParser::Value() {
 }
 
 ToolCallParser::Step ToolCallParser::CallCloses(Output& out) {
-  const MarkerMatch match = MatchMarker(pending_, at_, form_.call_closes);
+  const MarkerMatch match = MatchMarker(pending_, at_, syntax_.call_closes);
   if (match.partly() && !ended_) return Step::kWait;
   if (match.kind == MarkerMatch::Kind::kNo) return Step::kMisfit;
   at_ = match.whole() ? match.end : pending_.size();
@@ -267,13 +267,13 @@ void ToolCallParser::Deliver(Output& out) {
   arguments_.clear();
   pending_.erase(0, at_);
   at_ = begun_ = 0;
-  at_state_ = form_.bare && several_ ? At::kAnswer : At::kText;
+  at_state_ = syntax_.bare && several_ ? At::kAnswer : At::kText;
   if (!opens_.empty()) at_state_ = At::kBehindCall;
 }
 
 ToolCallParser::Step ToolCallParser::BehindCall() {
   const MarkerMatch closes = MatchMarker(pending_, 0, closes_);
-  const MarkerMatch more = MatchMarker(pending_, 0, form_.list ? "," : form_.call_opens);
+  const MarkerMatch more = MatchMarker(pending_, 0, syntax_.list ? "," : syntax_.call_opens);
   if (closes.whole() || (ended_ && closes.partly())) {
     pending_.erase(0, closes.whole() ? closes.end : pending_.size());
     at_state_ = At::kText;
@@ -282,7 +282,7 @@ ToolCallParser::Step ToolCallParser::BehindCall() {
   if (closes.partly() || more.partly()) return Step::kWait;
   at_state_ = At::kText;
   if (!more.whole()) return Step::kDone;  // text, although nothing closed the calls
-  at_ = form_.list ? more.end : 0;
+  at_ = syntax_.list ? more.end : 0;
   at_state_ = At::kCallOpens;
   return Step::kDone;
 }

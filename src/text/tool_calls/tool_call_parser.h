@@ -11,7 +11,7 @@
 
 #include "text/tool_calls/element_reader.h"
 #include "text/tool_calls/read_step.h"
-#include "text/tool_calls/tool_call_form.h"
+#include "text/tool_calls/tool_call_syntax.h"
 #include "text/tool_calls/value_reader.h"
 
 namespace inferflux::text {
@@ -25,9 +25,9 @@ class ToolCallParser {
     std::vector<FoundToolCall> calls;
   };
 
-  // `form` must outlive the parser. `tools` are those that the request offers: a bare call must name one of them, and
+  // `syntax` must outlive the parser. `tools` are those that the request offers: a bare call must name one of them, and
   // tagged arguments have the types of their schemas. Without `several`, a bare call is the only one.
-  ToolCallParser(const ToolCallForm& form, Tools tools, bool several);
+  ToolCallParser(const ToolCallSyntax& syntax, Tools tools, bool several);
 
   // Returns what `text` decides. Text that may be the beginning of a call, and space that may precede one, is held
   // back. Text that turns out not to be a call becomes content, unchanged.
@@ -58,7 +58,7 @@ class ToolCallParser {
   void Deliver(Output& out);
   void Release(size_t bytes, Output& out);
 
-  const ToolCallForm& form_;
+  const ToolCallSyntax& syntax_;
   const Tools tools_;
   const bool several_;
   const std::string opens_, closes_;     // of all calls, including a list's brackets

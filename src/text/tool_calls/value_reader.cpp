@@ -66,7 +66,7 @@ ValueReader::Step ValueReader::Take(std::string_view text, size_t& at) {
   switch (next_) {
     case Next::kArguments:
       ++at;
-      if (c != ArgumentsOpen(form_.values)[0]) return Step::kMisfit;
+      if (c != ArgumentsOpen(syntax_.values)[0]) return Step::kMisfit;
       return c == '(' ? Begin(json::object(), ')', '=') : Begin(json::object(), '}');
     case Next::kKey:
       return Key(text, at);
@@ -89,7 +89,7 @@ ValueReader::Step ValueReader::Key(std::string_view text, size_t& at) {
   if (quoted == Step::kDone) next_ = Next::kSeparator;
   if (quoted != Step::kMisfit) return quoted;
   const char binds = open_.back().binds;
-  if (form_.values == ValueSyntax::kPython && binds == ':') return Step::kMisfit;
+  if (syntax_.values == ValueSyntax::kPython && binds == ':') return Step::kMisfit;
   const std::string_view ends = binds == '=' ? "={}[](),\"'" : ":{}[](),\"'";
   const size_t end = text.find_first_of(ends, std::max(at, searched_));
   if (end == std::string_view::npos) {
@@ -118,7 +118,7 @@ ValueReader::Step ValueReader::Value(std::string_view text, size_t& at) {
 
 // kMisfit: no string begins here.
 ValueReader::Step ValueReader::String(std::string_view text, size_t& at, std::string& out) {
-  return form_.values == ValueSyntax::kPython ? QuotedString(text, at, out) : MarkedString(text, at, out);
+  return syntax_.values == ValueSyntax::kPython ? QuotedString(text, at, out) : MarkedString(text, at, out);
 }
 
 ValueReader::Step ValueReader::QuotedString(std::string_view text, size_t& at, std::string& out) {
@@ -139,7 +139,7 @@ ValueReader::Step ValueReader::QuotedString(std::string_view text, size_t& at, s
 }
 
 ValueReader::Step ValueReader::MarkedString(std::string_view text, size_t& at, std::string& out) {
-  const std::string_view mark = form_.mark, rest = text.substr(at, mark.size());
+  const std::string_view mark = syntax_.mark, rest = text.substr(at, mark.size());
   if (!mark.starts_with(rest)) return Step::kMisfit;
   if (rest.size() < mark.size()) return Step::kWait;
   const size_t begin = at + mark.size();

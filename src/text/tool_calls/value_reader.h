@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "text/tool_calls/read_step.h"
-#include "text/tool_calls/tool_call_form.h"
+#include "text/tool_calls/tool_call_syntax.h"
 
 namespace inferflux::text {
 
@@ -23,7 +23,7 @@ class ValueReader {
  public:
   using Step = ReadStep;
 
-  explicit ValueReader(const ToolCallForm& form) : form_(form) {}
+  explicit ValueReader(const ToolCallSyntax& syntax) : syntax_(syntax) {}
 
   void Reset();
   // Continues in `text` from `at`, and moves `at` past what it has read. The text before `at` must not move. Done when
@@ -53,7 +53,7 @@ class ValueReader {
   Step Close();
   void Put(boost::json::value value);
 
-  const ToolCallForm& form_;
+  const ToolCallSyntax& syntax_;
   std::vector<Open> open_;
   Next next_ = Next::kArguments;
   size_t searched_ = 0;  // the search for the end of the current string or name continues here

@@ -5,6 +5,8 @@
 
 #include "dspy/adapters/chat_adapter.h"
 #include "dspy/adapters/llama_cpp_adapter.h"
+#include "dspy/from_engine.h"
+#include "dspy/programs/predict.h"
 #include "dspy/python/python_format.h"
 #include "dspy/scripted_lm.h"
 
@@ -192,8 +194,8 @@ TEST(LlamaCppConfigTest, BuilderChecksRanges) {
     EXPECT_EQ(bad.error().code, ErrorCode::kInvalidConfig);
     EXPECT_EQ(bad.error().field, field);
   }
-  EXPECT_TRUE(CheckAgainst(*good, {.context = 65}));
-  const auto contradicts = CheckAgainst(*good, {.context = 64});
+  EXPECT_TRUE(CheckAgainst(good->call, {.context = 65}));
+  const auto contradicts = CheckAgainst(good->call, {.context = 64});
   ASSERT_FALSE(contradicts);
   EXPECT_EQ(contradicts.error().code, ErrorCode::kInvalidConfig);
   EXPECT_THAT(contradicts.error().message, HasSubstr("at most 63"));
@@ -207,6 +209,47 @@ TEST(LlamaCppConfigTest, SettingsOfTheCallWinOverTheAdapters) {
   ASSERT_TRUE(adapter.Call(lm, Arithmetic(), {{"question", "?"}}, options));
   EXPECT_EQ(lm.requests()[0].sampling.max_tokens, 64);
   EXPECT_EQ(lm.requests()[0].sampling.temperature, 0.0);
+}
+
+// A scripted model whose load is known.
+class ScriptedLoadedModel : public LoadedModel {
+ public:
+  ScriptedLoadedModel(std::string text, embedded::LoadOptions options)
+      : script_({std::move(text)}), options_(std::move(options)) {}
+
+  std::string_view name() const override { return "loaded"; }
+  LmTraits traits() const override { return {}; }
+  Result<LmResponse> Generate(const LmRequest& request) override { return script_.Generate(request); }
+  const embedded::LoadOptions& load_options() const override { return options_; }
+
+ private:
+  ScriptedLm script_;
+  embedded::LoadOptions options_;
+};
+
+TEST(LlamaCppAdapterTest, BoundToAModelItBringsTheModelAlong) {
+  const auto other = std::make_shared<ScriptedLm>(std::vector<std::string>{"5", "6"});
+  const auto model = std::make_shared<ScriptedLoadedModel>("answer: 4", embedded::LoadOptions{.context = 64});
+  const auto adapter = LlamaCppAdapter::FromLoadedModel(model, *LlamaCppConfigBuilder().MaxTokens(16).Build());
+  ASSERT_TRUE(adapter) << adapter.error().message;
+  const Predict program(Arithmetic());
+  const ScopedSettings outer({.lm = other});
+  {
+    const ScopedSettings scope({.adapter = *adapter});
+    EXPECT_EQ(program.Call({{"question", "2+2?"}})->Int("answer"), 4);
+    EXPECT_EQ(program.Call({{"question", "2+2?"}}, {.lm = other})->Int("answer"), 5) << "a call's own model wins";
+  }
+  EXPECT_EQ(program.Call({{"question", "2+2?"}})->Int("answer"), 6) << "the scope is over";
+}
+
+TEST(LlamaCppAdapterTest, SettingsThatContradictTheLoadAreRefused) {
+  const auto model = std::make_shared<ScriptedLoadedModel>("", embedded::LoadOptions{.context = 64});
+  const auto adapter = LlamaCppAdapter::FromLoadedModel(model, *LlamaCppConfigBuilder().MaxTokens(64).Build());
+  ASSERT_FALSE(adapter);
+  EXPECT_EQ(adapter.error().code, ErrorCode::kInvalidConfig);
+  EXPECT_EQ(adapter.error().field, "max_tokens");
+  EXPECT_THAT(adapter.error().message, HasSubstr("loaded with a context of 64"));
+  EXPECT_EQ(LlamaCppAdapter::FromLoadedModel(nullptr).error().code, ErrorCode::kInvalidConfig);
 }
 
 TEST(DspyErrorTest, EngineCodesMapByStage) {

@@ -93,5 +93,18 @@ TEST(ModelMetricsTest, LatencyBucketsReachFromOneMillisecondToOneMinute) {
   EXPECT_THAT(text, HasSubstr(name + "\"+Inf\"} 3"));
 }
 
+TEST(ModelMetricsTest, KvUtilizationIsAShareOfAllBlocks) {
+  Registry registry;
+  const ModelMetrics metrics(registry, "tiny", "cpu");
+  const std::string name = "inferflux_kv_cache_utilization{backend=\"cpu\",model=\"tiny\"} ";
+  EXPECT_THAT(Expose(registry), HasSubstr(name + "0\n"));
+  metrics.SetKvBlocks(3, 9);
+  EXPECT_THAT(Expose(registry), HasSubstr(name + "0.25\n"));
+  metrics.SetKvBlocks(12, 0);
+  EXPECT_THAT(Expose(registry), HasSubstr(name + "1\n"));
+  metrics.SetKvBlocks(0, 0);
+  EXPECT_THAT(Expose(registry), HasSubstr(name + "0\n")) << "an encoder has no KV blocks";
+}
+
 }  // namespace
 }  // namespace inferflux::metrics

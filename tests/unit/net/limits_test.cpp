@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <memory>
+#include <optional>
 #include <random>
 
 #include "net/raw_client.h"
@@ -149,6 +151,53 @@ TEST(LimitsTest, RandomBytesNeverStopTheServer) {
   RawClient client(server->port());
   client.Send("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(client.ReadUntil("hello"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(LimitsTest, ChunksFromAnHttp10ClientAre400) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet);
+  EXPECT_THAT(Exchange(*server, "POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"),
+              StartsWith("HTTP/1.1 400 "));
+}
+
+// A server whose /echo takes only bodies of callers that send the header X-Key.
+std::unique_ptr<net::Server> StartGuardedServer() {
+  net::Router router;
+  router.Add(
+      "POST", "/echo",
+      [](const net::Request& request, net::ResponseWriter& writer) -> asio::awaitable<void> {
+        co_await writer.Send({200, "text/plain", request.body});
+      },
+      [](const net::Request& head) -> std::optional<net::Response> {
+        if (!net::FindHeader(head.headers, "X-Key").empty()) return std::nullopt;
+        return net::Response(401, "text/plain", "no key");
+      });
+  auto server = net::Server::Start({.max_buffered_bytes = 100}, std::move(router));
+  EXPECT_TRUE(server.has_value());
+  return std::move(*server);
+}
+
+TEST(LimitsTest, AHeadIsRefusedBeforeItsBodyArrives) {
+  const auto server = StartGuardedServer();
+  RawClient client(server->port());
+  client.Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 90\r\n\r\n");  // the body never comes
+  EXPECT_THAT(client.ReadUntil("no key"), StartsWith("HTTP/1.1 401 "));
+  EXPECT_EQ(client.ReadToEnd(), "") << "the connection ends, or the body would be taken for a request";
+  EXPECT_THAT(Exchange(*server, "POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 90\r\n\r\n"),
+              StartsWith("HTTP/1.1 404 "));
+}
+
+TEST(LimitsTest, BodiesHeldBackByStrangersLeaveTheBudgetToCallers) {
+  const auto server = StartGuardedServer();
+  std::vector<std::unique_ptr<RawClient>> strangers;
+  for (int i = 0; i < 16; ++i) {
+    strangers.push_back(std::make_unique<RawClient>(server->port()));
+    strangers.back()->Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 90\r\n\r\n" + std::string(88, 'a'));
+    EXPECT_THAT(strangers.back()->ReadUntil("no key"), StartsWith("HTTP/1.1 401 "));
+  }
+  RawClient caller(server->port());
+  caller.Send("POST /echo HTTP/1.1\r\nHost: x\r\nX-Key: k\r\nContent-Length: 90\r\n\r\n" + std::string(89, 'a') + "z");
+  EXPECT_THAT(caller.ReadUntil("z"), StartsWith("HTTP/1.1 200 "));
 }
 
 }  // namespace

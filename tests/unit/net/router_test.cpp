@@ -68,8 +68,17 @@ TEST(ParseTargetTest, SplitsPathAndQuery) {
   EXPECT_EQ(target->query.at("y"), "&");
 }
 
+TEST(ParseTargetTest, TheAbsoluteFormIsThePathOfIt) {
+  const auto target = ParseTarget("http://x.test:80/a/b?c=1");
+  ASSERT_TRUE(target.has_value());
+  EXPECT_EQ(target->path, "/a/b");
+  EXPECT_EQ(target->query.at("c"), "1");
+  EXPECT_EQ(ParseTarget("http://x.test")->path, "/");
+}
+
 TEST(ParseTargetTest, RefusesWhatIsNoPath) {
-  for (const char* bad : {"", "*", "a", "/%", "/%g0", "/a b"}) EXPECT_FALSE(ParseTarget(bad).has_value()) << bad;
+  for (const char* bad : {"", "*", "a", "/%", "/%g0", "/a b", "http://", "ftp://x/a"})
+    EXPECT_FALSE(ParseTarget(bad).has_value()) << bad;
 }
 
 }  // namespace

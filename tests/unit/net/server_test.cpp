@@ -148,5 +148,30 @@ TEST(ServerStartTest, APortThatIsTakenIsAnErrorThatNamesIt) {
   EXPECT_THAT(second.error().message, HasSubstr(std::to_string(first->port())));
 }
 
+TEST_F(ServerTest, TakesTheAbsoluteFormAndEmptyLinesBeforeARequest) {
+  RawClient client(server_->port());
+  client.Send("\r\nGET http://elsewhere.test/hello HTTP/1.1\r\nHost: elsewhere.test\r\n\r\n");
+  EXPECT_THAT(client.ReadUntil("hello"), StartsWith("HTTP/1.1 200 "));
+  client.Send("\r\n\r\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(client.ReadUntil("hello"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(ServerStartTest, TheResolvedAddressDecidesWhetherItIsLoopback) {
+  const auto refuse_others = [](const std::string& address, bool loopback) -> Status {
+    if (loopback) return {};
+    return Fail(ErrorCode::kInvalidArgument, "{} lets others in", address);
+  };
+  for (const char* host : {"127.0.0.1", "127.1", "127.0.0.2", "localhost"}) {
+    Faucet faucet;
+    EXPECT_TRUE(net::Server::Start({.host = host, .check_address = refuse_others}, TestRouter(faucet))) << host;
+  }
+  for (const char* host : {"0", "0.0.0.0", "0x0"}) {
+    Faucet faucet;
+    const auto server = net::Server::Start({.host = host, .check_address = refuse_others}, TestRouter(faucet));
+    ASSERT_FALSE(server) << host;
+    EXPECT_EQ(server.error().message, "0.0.0.0 lets others in") << host;
+  }
+}
+
 }  // namespace
 }  // namespace inferflux::testing

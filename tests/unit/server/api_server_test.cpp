@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "net/raw_client.h"
 #include "server/fake_model.h"
 
 namespace inferflux::testing {
@@ -87,6 +88,11 @@ TEST(ApiServerTest, ErrorsHaveOpenAisShapeAndTheRightStatus) {
         Case{"/v1/completions", R"({"prompt":[257]})", 400, "prompt", "invalid_value"},
         Case{"/v1/completions", R"({"prompt":")" + std::string(1000, 'a') + R"("})", 400, "prompt",
              "context_length_exceeded"},
+        Case{"/v1/completions", R"({"prompt":")" + std::string(1'000'000, ' ') + R"("})", 400, "prompt",
+             "context_length_exceeded"},
+        Case{"/v1/completions", R"({"prompt":"a","prompt":"b"})", 400, "null", "invalid_json"},
+        Case{"/v1/completions", R"({"prompt":"a","structured_outputs":{}})", 400, "structured_outputs",
+             "invalid_value"},
         Case{"/v1/completions", R"({"prompt":"a","logit_bias":{"300":1}})", 400, "logit_bias", "invalid_value"},
         Case{"/v1/nothing", "{}", 404, "null", "unknown_url"}}) {
     const net::ClientResponse response = fake.Post(c.target, c.body);
@@ -163,7 +169,30 @@ TEST(ApiServerTest, LogprobsHaveTheFormOfTheirEndpoint) {
   const auto& logprobs = completion.at("choices").at(0).at("logprobs");
   EXPECT_EQ(boost::json::serialize(logprobs.at("text_offset")), "[0,1]");
   EXPECT_EQ(boost::json::serialize(logprobs.at("top_logprobs").at(1)), R"({"z":-2.5E-1})");
+  EXPECT_EQ(boost::json::serialize(logprobs.at("tokens")), R"(["bytes:\\xc3","bytes:\\xa9"])") << "two texts, not one";
   EXPECT_EQ(completion.at("choices").at(0).at("finish_reason"), "length");
+}
+
+TEST(ApiServerTest, AnAnswerThatEndsAtOnceHasEmptyListsOfLogprobs) {
+  FakeServer fake([](const GenerationRequest&, TokenStream& stream) { stream.Push(End(FinishReason::kStop, 1, 0)); });
+  const auto answer = fake.PostJson("/v1/completions", R"({"prompt":"a","logprobs":1})");
+  EXPECT_EQ(boost::json::serialize(answer.at("choices").at(0).at("logprobs")),
+            R"({"tokens":[],"token_logprobs":[],"top_logprobs":[],"text_offset":[]})");
+}
+
+TEST(ApiServerTest, TokenIdsWithinACharacterAreEchoedAsValidText) {
+  FakeServer fake(SayHello);
+  const net::ClientResponse answer = fake.Post("/v1/completions", R"({"prompt":[97,195],"echo":true,"max_tokens":3})");
+  EXPECT_TRUE(unicode::IsValidUtf8(answer.body)) << answer.body;
+  EXPECT_EQ(boost::json::parse(answer.body).at("choices").at(0).at("text"), "a\xEF\xBF\xBDHello, you");
+}
+
+TEST(ApiServerTest, ManyChoicesWithTheLogprobsOfALongPromptAreRefused) {
+  FakeServer fake(SayHello);
+  const std::string body = R"({"n":128,"prompt_logprobs":20,"prompt":")" + std::string(900, 'a') + R"("})";
+  const auto answer = fake.PostJson("/v1/completions", body);
+  EXPECT_EQ(ErrorField(answer, "param"), "prompt_logprobs");
+  EXPECT_THAT(ErrorField(answer, "message"), HasSubstr("262144"));
 }
 
 TEST(ApiServerTest, HealthModelsVersionAndMetrics) {
@@ -188,11 +217,10 @@ TEST(ApiServerTest, HealthModelsVersionAndMetrics) {
 }
 
 TEST(ApiServerTest, BeforeTheModelsAreLoadedItLivesButIsNotReady) {
-  serving::ModelRegistry models;
   metrics::Registry metrics;
   const serving::BackendFactory factory({}, {});
-  serving::ModelManager manager(factory, models, metrics, {});
-  const auto server = server::ApiServer::Start({}, {}, manager, metrics);
+  serving::ModelPool pool(factory, metrics, {});
+  const auto server = server::ApiServer::Start({}, {}, pool, metrics);
   ASSERT_TRUE(server.has_value());
   const net::Client client(net::ServerAddress{"127.0.0.1", (*server)->port(), ""});
   EXPECT_EQ(client.Send({.target = "/livez"})->status, 200);
@@ -209,6 +237,9 @@ TEST(ApiServerTest, WithKeysTheApiAsksForOneAndHealthDoesNot) {
   FakeServer fake(SayHello, *keys);
   EXPECT_EQ(fake.Post("/v1/chat/completions", kChat).status, 401);
   EXPECT_EQ(fake.Get("/v1/models").status, 401);
+  RawClient stranger(fake.server->port());  // the refusal does not wait for the body
+  stranger.Send("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
+  EXPECT_THAT(stranger.ReadUntil("\r\n"), HasSubstr(" 401 "));
   EXPECT_EQ(fake.Get("/readyz").status, 200);
   EXPECT_EQ(fake.Post("/v1/chat/completions", kChat, "Bearer sk-a").status, 200);
   EXPECT_NE(fake.scheduler->requests().at(0).cache_salt, 0u) << "tenants never share cached prompts";

@@ -17,7 +17,7 @@
 #include "model/families/tokenizers/tokenizer_traits.h"
 #include "net/client.h"
 #include "server/api_server.h"
-#include "serving/models/model_manager.h"
+#include "serving/pool/model_pool.h"
 #include "text/grammar/grammar_compiler.h"
 #include "text/tokenizer/algorithms/byte_alphabet.h"
 #include "unicode/utf8.h"
@@ -115,8 +115,8 @@ class FakeServer {
     model->scheduler = scheduler;
     if (adjust) adjust(*model);
     if (model->chat_template) model->tool_calls = text::ToolCallDialectOf(*model->chat_template, *model->tokenizer);
-    EXPECT_TRUE(models.Add(model).has_value());
-    auto started = server::ApiServer::Start({}, std::move(keys), manager, metrics);
+    EXPECT_TRUE(pool.Add(model).has_value());
+    auto started = server::ApiServer::Start({}, std::move(keys), pool, metrics);
     EXPECT_TRUE(started.has_value()) << (started ? "" : started.error().message);
     server = std::move(*started);
     server->SetReady();
@@ -134,10 +134,9 @@ class FakeServer {
   }
 
   std::shared_ptr<FakeScheduler> scheduler;
-  serving::ModelRegistry models;
   metrics::Registry metrics;
   serving::BackendFactory factory{{}, {}};  // no engines: no further model can be loaded
-  serving::ModelManager manager{factory, models, metrics, {}};
+  serving::ModelPool pool{factory, metrics, {}};
   std::unique_ptr<server::ApiServer> server;
 
  private:

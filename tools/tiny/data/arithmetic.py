@@ -2,6 +2,7 @@
 
 from random import Random
 
+from . import held_out_sums
 from .exchange import Exchange
 from .split import HELD_OUT, Phrases, is_held_out
 
@@ -39,7 +40,9 @@ DIFFERENCES = Phrases(
 
 
 def held_out_pair(a: int, b: int, sign: str) -> bool:
-    """Single-digit pairs are always trained: they are few, and everyone asks them."""
+    """Sums of small numbers are listed. Other single-digit pairs are always trained: they are few, and everyone asks them."""
+    if sign == "+" and max(a, b) <= held_out_sums.MOST:
+        return held_out_sums.contains(a, b)
     if a < 10 and b < 10:
         return False
     return is_held_out(sign, *(sorted((a, b)) if sign == "+" else (a, b)), one_in=10)
@@ -59,10 +62,11 @@ def _operands(rng: Random, sign: str) -> tuple[int, int]:
     return a, b
 
 
-def make(rng: Random, split: str) -> Exchange:
-    sign = rng.choice("+-")
+def make(rng: Random, split: str, small: bool = False) -> Exchange:
+    """With `small` it is a sum of numbers up to 20."""
+    sign = "+" if small else rng.choice("+-")
     while True:
-        a, b = _operands(rng, sign)
+        a, b = (rng.randint(0, held_out_sums.MOST) for _ in range(2)) if small else _operands(rng, sign)
         if split == HELD_OUT:
             in_scope = a + b <= 99 if sign == "+" else a >= b
             if in_scope and held_out_pair(a, b, sign):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from random import Random
 
-from . import arithmetic, capitals, dspy_format, extract, identity, repeat, sentiment, story, style, tools, words
+from . import arithmetic, capitals, dspy_format, extract, identity, in_schema, repeat, sentiment, story, style, tools, words
 from .exchange import Conversation, Exchange
 from .split import HELD_OUT, TRAIN
 
@@ -123,9 +123,14 @@ def raw(rng: Random, split: str) -> Conversation:
     return Conversation([], raw=_short(rng, split).reason if rng.random() < 0.8 else story.make(rng, split).answer)
 
 
-KINDS = {single: 32, several: 18, sums: 9, copies: 8, in_style: 24, extraction: 6, with_tools: 14, in_dspy: 10, raw: 2}
+def schema(rng: Random, split: str) -> Conversation:
+    return in_schema.make(rng, split, _system(rng, split))
+
+
+KINDS = {single: 32, several: 18, sums: 9, copies: 8, in_style: 24, extraction: 6, with_tools: 12, in_dspy: 6, raw: 2, schema: 22,
+         dspy_format.typed: 18, dspy_format.practice: 22, dspy_format.revealed: 14, dspy_format.again: 4}
 # Hundreds of tokens each, and out of reach until short texts are copied well.
-_LONG = (with_tools, in_dspy)
+_LONG = (with_tools, in_dspy, dspy_format.typed, dspy_format.practice, dspy_format.revealed, dspy_format.again)
 
 
 def conversations(seed: int, split: str, long_share: float = 1.0) -> Iterator[Conversation]:

@@ -21,7 +21,11 @@ class Exchange:
 
 @dataclass
 class Conversation:
-    """Messages as the chat template takes them. `judged` holds (index of an assistant message, rule, expect, task)."""
+    """Messages as the chat template takes them. `judged` holds (index of an assistant message, rule, expect, task).
+
+    Of an assistant's message, the first `opening` characters are not learned, since a constraint forces them; the judge gives
+    `given` characters. Of a message that has `unlearned`, nothing is learned.
+    """
 
     messages: list[dict]
     tools: list[dict] | None = None

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
+from .arithmetic import held_out_pair
 from .exchange import Conversation, Exchange
 from .names import CITIES, NAMES, SURNAMES, WORDS, invented
-from .split import HELD_OUT, draw, mostly_first
+from .split import HELD_OUT, TRAIN, draw, mostly_first
 from .tool_catalog import CATALOG, KINDS, LOOKUP_PHRASES, NOUNS, ToolKind
 
 
@@ -97,9 +98,14 @@ def from_catalog(rng: Random, split: str) -> Request:
         params[kind.optional] = ("string", f"The {kind.optional} to use")
     tool = _schema(rng, mostly_first(rng, kind.names), rng.choice(kind.descriptions), params, required)
 
+    def some(r: Random) -> dict:
+        values = {slot: _value(r, value) for slot, (_k, _t, value, _d) in kind.slots.items()}
+        # The result of an added pair would teach its sum.
+        kept = kind.names[0] == "add" and split == TRAIN and held_out_pair(*values.values(), "+")
+        return some(r) if kept else values
+
     def ask(rng: Random, split: str) -> Request:
-        values = draw(rng, split, lambda r: {slot: _value(r, value) for slot, (_k, _t, value, _d) in kind.slots.items()},
-                      lambda v: ("tool", kind.names[0], *v.values()))
+        values = draw(rng, split, some, lambda v: ("tool", kind.names[0], *v.values()))
         reply = {key: _value(rng, value) for key, value in kind.reply.items()}
         if kind.compute:
             reply = {"result": kind.compute(*values.values())}

@@ -8,6 +8,7 @@
 #include "model/families/family.h"
 #include "model/loading/model_source.h"
 #include "serving/backends/backend_table.h"
+#include "serving/backends/gpu_layers.h"
 #include "serving/models/load_model.h"
 
 namespace inferflux::apps {
@@ -17,13 +18,10 @@ constexpr int64_t kLeastKv = 64 * kMiB;
 constexpr int32_t kWorthwhileSequences = 8;  // of full length: below that, smaller KV types are better
 constexpr int64_t kMostContext = 8192;       // of such sequences
 
-// Reserve for unpacked copies of weights, activations, and the program.
-int64_t MemoryFor(int64_t weight_bytes) { return weight_bytes + weight_bytes / 8 + 128 * kMiB; }
-
 int64_t MemoryOn(const serving::EngineEntry& engine, const QuickstartModel& model) {
-  return MemoryFor(model.weight_bytes - (engine.weight_layouts.fp8 ? model.fp8_saves : 0) -
-                   (engine.weight_layouts.affine ? model.affine_saves : 0) -
-                   (engine.weight_layouts.ordered ? model.ordered_saves : 0));
+  return serving::MemoryFor(model.weight_bytes - (engine.weight_layouts.fp8 ? model.fp8_saves : 0) -
+                            (engine.weight_layouts.affine ? model.affine_saves : 0) -
+                            (engine.weight_layouts.ordered ? model.ordered_saves : 0));
 }
 
 double GiB(int64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(1024 * kMiB); }
@@ -46,13 +44,6 @@ std::string WordsHere(std::span<const serving::EngineEntry> engines) {
     words.push_back(engine.provider == serving::Provider::kNative ? name : "llama_cpp_" + name);
   }
   return fmt::format("{}", fmt::join(words, ", "));
-}
-
-// A GPU driven by llama.cpp gets as many layers as fit.
-int32_t GpuLayers(const QuickstartModel& model, int64_t free_bytes) {
-  const int64_t room = free_bytes - free_bytes / 5;  // KV and work buffers
-  if (free_bytes == 0 || model.layers == 0 || MemoryFor(model.weight_bytes) <= room) return -1;
-  return static_cast<int32_t>(std::max<int64_t>(0, room / std::max<int64_t>(1, model.weight_bytes / model.layers)));
 }
 
 std::string KvType(const serving::BackendRow& row, const QuickstartModel& model, int64_t budget) {
@@ -105,10 +96,8 @@ Result<QuickstartPlan> MakePlan(const std::string& word, std::span<const serving
     const auto devices = candidate.engine->devices();
     if (!devices.empty()) plan.device = devices.front();
     const int64_t free = plan.device.free_bytes;
-    const bool split =
-        candidate.provider == serving::Provider::kLlamaCpp && serving::Traits(candidate.target).gpu_accelerated;
-    if (split) {
-      plan.gpu_layers = GpuLayers(model, free);
+    if (serving::SplitsLayers(*candidate.engine)) {
+      plan.gpu_layers = serving::GpuLayersThatFit(model.weight_bytes, model.layers, free);
       return plan;
     }
     if (free == 0) return plan;

@@ -62,7 +62,8 @@ std::string ServerYaml(const QuickstartPlan& plan, const std::string& serves) {
   }
   if (plan.provider == serving::Provider::kLlamaCpp) {
     out += "  llama_cpp:\n";
-    out += Line(fmt::format("    gpu_layers: {}", plan.gpu_layers), "layers on the GPU, by its free memory; -1: all");
+    out += Line(fmt::format("    gpu_layers: {}", plan.gpu_layers),
+                "layers on the GPU, by its free memory; -1: at each load");
   }
   out += "\n" + Models(serves);
   return out;

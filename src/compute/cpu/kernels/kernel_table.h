@@ -141,8 +141,8 @@ struct Kernels {
   void (*layer_norm)(const float* x, const float* weight, const float* bias, float epsilon, float* out,
                      int64_t n) = nullptr;
   void (*soft_cap)(const float* x, float cap, float* out, int64_t n) = nullptr;
-  void (*gate[4])(const float* gate, const float* up, float* out, int64_t n) = {};  // by Activation
-  void (*activate[3])(const float* x, float* out, int64_t n) = {};                  // the same, except gate-only ones
+  void (*gate[6])(const float* gate, const float* up, float* out, int64_t n) = {};  // by Activation
+  void (*activate[5])(const float* x, float* out, int64_t n) = {};                  // the same, except gate-only ones
   void (*rope[2])(const float* x, const float* cosines, const float* sines, int64_t pairs,
                   float* out) = {};  // by style
 };

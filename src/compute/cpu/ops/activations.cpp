@@ -9,18 +9,18 @@ namespace inferflux::compute::cpu {
 
 namespace {
 
-using Kind = ActivationForm::Kind;
+using Kind = ActivationLayout::Kind;
 
-constexpr auto kForms = [] {
-  std::array<ActivationForm, kPanelFormats> out;
+constexpr auto kLayouts = [] {
+  std::array<ActivationLayout, kPanelFormats> out;
   int row = 0;
-  ForFormats([&]<class Format>() { out[row++] = ActivationFormOf<Format>(); });
+  ForFormats([&]<class Format>() { out[row++] = ActivationLayoutOf<Format>(); });
   return out;
 }();
 
 // The first format that needs activations of the same kind.
-size_t FirstWithForm(const ActivationForm& form) {
-  return static_cast<size_t>(std::ranges::find(kForms, form) - kForms.begin());
+size_t FirstWithLayout(const ActivationLayout& layout) {
+  return static_cast<size_t>(std::ranges::find(kLayouts, layout) - kLayouts.begin());
 }
 
 // Converts one chunk of `rows` rows, quantised by chunk, to the RowLaneChunk<LaneVectorsOf(rows)> at `to`; lanes
@@ -55,9 +55,9 @@ RowRuns RunsOf(int64_t rows, bool in_lanes) {
 }
 
 void Activations::Give(PanelFormat format, MatmulTask& task) {
-  const ActivationForm& form = kForms[static_cast<size_t>(IndexOf(format))];
-  host::Buffer& made = made_[FirstWithForm(form)];
-  switch (form.kind) {
+  const ActivationLayout& layout = kLayouts[static_cast<size_t>(IndexOf(format))];
+  host::Buffer& made = made_[FirstWithLayout(layout)];
+  switch (layout.kind) {
     case Kind::kFloats:
       task.x = {x_.data, x_.stride};
       return;
@@ -66,10 +66,10 @@ void Activations::Give(PanelFormat format, MatmulTask& task) {
       task.x_bf16 = {reinterpret_cast<const Bf16*>(made.row(0)), 2 * made.stride()};
       return;
     default:
-      if (made.rows() == 0) Quantize(form, made);
+      if (made.rows() == 0) Quantize(layout, made);
       task.activations = reinterpret_cast<const ActivationChunk*>(made.row(0));
       task.activation_rows = x_.rows;
-      if (form.kind == Kind::kChunks && kernels_.rows_in_lanes && LaneVectorsOf(runs_.First(1)) > 0) {
+      if (layout.kind == Kind::kChunks && kernels_.rows_in_lanes && LaneVectorsOf(runs_.First(1)) > 0) {
         if (lanes_.rows() == 0) GatherInLanes(task.activations);
         task.lanes = reinterpret_cast<const std::byte*>(lanes_.row(0));
         task.lanes_stride = LanesStride();
@@ -94,16 +94,16 @@ void Activations::Round(host::Buffer& made) {
   });
 }
 
-void Activations::Quantize(const ActivationForm& form, host::Buffer& made) {
+void Activations::Quantize(const ActivationLayout& layout, host::Buffer& made) {
   made = arena_.Allocate(Chunks() * x_.rows, sizeof(ActivationChunk) / sizeof(float));
   auto* out = reinterpret_cast<ActivationChunk*>(made.row(0));
-  const int32_t offset = form.offset == ActivationForm::kSignedOffset ? kernels_.signed_offset : form.offset;
-  const auto quantize_blocks = form.kind == Kind::kHalves ? kernels_.quantize_halves : kernels_.quantize_blocks;
+  const int32_t offset = layout.offset == ActivationLayout::kSignedOffset ? kernels_.signed_offset : layout.offset;
+  const auto quantize_blocks = layout.kind == Kind::kHalves ? kernels_.quantize_halves : kernels_.quantize_blocks;
   ForRows([&](int64_t r) {
     for (int64_t c = 0; c < Chunks(); ++c) {
       const float* from = x_.row(r) + c * kChunk;
       ActivationChunk* to = out + c * x_.rows + r;
-      if (form.kind == Kind::kChunks) {
+      if (layout.kind == Kind::kChunks) {
         kernels_.quantize_chunk(from, to);
       } else {
         quantize_blocks(from, std::min<int64_t>(kChunk, x_.cols - c * kChunk), offset, to);

@@ -42,7 +42,7 @@ class Activations {
   template <class F>
   void ForRows(const F& f);
   void Round(host::Buffer& made);
-  void Quantize(const ActivationForm& form, host::Buffer& made);
+  void Quantize(const ActivationLayout& layout, host::Buffer& made);
   void GatherInLanes(const ActivationChunk* x);
 
   int64_t Chunks() const { return (x_.cols + kChunk - 1) / kChunk; }

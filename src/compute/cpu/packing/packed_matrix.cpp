@@ -49,7 +49,7 @@ void PackZeroPoint4(const HostMatrix& matrix, int64_t panel, typename ZeroPoint4
 }
 
 void PackFp8(const HostMatrix& matrix, int64_t panel, ChunkedFp8::Chunk* chunks) {
-  const auto& layout = std::get<formats::Fp8Layout>(*matrix.form);
+  const auto& layout = std::get<formats::Fp8Layout>(*matrix.layout);
   ForLanes(matrix, panel, [&](int lane, int64_t row) {
     const float* scales =
         layout.scales.data() + row / layout.block_outputs * formats::ScaleColumns(layout, matrix.cols);
@@ -128,7 +128,7 @@ const FormatRow& RowOf(PanelFormat format) { return kRows[IndexOf(format)]; }
 }  // namespace
 
 PanelFormat FormatOf(const HostMatrix& matrix, ThreadPool& pool) {
-  if (matrix.form) return FormatOf<ChunkedFp8>();
+  if (matrix.layout) return FormatOf<ChunkedFp8>();
   if (matrix.type != formats::TensorType::kQ8_0) return FormatOf(matrix.type);
   const int run = ZeroPoint4Run(matrix, pool);
   if (run == 0) return FormatOf<Q8_0>();

@@ -81,7 +81,7 @@ constexpr bool HasPanels(formats::TensorType type) {
 }
 
 // How activations are converted for a matmul with a format.
-struct ActivationForm {
+struct ActivationLayout {
   enum class Kind {
     kFloats,
     kBf16,
@@ -92,18 +92,18 @@ struct ActivationForm {
   static constexpr int32_t kSignedOffset = -1;  // Kernels::signed_offset
   Kind kind = Kind::kFloats;
   int32_t offset = 0;  // weights are stored as value + offset
-  bool operator==(const ActivationForm&) const = default;
+  bool operator==(const ActivationLayout&) const = default;
 };
 
 template <class Format>
-constexpr ActivationForm ActivationFormOf() {
-  using Kind = ActivationForm::Kind;
+constexpr ActivationLayout ActivationLayoutOf() {
+  using Kind = ActivationLayout::Kind;
   if constexpr (!Format::kInt8Matmul) {
     return {Format::kBf16Activations ? Kind::kBf16 : Kind::kFloats};
   } else if constexpr (kIntegerScales<Format>) {
     return {Kind::kChunks};
   } else if constexpr (Format::kSigned || Format::kMinimums) {
-    return {Kind::kBlocks, ActivationForm::kSignedOffset};
+    return {Kind::kBlocks, ActivationLayout::kSignedOffset};
   } else {
     return {PartsOfBlock<Format>() == 1 ? Kind::kBlocks : Kind::kHalves, Format::kOffset};
   }

@@ -24,6 +24,10 @@ __device__ inline float Gated(float gate, float up) {
   } else if constexpr (kActivation == Activation::kGeluErf) {
     constexpr float kOneOverRootOfTwo = 0.7071067811865476f;
     return 0.5f * gate * (1.0f + erff(gate * kOneOverRootOfTwo)) * up;
+  } else if constexpr (kActivation == Activation::kReluSquared) {
+    return fmaxf(gate, 0.0f) * fmaxf(gate, 0.0f) * up;
+  } else if constexpr (kActivation == Activation::kSigmoid) {
+    return Sigmoid(gate) * up;
   } else {
     constexpr float kLimit = 7.0f;
     const float held = fminf(gate, kLimit);
@@ -68,6 +72,10 @@ Status Gate(Rows<const T> gate, Rows<const T> up, Activation activation, T* y, S
       return LaunchGate<T, Activation::kGeluTanh>(gate, up, y, stream);
     case Activation::kGeluErf:
       return LaunchGate<T, Activation::kGeluErf>(gate, up, y, stream);
+    case Activation::kReluSquared:
+      return LaunchGate<T, Activation::kReluSquared>(gate, up, y, stream);
+    case Activation::kSigmoid:
+      return LaunchGate<T, Activation::kSigmoid>(gate, up, y, stream);
     case Activation::kClampedSwiglu:
       return LaunchGate<T, Activation::kClampedSwiglu>(gate, up, y, stream);
   }

@@ -6,26 +6,9 @@
 #include <bit>
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
-#include <cmath>
 #include <iterator>
 
 namespace inferflux::server {
-
-std::vector<float> Shorten(std::vector<float> vector, size_t dimensions, bool normalised) {
-  if (dimensions >= vector.size()) return vector;
-  vector.resize(dimensions);
-  double squares = 0.0;
-  for (const float value : vector) squares += double{value} * value;
-  if (!normalised || squares == 0.0) return vector;
-  for (float& value : vector) value = static_cast<float>(value / std::sqrt(squares));
-  return vector;
-}
-
-std::string FloatsJson(std::span<const float> vector) {
-  std::string out = "[";
-  for (const float value : vector) fmt::format_to(std::back_inserter(out), "{}{}", out.size() > 1 ? "," : "", value);
-  return out + "]";
-}
 
 std::string Base64Json(std::span<const float> vector) {
   static_assert(std::endian::native == std::endian::little);

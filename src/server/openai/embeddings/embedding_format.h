@@ -5,15 +5,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace inferflux::server {
 
-// The first `dimensions` values, scaled to length 1 if the whole vector was.
-std::vector<float> Shorten(std::vector<float> vector, size_t dimensions, bool normalised);
-
-// [0.25,-1], each number in the shortest form that parses to the same float.
-std::string FloatsJson(std::span<const float> vector);
 // "AACAPg==": little-endian float32.
 std::string Base64Json(std::span<const float> vector);
 

@@ -1,8 +1,5 @@
 #include "server/openai/embeddings/embedding_request.h"
 
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <utility>
 
 #include "server/request/fields.h"
@@ -41,18 +38,6 @@ constexpr Field<EmbeddingRequest> kEmbeddingFields[] = {
     {"user", TextField<EmbeddingRequest>{&EmbeddingRequest::user, 512}},
 };
 
-ApiResult<size_t> Dimensions(const serving::ServedModel& model, std::optional<int64_t> asked) {
-  const serving::EmbeddingInfo& made = model.info.embedding;
-  if (!asked || *asked == made.dimensions) return static_cast<size_t>(made.dimensions);
-  if (std::ranges::find(made.shorter, *asked) != made.shorter.end()) return static_cast<size_t>(*asked);
-  if (made.shorter.empty()) {
-    return Refuse("dimensions", "must be {} or left out: the model '{}' was not trained for shorter vectors",
-                  made.dimensions, model.id);
-  }
-  return Refuse("dimensions", "must be {} or one of {} for the model '{}', but is {}", made.dimensions,
-                fmt::join(made.shorter, ", "), model.id, *asked);
-}
-
 }  // namespace
 
 ApiResult<EmbeddingRequest> ParseEmbeddingRequest(const json::object& body) {
@@ -62,7 +47,8 @@ ApiResult<EmbeddingRequest> ParseEmbeddingRequest(const json::object& body) {
   return out;
 }
 
-ApiResult<EmbeddingJob> PrepareEmbedding(const Services& services, const net::Request& request, const Caller& caller) {
+ApiResult<PreparedInputs> PrepareEmbedding(const Services& services, const net::Request& request,
+                                           const Caller& caller) {
   auto body = ParseJsonBody(request.body);
   if (!body) return Forward(body);
   auto parsed = ParseEmbeddingRequest(*body);
@@ -70,23 +56,15 @@ ApiResult<EmbeddingJob> PrepareEmbedding(const Services& services, const net::Re
   constexpr serving::Feature kNeeds[] = {serving::Feature::kEmbeddings};
   auto model = FindModel(services, parsed->model, kNeeds);
   if (!model) return Forward(model);
-  auto dimensions = Dimensions(**model, parsed->dimensions);
-  if (!dimensions) return Forward(dimensions);
+  EmbeddingTexts texts{.texts = std::move(parsed->inputs), .dimensions = parsed->dimensions, .param = "input"};
+  auto job = MakeEmbeddingJob(std::move(*model), std::move(texts), caller);
+  if (!job) return Forward(job);
+  return PreparedInputs{.job = std::move(*job), .base64 = parsed->base64};
+}
 
-  EmbeddingJob out{.model = std::move(*model), .dimensions = *dimensions, .base64 = parsed->base64};
-  for (size_t i = 0; i < parsed->inputs.size(); ++i) {
-    const std::string name = EntryName("input", i, parsed->inputs.size());
-    auto prompt = serving::RawPromptTokens(*out.model, parsed->inputs[i]);
-    if (!prompt) return tl::make_unexpected(FromGeneration(std::move(prompt.error()), name));
-    if (prompt->size() > static_cast<size_t>(out.model->info.context)) {
-      return RefuseAs("context_length_exceeded", name,
-                      fmt::format("'{}' has {} tokens, and the model '{}' takes at most {}; shorten it", name,
-                                  prompt->size(), out.model->id, out.model->info.context));
-    }
-    out.requests.push_back({.prompt = std::move(*prompt), .embed = true});
-    out.requests.back().account = caller.account;
-    out.requests.back().cache_salt = caller.cache_salt;
-  }
+std::vector<FieldRow> EmbeddingFieldRows() {
+  std::vector<FieldRow> out;
+  AppendRows<EmbeddingRequest>(kEmbeddingFields, out);
   return out;
 }
 

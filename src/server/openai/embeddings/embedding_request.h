@@ -3,16 +3,15 @@
 
 #include <boost/json/object.hpp>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "net/http_message.h"
-#include "scheduler/generation.h"
 #include "server/openai/fields/raw_prompts.h"
+#include "server/reply/embedding_run.h"
+#include "server/reply/field_rows.h"
 #include "server/request/services.h"
-#include "serving/models/served_model.h"
 
 namespace inferflux::server {
 
@@ -28,14 +27,14 @@ struct EmbeddingRequest {
 
 ApiResult<EmbeddingRequest> ParseEmbeddingRequest(const boost::json::object& body);
 
-// A request that is ready to run: checked, with its model found and its inputs tokenised.
-struct EmbeddingJob {
-  std::shared_ptr<const serving::ServedModel> model;
-  std::vector<scheduler::GenerationRequest> requests;  // one for each input
-  size_t dimensions = 0;
+struct PreparedInputs {
+  EmbeddingJob job;
   bool base64 = false;
 };
 
-ApiResult<EmbeddingJob> PrepareEmbedding(const Services& services, const net::Request& request, const Caller& caller);
+ApiResult<PreparedInputs> PrepareEmbedding(const Services& services, const net::Request& request, const Caller& caller);
+
+// Its fields, for the documentation.
+std::vector<FieldRow> EmbeddingFieldRows();
 
 }  // namespace inferflux::server

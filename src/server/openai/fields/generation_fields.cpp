@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json/array.hpp>
+#include <limits>
 #include <utility>
 
 #include "server/openai/fields/grammar_fields.h"
@@ -10,12 +11,13 @@ namespace inferflux::server {
 namespace json = boost::json;
 namespace {
 
+using Type = IgnoredField::Type;
+
 ApiStatus TakeStop(const json::value& value, std::string_view param, GenerationFields& out) {
   const auto add = [&](const json::value& text, const std::string& name) -> ApiStatus {
     ApiResult<std::string> stop = ReadText(text, name, kMaxStopBytes);
     if (!stop) return Forward(stop);
-    if (stop->empty()) return Refuse(name, "must not be empty");
-    out.stop.push_back(std::move(*stop));
+    if (!stop->empty()) out.stop.push_back(std::move(*stop));  // an empty one stops nothing, as in other servers
     return {};
   };
   if (value.is_string()) return add(value, std::string(param));
@@ -30,7 +32,8 @@ ApiStatus TakeStop(const json::value& value, std::string_view param, GenerationF
 ApiStatus TakeStreamOptions(const json::value& value, std::string_view param, GenerationFields& out) {
   static constexpr Field<GenerationFields> kFields[] = {
       {"include_usage", BooleanField<GenerationFields>{&GenerationFields::include_usage}},
-      {"include_obfuscation", NoOpField{"false"}},
+      {"continuous_usage_stats", BooleanField<GenerationFields>{&GenerationFields::continuous_usage}},
+      {"include_obfuscation", IgnoredField{IgnoredField::Type::kBoolean, "no chunk is padded"}},
   };
   const auto object = ReadObject(value, param);
   if (!object) return Forward(object);
@@ -65,6 +68,10 @@ ApiStatus TakeSpeculative(const json::value& value, std::string_view param, Gene
   return {};
 }
 
+ApiStatus TakeMaxTokens(const json::value& value, std::string_view param, GenerationFields& out) {
+  return ReadMaxTokens(value, param).map([&](int32_t count) { out.max_tokens = count; });
+}
+
 // As in vLLM, lower is served first. The scheduler serves higher first, so the sign is flipped.
 ApiStatus TakePriority(const json::value& value, std::string_view param, GenerationFields& out) {
   const auto priority = ReadInteger(value, param, -kMaxPriority, kMaxPriority);
@@ -90,7 +97,7 @@ ApiStatus TakeSessionId(const json::value& value, std::string_view param, Genera
 
 constexpr Field<GenerationFields> kGenerationFields[] = {
     {"model", TextField<GenerationFields>{&GenerationFields::model, 256}},
-    {"max_tokens", CountField<GenerationFields>{&GenerationFields::max_tokens, 1, kMaxTokensAsked}},
+    {"max_tokens", CustomField<GenerationFields>{TakeMaxTokens}},
     {"stop", CustomField<GenerationFields>{TakeStop}},
     {"stream", BooleanField<GenerationFields>{&GenerationFields::stream}},
     {"stream_options", CustomField<GenerationFields>{TakeStreamOptions}},
@@ -105,11 +112,25 @@ constexpr Field<GenerationFields> kGenerationFields[] = {
     {"grammar", CustomField<GenerationFields>{TakeGrammar}},
     {"structured_outputs", CustomField<GenerationFields>{TakeStructuredOutputs}},
     {"ignore_eos", BooleanField<GenerationFields>{&GenerationFields::ignore_eos}},
+    {"prompt_cache_key", TextField<GenerationFields>{&GenerationFields::prompt_cache_key, 512}},
+    {"prompt_cache_retention", IgnoredField{Type::kText, "the server's own settings decide how long prompts are kept"}},
+    {"safety_identifier", IgnoredField{Type::kText, "no answer depends on it"}},
+    {"service_tier", IgnoredField{Type::kText, "there is one tier; see `priority`"}},
+    {"store", IgnoredField{Type::kBoolean, "completions are not kept"}},
+    {"metadata", IgnoredField{Type::kObject, "it labels stored completions, and none is kept"}},
 };
 
 }  // namespace
 
 std::span<const Field<GenerationFields>> GenerationFieldTable() { return kGenerationFields; }
+
+ApiResult<int32_t> ReadMaxTokens(const json::value& value, std::string_view param) {
+  const auto count = ReadInteger(value, param, -1, std::numeric_limits<int64_t>::max());
+  if (!count) return Forward(count);
+  if (*count == 0) return Refuse(param, "must be at least 1, or -1 for the rest of the context, but is 0");
+  if (*count < 0 || *count > kMaxTokensAsked) return kMaxTokensAsked;
+  return static_cast<int32_t>(*count);
+}
 
 ApiStatus CheckTogether(const GenerationFields& fields) {
   if (fields.has_stream_options && !fields.stream) return Refuse("stream_options", "needs 'stream' to be true");
@@ -134,6 +155,8 @@ ApiError FromGeneration(serving::GenerationError error, const GenerationFields& 
         return "speculative.type";
       case Field::kLogitBias:
         return "logit_bias";
+      case Field::kPromptLogprobs:
+        return "prompt_logprobs";
       case Field::kTools:
         return "tools";
       case Field::kToolChoice:
@@ -142,6 +165,8 @@ ApiError FromGeneration(serving::GenerationError error, const GenerationFields& 
         return "parallel_tool_calls";
       case Field::kStrictTool:
         return fmt::format("tools[{}].function.strict", error.index);
+      case Field::kReasoning:
+        return fields.reasoning_param;
     }
     return {};
   };

@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "server/request/fields.h"
 #include "server/request/sampling_fields.h"
@@ -15,7 +17,7 @@
 namespace inferflux::server {
 
 inline constexpr int32_t kMaxChoices = 128;  // n, times the prompts of one request
-inline constexpr size_t kMaxStops = 4;
+inline constexpr size_t kMaxStops = 64;
 inline constexpr size_t kMaxStopBytes = 1024;
 inline constexpr int64_t kMaxSessionSeconds = 7 * 24 * 3600;
 inline constexpr int64_t kMaxPriority = 1'000'000;
@@ -26,9 +28,12 @@ struct GenerationFields : serving::GenerationSpec {
   std::string model;
   bool stream = false;
   bool include_usage = false;
+  bool continuous_usage = false;  // usage in every chunk
   bool has_stream_options = false;
   std::string user;
-  std::string grammar_param;  // the field that set `grammar`; empty: none
+  std::string grammar_param;     // the field that set `grammar`; empty: none
+  std::string reasoning_param;   // the field that needs the model to reason
+  std::string prompt_cache_key;  // requests with different keys share no cached prompts
 };
 
 std::span<const Field<GenerationFields>> GenerationFieldTable();
@@ -41,10 +46,18 @@ ApiStatus ParseRequest(std::span<const Field<T>> own, const boost::json::object&
     if (taken && !*taken) taken = ParseField<GenerationFields>(GenerationFieldTable(), key, key, value, out);
     if (taken && !*taken) taken = ParseSamplingField(key, value, out.sampling);
     if (!taken) return Forward(taken);
-    if (!*taken) return RefuseUnknown(key);
+    if (*taken) continue;
+    std::vector<std::string_view> known;
+    AppendNames(own, known);
+    AppendNames(GenerationFieldTable(), known);
+    AppendSamplingNames(known);
+    return RefuseUnknown(key, known);
   }
   return {};
 }
+
+// Reads max_tokens: -1 and what is larger than any context mean the rest of the context.
+ApiResult<int32_t> ReadMaxTokens(const boost::json::value& value, std::string_view param);
 
 // Checks constraints between fields.
 ApiStatus CheckTogether(const GenerationFields& fields);

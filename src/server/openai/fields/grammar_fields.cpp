@@ -140,6 +140,7 @@ ApiStatus TakeStructuredOutputs(const json::value& value, std::string_view param
   };
   const auto object = ReadObject(value, param);
   if (!object) return Forward(object);
+  if ((*object)->empty()) return Refuse(param, "must have one of json, json_object, regex, choice and grammar");
   return ParseObject<GenerationFields>(kFields, param, **object, out);
 }
 

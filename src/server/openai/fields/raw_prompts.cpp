@@ -33,10 +33,6 @@ ApiResult<RawPrompt> ReadPrompt(const json::value& value, std::string_view param
 
 }  // namespace
 
-std::string EntryName(std::string_view param, size_t index, size_t count) {
-  return count == 1 ? std::string(param) : fmt::format("{}[{}]", param, index);
-}
-
 ApiResult<std::vector<RawPrompt>> ReadRawPrompts(const json::value& value, std::string_view param, size_t max_prompts) {
   std::vector<RawPrompt> out;
   const auto add = [&](const json::value& entry, std::string_view name) -> ApiStatus {

@@ -19,7 +19,4 @@ using serving::RawPrompt;
 ApiResult<std::vector<RawPrompt>> ReadRawPrompts(const boost::json::value& value, std::string_view param,
                                                  size_t max_prompts);
 
-// The name of entry `index` of a list of `count`. A single entry has the list's name.
-std::string EntryName(std::string_view param, size_t index, size_t count);
-
 }  // namespace inferflux::server

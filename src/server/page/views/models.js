@@ -57,6 +57,9 @@ export class ModelsView {
       return el("section", {className: "card"}, el("h2", {}, model.id), el("p", {}, `Loading, ${Math.round(100 * model.progress)}%`),
         el("progress", {max: 1, value: model.progress}));
     }
+    if (model.state === "failed") {
+      return el("section", {className: "card", "aria-label": model.id}, el("h2", {}, model.id), el("p", {className: "bad"}, model.error));
+    }
     const memory = Object.entries(model.details.memory || {}).map(([device, held]) =>
       `${device}: ${bytesText(held.weight_bytes)} of weights, ${bytesText(held.kv_bytes)} of KV`);
     const row = (name, value) => el("tr", {}, el("th", {scope: "row"}, name), el("td", {}, value));

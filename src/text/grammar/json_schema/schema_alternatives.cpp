@@ -143,9 +143,14 @@ Result<Expr> SchemaCompiler::Constants(const Object& schema, const Place& at) {
   if (!is_const && (!listed.is_array() || listed.get_array().empty())) {
     return Wrong(at.At(keyword), "must be a list of values, and not empty");
   }
+  // The values are checked against the rest of the schema. It is copied once, without the list: a check against the
+  // list itself would compare every value with all others.
+  Object rest = schema;
+  rest.erase(keyword);
+  const Value others(std::move(rest));
   std::vector<Expr> ways;
   for (const Value& value : ListedValues(schema)) {
-    const auto fits = Holds(schema, value, at);
+    const auto fits = Holds(others, value, at);
     if (!fits) return Forward(fits);
     if (!*fits) continue;
     auto way = Placed(json_.Constant(value), at.At(keyword));

@@ -5,18 +5,18 @@
 #include "base/result.h"
 #include "text/grammar/json_schema/json_grammar.h"
 #include "text/tool_calls/marker_tokens.h"
-#include "text/tool_calls/tool_call_form.h"
+#include "text/tool_calls/tool_call_syntax.h"
 
 namespace inferflux::text {
 
 // Arguments between tags, from the name to the marker that closes the call: strings verbatim, other values as JSON. For
 // a string, its type, `enum`, `const` and null can be enforced.
-Result<Expr> TaggedArguments(const ToolCallForm& form, const MarkerTokens& tokens, const OfferedTool& tool,
+Result<Expr> TaggedArguments(const ToolCallSyntax& syntax, const MarkerTokens& tokens, const OfferedTool& tool,
                              JsonGrammar& json);
 
 // Arguments in nested elements, as ElementReader parses them, from the name to the marker that closes the call. Text
 // does not show its type, so the schema must: a value is null or of one type, or of any type at all.
-Result<Expr> ElementArguments(const ToolCallForm& form, const MarkerTokens& tokens, const OfferedTool& tool,
+Result<Expr> ElementArguments(const ToolCallSyntax& syntax, const MarkerTokens& tokens, const OfferedTool& tool,
                               JsonGrammar& values);
 
 // The arguments of a Python call, (name=value, ...): those that the schema names, in its order; any arguments if it

@@ -199,7 +199,7 @@ class ElementWriter {
 
 }  // namespace
 
-Result<Expr> ElementArguments(const ToolCallForm& form, const MarkerTokens& tokens, const OfferedTool& tool,
+Result<Expr> ElementArguments(const ToolCallSyntax& syntax, const MarkerTokens& tokens, const OfferedTool& tool,
                               JsonGrammar& values) {
   json::value root = json::object();
   if (!tool.parameters.empty()) {
@@ -211,7 +211,7 @@ Result<Expr> ElementArguments(const ToolCallForm& form, const MarkerTokens& toke
   if (!schema->is_object()) return Fail(ErrorCode::kInvalidArgument, "at #: must be an object");
   const json::value* type = schema->get_object().if_contains("type");
   if (type != nullptr && *type != "object") return Refused("#/type", "arguments are an object");
-  ElementWriter writer(root, MarkerGrammar(form.mark, tokens, values), values);
+  ElementWriter writer(root, MarkerGrammar(syntax.mark, tokens, values), values);
   return writer.Members(schema->get_object(), "#", 0);
 }
 

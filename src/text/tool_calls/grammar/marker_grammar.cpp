@@ -59,14 +59,14 @@ Result<CharAutomaton> TextWithout(std::string_view text) {
   return with ? CharAutomaton::Everything().Without(*with) : with;
 }
 
-Result<Expr> TextWithoutCalls(const ToolCallForm& form) {
-  std::string_view opens = FirstMarker(form);
+Result<Expr> TextWithoutCalls(const ToolCallSyntax& syntax) {
+  std::string_view opens = FirstMarker(syntax);
   opens = opens.substr(0, opens.find_first_of("\n*"));
   Expr calls = Sequence({AnyText(), Literal(std::string(opens)), AnyText()});
-  if (form.bare) {
+  if (syntax.bare) {
     const auto key = [&](std::string_view name) { return Literal('"' + std::string(name) + '"'); };
     calls = Choice(
-        {std::move(calls), Sequence({AnySpace(), Literal("{"), AnySpace(), Choice({key(form.name_key), key("type")}),
+        {std::move(calls), Sequence({AnySpace(), Literal("{"), AnySpace(), Choice({key(syntax.name_key), key("type")}),
                                      AnySpace(), Literal(":"), AnyText()})});
   }
   auto with = CharAutomaton::Of(*calls);

@@ -5,7 +5,7 @@
 
 #include "text/grammar/json_schema/json_grammar.h"
 #include "text/tool_calls/marker_tokens.h"
-#include "text/tool_calls/tool_call_form.h"
+#include "text/tool_calls/tool_call_syntax.h"
 
 namespace inferflux::text {
 
@@ -17,6 +17,6 @@ Expr MarkerGrammar(std::string_view marker, const MarkerTokens& tokens, JsonGram
 Result<CharAutomaton> TextWithout(std::string_view text);
 
 // Any text in which the format's parser finds no call.
-Result<Expr> TextWithoutCalls(const ToolCallForm& form);
+Result<Expr> TextWithoutCalls(const ToolCallSyntax& syntax);
 
 }  // namespace inferflux::text

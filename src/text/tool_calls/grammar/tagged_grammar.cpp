@@ -21,8 +21,8 @@ namespace {
 
 class TaggedWriter {
  public:
-  TaggedWriter(const ToolCallForm& form, const MarkerTokens& tokens, JsonGrammar& json)
-      : form_(form), tokens_(tokens), json_(json) {}
+  TaggedWriter(const ToolCallSyntax& syntax, const MarkerTokens& tokens, JsonGrammar& json)
+      : syntax_(syntax), tokens_(tokens), json_(json) {}
 
   // Any arguments.
   Result<Expr> Anything() {
@@ -50,15 +50,15 @@ class TaggedWriter {
  private:
   Expr Argument(Expr name, Expr value) {
     const auto marker = [&](std::string_view text) { return MarkerGrammar(text, tokens_, json_); };
-    const Expr line = Literal(form_.own_lines ? "\n" : "");
-    return Sequence({marker(form_.key_opens), std::move(name), marker(form_.key_closes), line, std::move(value), line,
-                     marker(form_.value_closes), json_.Space()});
+    const Expr line = Literal(syntax_.own_lines ? "\n" : "");
+    return Sequence({marker(syntax_.key_opens), std::move(name), marker(syntax_.key_closes), line, std::move(value),
+                     line, marker(syntax_.value_closes), json_.Space()});
   }
 
   // Any text that does not end the value.
   Result<Expr> Text() {
     if (text_) return *text_;
-    auto without = TextWithout(form_.value_closes);
+    auto without = TextWithout(syntax_.value_closes);
     if (!without) return Forward(without);
     text_ = Call(json_.grammar().Add("text of an argument", without->ToExpression()));
     return *text_;
@@ -87,7 +87,7 @@ class TaggedWriter {
         ways.push_back(std::move(*text));  // also "null", which parses as null where null is allowed
       } else if (keyword == "enum" || keyword == "const") {
         for (const json::value& one : keyword == "enum" && value.is_array() ? value.get_array() : json::array{value}) {
-          if (!one.is_string() || one.get_string().find(form_.value_closes) != json::string::npos) {
+          if (!one.is_string() || one.get_string().find(syntax_.value_closes) != json::string::npos) {
             return Refused(at + "/" + std::string(keyword), "has values that text between tags cannot express");
           }
           ways.push_back(Literal(std::string(one.get_string())));
@@ -110,7 +110,7 @@ class TaggedWriter {
     return ways.empty() ? Text() : Choice(std::move(ways));
   }
 
-  const ToolCallForm& form_;
+  const ToolCallSyntax& syntax_;
   const MarkerTokens& tokens_;
   JsonGrammar& json_;
   std::optional<Expr> text_;
@@ -118,9 +118,9 @@ class TaggedWriter {
 
 }  // namespace
 
-Result<Expr> TaggedArguments(const ToolCallForm& form, const MarkerTokens& tokens, const OfferedTool& tool,
+Result<Expr> TaggedArguments(const ToolCallSyntax& syntax, const MarkerTokens& tokens, const OfferedTool& tool,
                              JsonGrammar& json) {
-  TaggedWriter writer(form, tokens, json);
+  TaggedWriter writer(syntax, tokens, json);
   if (tool.parameters.empty()) return writer.Anything();
   auto schema = ReadSchema(tool.parameters);
   if (!schema) return Forward(schema);

@@ -6,12 +6,12 @@
 #include "base/result.h"
 #include "text/grammar/expression.h"
 #include "text/tool_calls/marker_tokens.h"
-#include "text/tool_calls/tool_call_form.h"
+#include "text/tool_calls/tool_call_syntax.h"
 
 namespace inferflux::text {
 
 struct ToolCallSpec {
-  const ToolCallForm* form = &HermesForm();
+  const ToolCallSyntax* syntax = &HermesSyntax();
   MarkerTokens tokens = {};
   std::vector<OfferedTool> tools = {};
   bool forced = false;   // the answer is a call; otherwise calls may follow text, or be absent

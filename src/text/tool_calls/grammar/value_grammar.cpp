@@ -8,14 +8,14 @@
 
 namespace inferflux::text {
 
-Result<std::unique_ptr<JsonGrammar>> GrammarOfValues(const ToolCallForm& form, const MarkerTokens& tokens) {
-  if (form.values == ValueSyntax::kJson) return std::make_unique<JsonGrammar>();
-  if (form.values == ValueSyntax::kPython) return std::make_unique<PythonGrammar>();
-  auto texts = TextWithout(form.mark);
+Result<std::unique_ptr<JsonGrammar>> GrammarOfValues(const ToolCallSyntax& syntax, const MarkerTokens& tokens) {
+  if (syntax.values == ValueSyntax::kJson) return std::make_unique<JsonGrammar>();
+  if (syntax.values == ValueSyntax::kPython) return std::make_unique<PythonGrammar>();
+  auto texts = TextWithout(syntax.mark);
   if (!texts) return Forward(texts);
   JsonGrammar spaces;  // a mark has none
-  Expr around = form.values == ValueSyntax::kElements ? Literal("") : MarkerGrammar(form.mark, tokens, spaces);
-  return std::make_unique<MarkedGrammar>(form.mark, std::move(around), std::move(*texts));
+  Expr around = syntax.values == ValueSyntax::kElements ? Literal("") : MarkerGrammar(syntax.mark, tokens, spaces);
+  return std::make_unique<MarkedGrammar>(syntax.mark, std::move(around), std::move(*texts));
 }
 
 }  // namespace inferflux::text

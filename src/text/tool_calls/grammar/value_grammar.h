@@ -6,10 +6,10 @@
 #include "base/result.h"
 #include "text/grammar/json_schema/json_grammar.h"
 #include "text/tool_calls/marker_tokens.h"
-#include "text/tool_calls/tool_call_form.h"
+#include "text/tool_calls/tool_call_syntax.h"
 
 namespace inferflux::text {
 
-Result<std::unique_ptr<JsonGrammar>> GrammarOfValues(const ToolCallForm& form, const MarkerTokens& tokens);
+Result<std::unique_ptr<JsonGrammar>> GrammarOfValues(const ToolCallSyntax& syntax, const MarkerTokens& tokens);
 
 }  // namespace inferflux::text

@@ -34,12 +34,12 @@ Both RandomFp8(const Fp8Shape& shape, std::mt19937& random) {
     each = static_cast<std::byte>(random());
     if ((each & std::byte{0x7f}) == std::byte{0x7f}) each = std::byte{0x81};  // smallest negative, not NaN
   }
-  const Fp8Layout form{.block_outputs = shape.block_outputs,
-                       .block_inputs = shape.block_inputs,
-                       .values = out.values,
-                       .scales = out.scales};
+  const Fp8Layout layout{.block_outputs = shape.block_outputs,
+                         .block_inputs = shape.block_inputs,
+                         .values = out.values,
+                         .scales = out.scales};
   out.fp8 = {.name = "fp8", .rows = shape.outputs, .cols = shape.inputs};
-  out.fp8.form = std::make_shared<const formats::WeightLayout>(form);
+  out.fp8.layout = std::make_shared<const formats::WeightLayout>(layout);
   out.floats.bytes.resize(out.values.size() * sizeof(float));
   for (int64_t o = 0; o < shape.outputs; ++o) {
     for (int64_t i = 0; i < shape.inputs; ++i) {
@@ -121,18 +121,18 @@ TEST_P(CpuFp8Test, RefusesNumbersThatDoNotFitTheShape) {
   const Both both = RandomFp8({16, 512, 1, 128}, random);
   const auto refused = [&](auto change) {
     HostMatrix matrix = both.fp8;
-    Fp8Layout form = std::get<Fp8Layout>(*matrix.form);
-    change(form, matrix);
-    matrix.form = std::make_shared<const formats::WeightLayout>(form);
+    Fp8Layout layout = std::get<Fp8Layout>(*matrix.layout);
+    change(layout, matrix);
+    matrix.layout = std::make_shared<const formats::WeightLayout>(layout);
     const auto loaded = Cpu::LoadMatrix(cpu, {&matrix, 1});
     return !loaded && loaded.error().code == ErrorCode::kDataLoss;
   };
   EXPECT_FALSE(refused([](Fp8Layout&, HostMatrix&) {}));
   EXPECT_TRUE(refused([](Fp8Layout&, HostMatrix& matrix) { matrix.rows = 17; }));
-  EXPECT_TRUE(refused([](Fp8Layout& form, HostMatrix&) { form.scales = form.scales.first(63); }));
-  EXPECT_TRUE(refused([](Fp8Layout& form, HostMatrix&) { form.values = form.values.first(100); }));
-  EXPECT_TRUE(refused([](Fp8Layout& form, HostMatrix&) { form.block_inputs = 0; }));
-  EXPECT_TRUE(refused([](Fp8Layout& form, HostMatrix&) { form.block_inputs = 130; }));
+  EXPECT_TRUE(refused([](Fp8Layout& layout, HostMatrix&) { layout.scales = layout.scales.first(63); }));
+  EXPECT_TRUE(refused([](Fp8Layout& layout, HostMatrix&) { layout.values = layout.values.first(100); }));
+  EXPECT_TRUE(refused([](Fp8Layout& layout, HostMatrix&) { layout.block_inputs = 0; }));
+  EXPECT_TRUE(refused([](Fp8Layout& layout, HostMatrix&) { layout.block_inputs = 130; }));
 }
 
 INFERFLUX_CPU_TESTS(CpuFp8Test);

@@ -57,8 +57,8 @@ TEST_P(CpuRowsTest, GatesOverTheWholeRangeOfFloats) {
   const auto up = Random(1, count);
   const auto wide_gate = Random(5, 300);
   const auto wide_up = Random(5, 300);
-  for (const Activation kind :
-       {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf, Activation::kClampedSwiglu}) {
+  for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf,
+                                Activation::kReluSquared, Activation::kSigmoid, Activation::kClampedSwiglu}) {
     const auto actual = Cpu::Gate(cpu, gate, up, kind);
     const auto expected = Reference::Gate(reference, gate, up, kind);
     for (int64_t i = 0; i < count; ++i) {
@@ -91,7 +91,8 @@ TEST_P(CpuRowsTest, SiluIsRightToAFewUnitsInTheLastPlace) {
 TEST_P(CpuRowsTest, ActivationsSoftCapAndLayerNorm) {
   for (const int64_t width : kWidths) {
     const auto x = Random(9, width);
-    for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf}) {
+    for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf,
+                                  Activation::kReluSquared, Activation::kSigmoid}) {
       EXPECT_LT(RelativeError(Cpu::Activate(cpu, x, kind), Reference::Activate(reference, x, kind)), 2e-6);
     }
     EXPECT_LT(RelativeError(Cpu::SoftCap(cpu, x, 1.7f), Reference::SoftCap(reference, x, 1.7f)), 1e-6);

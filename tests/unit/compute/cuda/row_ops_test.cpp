@@ -141,6 +141,10 @@ double Activated(double x, Activation activation) {
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
     case Activation::kGeluErf:
       return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+    case Activation::kReluSquared:
+      return std::max(x, 0.0) * std::max(x, 0.0);
+    case Activation::kSigmoid:
+      return 1 / (1 + std::exp(-x));
     case Activation::kClampedSwiglu:
       return std::min(x, 7.0) / (1 + std::exp(-1.702 * std::min(x, 7.0)));
   }
@@ -149,8 +153,8 @@ double Activated(double x, Activation activation) {
 
 TYPED_TEST(RowOps, Gate) {
   using T = TypeParam;
-  for (const auto activation :
-       {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf, Activation::kClampedSwiglu}) {
+  for (const auto activation : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf,
+                                Activation::kReluSquared, Activation::kSigmoid, Activation::kClampedSwiglu}) {
     for (const int64_t columns : {int64_t{1}, int64_t{40}, int64_t{531}}) {
       constexpr int64_t kRows = 2;
       const auto gate = RandomElements<T>(this->random_, kRows * columns, 4.0f);

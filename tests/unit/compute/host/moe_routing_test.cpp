@@ -35,6 +35,24 @@ TEST(MoeRouting, NormalisedWeightsSumToOneInTheSameRatio) {
   EXPECT_NEAR(routing.weights[1], 3.0 / 7.0, 1e-6);
 }
 
+// Sigmoids of 0, 1, 2 and -1 are 0.5, 0.731, 0.881 and 0.269.
+TEST(MoeRouting, ABiasDecidesWhichExpertIsChosenButNotItsWeight) {
+  const std::vector<float> logits{0.0f, 1.0f, 2.0f, -1.0f}, biases{0.0f, 0.0f, -1.0f, 1.0f};
+  const host::View of_choice = Row(biases);
+  const RoutingParams params{.used = 2, .score = ExpertScore::kSigmoid, .scale = 2.0f};
+  const auto routing = host::Route(Row(logits), params, &of_choice);
+  EXPECT_EQ(routing.experts, (std::vector<int32_t>{3, 1}));
+  EXPECT_NEAR(routing.weights[0], 2.0 * 0.268941, 1e-5);
+  EXPECT_NEAR(routing.weights[1], 2.0 * 0.731059, 1e-5);
+}
+
+// The best expert is in a group whose two best together are worse than the other group's.
+TEST(MoeRouting, ExpertsOfOtherGroupsAreLeftOut) {
+  const std::vector<float> logits{5.0f, -5.0f, -4.0f, 1.0f, 2.0f, 0.0f};
+  const RoutingParams params{.used = 2, .score = ExpertScore::kSigmoid, .groups = 2, .used_groups = 1};
+  EXPECT_EQ(host::Route(Row(logits), params).experts, (std::vector<int32_t>{4, 3}));
+}
+
 TEST(MoeRouting, OfEqualLogitsTheLowerIndexIsTaken) {
   const std::vector<float> logits{0.0f, 2.0f, 1.0f, 2.0f, 1.0f, 1.0f};
   EXPECT_EQ(host::Route(Row(logits), {.used = 4}).experts, (std::vector<int32_t>{1, 3, 2, 4}));

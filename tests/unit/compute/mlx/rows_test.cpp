@@ -33,7 +33,8 @@ TEST_F(MlxRowsTest, Norms) {
 
 TEST_F(MlxRowsTest, ActivationsGatesAndSoftCap) {
   const auto x = Random(9, 64), up = Random(9, 64);
-  for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf}) {
+  for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf,
+                                Activation::kReluSquared, Activation::kSigmoid}) {
     EXPECT_LT(Error(Mlx::Activate(context, On(x), kind), Reference::Activate(reference, x, kind)), 2e-6);
     EXPECT_LT(Error(Mlx::Gate(context, On(x), On(up), kind), Reference::Gate(reference, x, up, kind)), 2e-6);
   }
@@ -75,6 +76,27 @@ TEST_F(MlxRowsTest, RoutesAsTheReferenceAlsoWhereLogitsAreEqual) {
     const std::vector<float> chosen = Mlx::Read(context, experts);
     EXPECT_EQ(std::vector<int32_t>(chosen.begin(), chosen.end()), expected.experts);
     EXPECT_LT(Error({actual.weights}, {expected.weights.data(), 17, 3, 3}), 1e-6);
+  }
+}
+
+TEST_F(MlxRowsTest, RoutesWithBiasesAndGroupsAsTheReference) {
+  const auto logits = Random(17, 12), biases = Random(1, 12);
+  for (const ExpertScore score : {ExpertScore::kSoftmax, ExpertScore::kSigmoid}) {
+    for (const int32_t groups : {1, 4}) {
+      const RoutingParams params{.used = 3,
+                                 .normalise = true,
+                                 .score = score,
+                                 .scale = 2.5f,
+                                 .groups = groups,
+                                 .used_groups = groups == 1 ? 1 : 2};
+      const host::View host_biases = biases;
+      const Mlx::View on_device = On(biases);
+      const auto expected = Reference::Route(reference, logits, params, &host_biases);
+      const Mlx::Routing actual = Mlx::Route(context, On(logits), params, &on_device);
+      const auto chosen = Mlx::Read(context, {mlx::core::astype(actual.experts, mlx::core::float32)});
+      EXPECT_EQ(std::vector<int32_t>(chosen.begin(), chosen.end()), expected.experts);
+      EXPECT_LT(Error({actual.weights}, {expected.weights.data(), 17, 3, 3}), 1e-5);
+    }
   }
 }
 

@@ -20,8 +20,12 @@ using Kv = std::vector<int64_t>;
 
 class Life {
  public:
-  explicit Life(uint32_t seed)
-      : random_(seed), store_(kBlocks, kBlockSize, kSequences), memory_(kBlocks * kBlockSize) {}
+  // `states`: slots for recurrent states; 0: a model without them.
+  explicit Life(uint32_t seed, int32_t states = 0)
+      : random_(seed),
+        store_(kBlocks, kBlockSize, kSequences, states),
+        memory_(kBlocks * kBlockSize),
+        states_(static_cast<size_t>(states)) {}
 
   void Step() {
     switch (Below(10)) {
@@ -51,6 +55,11 @@ class Life {
         ASSERT_EQ(memory_[slot], KvOf(own, i + 1)) << "token " << i << " of a sequence reads somebody else's KV";
       }
       for (const int32_t block : (*found)->blocks) ++references[block];
+      if (!store_.recurrent()) continue;
+      ASSERT_EQ((*found)->state == Sequence::kNoState, own.tokens.empty());
+      if (own.tokens.empty()) continue;
+      ASSERT_EQ(states_[static_cast<size_t>((*found)->state)], KvOf(own, own.tokens.size()))
+          << "a sequence continues the state of another sequence";
     }
     int32_t held = 0;
     for (int32_t block = 0; block < kBlocks; ++block) {
@@ -67,11 +76,13 @@ class Life {
     while (!live_.empty()) Close();
     ASSERT_EQ(store_.usage().blocks_used, 0);
     ASSERT_EQ(static_cast<int64_t>(store_.index().size()), store_.usage().blocks_cached);
+    ASSERT_EQ(store_.states().free() + store_.states().checkpoints(), std::ssize(states_)) << "a slot leaked";
   }
 
   int64_t cached_tokens = 0;
   int64_t copies = 0;
   int64_t refusals = 0;
+  int64_t cuts = 0;
 
  private:
   struct Own {
@@ -126,7 +137,10 @@ class Life {
     if (live_.empty()) return;
     Own& own = Any();
     const int32_t length = Below(static_cast<int32_t>(own.tokens.size()) + 1);
-    ASSERT_TRUE(store_.Truncate(own.id, length));
+    const auto cut = store_.Truncate(own.id, length);
+    ASSERT_TRUE(cut || (store_.recurrent() && length != 0 && cut.error().code == ErrorCode::kUnsupported));
+    if (!cut) return;
+    cuts += length > 0 && length < std::ssize(own.tokens) ? 1 : 0;
     own.tokens.resize(static_cast<size_t>(length));
   }
 
@@ -147,7 +161,13 @@ class Life {
       }
     }
     ASSERT_TRUE(store_.CheckWritable(own.id, more));
-    if (Below(8) == 0) return;  // a step that failed, or a preemption right after
+    StepState state;
+    if (store_.recurrent()) {
+      const auto begun = store_.BeginStep(own.id, more);
+      ASSERT_TRUE(begun) << begun.error().message;
+      state = *begun;
+    }
+    if (Below(8) == 0) return store_.AbandonStep(state);  // a step that failed, or a preemption right after
     const Sequence& sequence = **store_.Find(own.id);
     std::vector<TokenId> added;
     for (int32_t i = 0; i < more; ++i) {
@@ -156,12 +176,19 @@ class Life {
       const auto at = static_cast<size_t>(length + i);
       memory_[static_cast<size_t>(sequence.blocks[at / kBlockSize]) * kBlockSize + at % kBlockSize] = KvOf(own, at + 1);
     }
-    ASSERT_TRUE(store_.Commit(own.id, added));
+    if (store_.recurrent()) {
+      states_[static_cast<size_t>(state.to)] = KvOf(own, own.tokens.size());
+      if (state.mark != Sequence::kNoState) {
+        states_[static_cast<size_t>(state.mark)] = KvOf(own, static_cast<size_t>(length + state.marked_tokens));
+      }
+    }
+    ASSERT_TRUE(store_.Commit(own.id, added, state));
   }
 
   std::mt19937 random_;
   BlockManager store_;
   std::vector<Kv> memory_;  // [slot]
+  std::vector<Kv> states_;  // [slot of a recurrent state]
   std::vector<Own> live_;
 };
 
@@ -182,6 +209,24 @@ TEST(KvStoreRandom, EverySequenceReadsItsOwnKvAndNothingLeaks) {
   EXPECT_GT(cached_tokens, 10000) << "the test must exercise sharing";
   EXPECT_GT(copies, 1000);
   EXPECT_GT(refusals, 100);
+}
+
+// Three slots for each sequence: checkpoints give way to steps all the time.
+TEST(KvStoreRandom, EverySequenceContinuesItsOwnRecurrentState) {
+  int64_t cached_tokens = 0, cuts = 0;
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
+    Life life(seed, 3 * kSequences);
+    for (int step = 0; step < 3000; ++step) {
+      life.Step();
+      if (step % 7 == 0) life.Check();
+      ASSERT_FALSE(HasFatalFailure()) << "seed " << seed << ", step " << step;
+    }
+    life.CloseAll();
+    cached_tokens += life.cached_tokens;
+    cuts += life.cuts;
+  }
+  EXPECT_GT(cached_tokens, 1000) << "the test must exercise checkpoints";
+  EXPECT_GT(cuts, 100) << "and cuts at them";
 }
 
 }  // namespace

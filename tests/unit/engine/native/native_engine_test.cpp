@@ -134,8 +134,11 @@ INSTANTIATE_TEST_SUITE_P(
                       Setting{"mistral.gguf", true, "fp16"}, Setting{"mistral.gguf", true, "bf16"},
                       Setting{"mistral.gguf", false, "int8"}, Setting{"mistral.gguf", true, "int8"},
                       Setting{"mistral.gguf", true, "fp8"}, Setting{"llama3.gguf", true, "fp16"},
-                      Setting{"qwen3.gguf", true, "fp16"}, Setting{kLayersDiffer, false, "int8"},
-                      Setting{kLayersDiffer, true, "fp16"}, Setting{kLayersDiffer, true, "int8"}));
+                      Setting{"qwen3.gguf", true, "fp16"}, Setting{"lfm2.gguf", false, "fp32"},
+                      Setting{"lfm2.gguf", true, "fp16"}, Setting{"lfm2.gguf", true, "int8"},
+                      Setting{"qwen3_next.gguf", false, "fp32"}, Setting{"qwen3_next.gguf", true, "fp16"},
+                      Setting{kLayersDiffer, false, "int8"}, Setting{kLayersDiffer, true, "fp16"},
+                      Setting{kLayersDiffer, true, "int8"}));
 
 TEST(NativeEngine, ACachedPrefixGivesTheSameBitsAsComputingIt) {
   ThreadPool pool(2);
@@ -156,6 +159,103 @@ TEST(NativeEngine, ACachedPrefixGivesTheSameBitsAsComputingIt) {
     ExpectSameBits({computed[static_cast<size_t>(cut - 1)]}, {result->items[0][0].logits});
     ASSERT_TRUE(engine->Close(match->sequence));
   }
+}
+
+// The logits after tokens [first, prompt.size()) of a sequence that has the tokens before them.
+Logits Continue(Engine& engine, SequenceId sequence, const std::vector<TokenId>& prompt, int32_t first) {
+  EXPECT_TRUE(engine.Reserve(sequence, static_cast<int32_t>(prompt.size())));
+  const auto rest = std::span(prompt).subspan(static_cast<size_t>(first));
+  auto result = engine.ExecuteUnifiedBatch({.items = {ItemOf(sequence, rest, first)}});
+  EXPECT_TRUE(result) << result.error().message;
+  Logits logits;
+  if (!result) return logits;
+  for (auto& output : result->items[0]) logits.push_back(std::move(output.logits));
+  return logits;
+}
+
+Logits From(const Logits& logits, int32_t first) { return {logits.begin() + first, logits.end()}; }
+
+// Recurrent layers: a prefix is found as far as a state was stored, and nothing else changes.
+class RecurrentEngine : public ::testing::Test {
+ protected:
+  ThreadPool pool{2};
+  EnginePtr engine = MakeEngine(kOptions, &pool, "lfm2.gguf");
+  std::vector<TokenId> prompt = RandomTokens(75, engine->info().vocab_size, 6);
+  Logits whole = RunPrompt(*engine, prompt, prompt.size(), 0, 3);
+};
+
+TEST_F(RecurrentEngine, SaysThatItCannotVerifyDrafts) {
+  EXPECT_FALSE(engine->info().capabilities.speculative_verification);
+  EXPECT_TRUE(engine->info().capabilities.prefix_copy);
+  EXPECT_TRUE(engine->info().capabilities.kv_save_restore);
+  EXPECT_TRUE(engine->info().capabilities.batch_invariant);
+}
+
+TEST_F(RecurrentEngine, ACachedPrefixGivesTheSameBitsAsComputingIt) {
+  // The checkpoint of the only step: the last end of a block of 16.
+  const auto match = engine->Open(prompt, 3);
+  ASSERT_EQ(match->cached_tokens, 64);
+  ExpectSameBits(From(whole, 64), Continue(*engine, match->sequence, prompt, 64));
+  ASSERT_TRUE(engine->Close(match->sequence));
+  // Shorter steps leave more of them.
+  RunPrompt(*engine, prompt, 20, 0, 4);
+  std::vector<TokenId> other(prompt.begin(), prompt.begin() + 40);
+  other.push_back(prompt[0]);
+  const auto shorter = engine->Open(other, 4);
+  EXPECT_EQ(shorter->cached_tokens, 32);
+  std::vector<TokenId> same(prompt.begin(), prompt.begin() + 40);
+  ExpectSameBits({whole.begin() + 32, whole.begin() + 40}, Continue(*engine, shorter->sequence, same, 32));
+  EXPECT_EQ(engine->Open(prompt, 5)->cached_tokens, 0) << "another salt";
+}
+
+TEST_F(RecurrentEngine, AForkContinuesFromTheSameState) {
+  const std::vector<TokenId> half(prompt.begin(), prompt.begin() + 37);
+  const SequenceId first = engine->Open(std::vector<TokenId>{}, 9)->sequence;
+  Continue(*engine, first, half, 0);
+  const SequenceId second = *engine->Fork(first);
+  std::vector<TokenId> noise(half);
+  for (int i = 0; i < 5; ++i) noise.push_back(1);
+  Continue(*engine, first, noise, 37);
+  ExpectSameBits(From(whole, 37), Continue(*engine, second, prompt, 37));
+}
+
+TEST_F(RecurrentEngine, IsCutOnlyWhereItsStateIsKnown) {
+  const SequenceId id = engine->Open(std::vector<TokenId>{}, 9)->sequence;
+  Continue(*engine, id, prompt, 0);
+  const auto refused = engine->Truncate(id, 50);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(refused.error().message.find("after 0: compute the tokens again"), std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(*engine->Length(id), 75) << "nothing has changed";
+  ASSERT_TRUE(engine->Truncate(id, 75));
+  ASSERT_TRUE(engine->Truncate(id, 64));
+  ExpectSameBits(From(whole, 64), Continue(*engine, id, prompt, 64));
+  ASSERT_TRUE(engine->Truncate(id, 0));
+  ExpectSameBits(whole, Continue(*engine, id, prompt, 0));
+}
+
+TEST_F(RecurrentEngine, IsSavedAndRestoredWithItsState) {
+  const std::vector<TokenId> half(prompt.begin(), prompt.begin() + 37), less(prompt.begin(), prompt.begin() + 36);
+  const SequenceId first = engine->Open(std::vector<TokenId>{}, 9)->sequence;
+  Continue(*engine, first, half, 0);
+  const auto saved = engine->Save(first);
+  ASSERT_TRUE(saved) << saved.error().message;
+  ASSERT_TRUE(engine->Close(first));
+  RunPrompt(*engine, RandomTokens(75, engine->info().vocab_size, 11), 75, 7, 12);  // others take its memory
+  const auto again = engine->Restore(half, 9, *saved);
+  ASSERT_TRUE(again) << again.error().message;
+  ExpectSameBits(From(whole, 37), Continue(*engine, *again, prompt, 37));
+  EXPECT_EQ(engine->Restore(less, 9, *saved).error().code, ErrorCode::kUnsupported);
+  EXPECT_FALSE(engine->Restore(half, 9, std::span(*saved).first(saved->size() / 3)));
+  EXPECT_FALSE(engine->Restore(half, 9, std::span(*saved).first(4)));
+}
+
+// A state has a fixed size, so memory bounds the number of sequences.
+TEST_F(RecurrentEngine, FewerSequencesLiveWhereMemoryIsShort) {
+  EngineOptions small = kOptions;
+  small.kv_bytes = 40000;  // a state of three layers has 648 bytes
+  EXPECT_EQ(MakeEngine(small, &pool, "lfm2.gguf")->info().max_sequences, 7);
 }
 
 TEST(NativeEngine, AForkGoesItsOwnWay) {
@@ -265,6 +365,10 @@ TEST_P(BitIdentity, SavedKvGoesOnInAnotherEngineAsIfItHadNeverLeft) {
 
   for (const size_t length : {size_t{50}, size_t{33}}) {  // all of it, and a prefix of a longer conversation
     const auto restored = second->Restore(std::span(prompt).first(length), 77 + length, *bytes);
+    if (length < 50 && !second->info().capabilities.speculative_verification) {
+      EXPECT_EQ(restored.error().code, ErrorCode::kUnsupported) << "a recurrent state cannot be cut";
+      continue;
+    }
     ASSERT_TRUE(restored) << restored.error().message;
     ASSERT_TRUE(second->Reserve(*restored, 53));
     const auto rest = std::span(prompt).subspan(length);

@@ -42,19 +42,20 @@ void ExpectCheckpointValues(const Weight& weight, const std::string& name, const
 
 // Expects an act-order layout of `type` that equals the weight itself, bit for bit.
 inline void ExpectSameInOrder(const GroupwiseInts& ints, TensorType type) {
-  const auto told = ints.form();
+  const auto told = ints.layout();
   ASSERT_TRUE(told);
   EXPECT_EQ(told->type, type);
   EXPECT_TRUE(told->data.empty()) << "nothing was asked for yet";
-  const ActOrderLayout form = ints.ReadForm();
-  EXPECT_TRUE(Fits(form, ints.outputs(), ints.inputs()));
-  EXPECT_EQ(StoredBytes(*told, ints.outputs(), ints.inputs()), static_cast<int64_t>(StoredBytes(WeightLayout(form))));
+  const ActOrderLayout layout = ints.ReadLayout();
+  EXPECT_TRUE(Fits(layout, ints.outputs(), ints.inputs()));
+  EXPECT_EQ(StoredBytes(*told, ints.outputs(), ints.inputs()), static_cast<int64_t>(StoredBytes(WeightLayout(layout))));
   const auto plain = CheckpointFloats(ints.type(), ints.Read(), ints.outputs(), ints.inputs());
-  const auto ordered = CheckpointFloats(form.type, {form.data.begin(), form.data.end()}, ints.outputs(), ints.inputs());
+  const auto ordered =
+      CheckpointFloats(layout.type, {layout.data.begin(), layout.data.end()}, ints.outputs(), ints.inputs());
   std::vector<float> back(plain.size());
   for (size_t i = 0; i < back.size(); ++i) {
-    const size_t row = i / form.order.size() * form.order.size();
-    back[row + static_cast<size_t>(form.order[i - row])] = ordered[i];
+    const size_t row = i / layout.order.size() * layout.order.size();
+    back[row + static_cast<size_t>(layout.order[i - row])] = ordered[i];
   }
   EXPECT_EQ(back, plain);
 }

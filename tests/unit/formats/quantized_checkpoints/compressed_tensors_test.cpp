@@ -150,7 +150,7 @@ TEST(CompressedTensors, InAnotherOrderAreTheSameWeights) {
   const auto ints = GroupwiseInts::OpenCompressed(PackedTensors("ct_4_ordered"), {});
   ASSERT_TRUE(ints) << ints.error().message;
   ExpectSameInOrder(*ints, TensorType::kQ4_0);
-  EXPECT_FALSE(GroupwiseInts::OpenCompressed(PackedTensors("ct_4_not_ordered"), {})->form());
+  EXPECT_FALSE(GroupwiseInts::OpenCompressed(PackedTensors("ct_4_not_ordered"), {})->layout());
 
   std::vector<int8_t> values(2 * 64);  // distinct bytes; every second input belongs to the same group
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int8_t>(i * 37);
@@ -207,10 +207,10 @@ TEST(CompressedTensors, GroupsOfZerosMayHaveAnyScale) {
 struct Nvfp4Tensors {
   const SafetensorsTensor* packed;
   const SafetensorsTensor* scales;
-  const SafetensorsTensor* factor;
-  Nvfp4::Factor how;
+  const SafetensorsTensor* tensor_scale;
+  Nvfp4::ScaleUse how;
 
-  Result<Nvfp4> Open() const { return Nvfp4::Open(*packed, *scales, *factor, how); }
+  Result<Nvfp4> Open() const { return Nvfp4::Open(*packed, *scales, *tensor_scale, how); }
   std::string Refusal() const {
     const auto opened = Open();
     return opened ? std::string() : opened.error().message;
@@ -221,8 +221,8 @@ Nvfp4Tensors Nvfp4Of(const std::string& name) {
   const bool modelopt = name.starts_with("modelopt");
   return {.packed = PackageWeights().FindTensor(name + (modelopt ? ".weight" : ".weight_packed")),
           .scales = PackageWeights().FindTensor(name + ".weight_scale"),
-          .factor = PackageWeights().FindTensor(name + (modelopt ? ".weight_scale_2" : ".weight_global_scale")),
-          .how = modelopt ? Nvfp4::Factor::kMultiplies : Nvfp4::Factor::kDivides};
+          .tensor_scale = PackageWeights().FindTensor(name + (modelopt ? ".weight_scale_2" : ".weight_global_scale")),
+          .how = modelopt ? Nvfp4::ScaleUse::kMultiplies : Nvfp4::ScaleUse::kDivides};
 }
 
 // Its values times its per-tensor scale, with the interface of a weight's reader.
@@ -234,7 +234,7 @@ struct Multiplied {
   TensorType type() const { return TensorType::kF32; }
   std::vector<std::byte> Read() const {
     auto values = CheckpointFloats(nvfp4.type(), nvfp4.Read(), outputs(), inputs());
-    for (float& value : values) value *= nvfp4.factor();
+    for (float& value : values) value *= nvfp4.tensor_scale();
     const auto bytes = std::as_bytes(std::span(values));
     return {bytes.begin(), bytes.end()};
   }
@@ -249,7 +249,7 @@ TEST(CompressedNvfp4, IsWhatThePackagesMakeOfIt) {
     const auto nvfp4 = Nvfp4Of(name).Open();
     ASSERT_TRUE(nvfp4) << nvfp4.error().message;
     EXPECT_EQ(nvfp4->type(), type);
-    EXPECT_EQ(nvfp4->factor() == 1.0f, type == TensorType::kF32) << "multiplied in only there";
+    EXPECT_EQ(nvfp4->tensor_scale() == 1.0f, type == TensorType::kF32) << "multiplied in only there";
     ExpectCheckpointValues(Multiplied{*nvfp4}, name, PackageWeights());
   }
 }
@@ -261,7 +261,7 @@ TEST(CompressedNvfp4, ThatContradictsItselfIsNamed) {
   wrong.scales = Nvfp4Of("modelopt_nvfp4").scales;
   EXPECT_THAT(wrong.Refusal(), AllOf(HasSubstr("'modelopt_nvfp4.weight_scale' is [5, 4]"),
                                      HasSubstr("'ct_nvfp4.weight_packed' of [3, 64]"), HasSubstr("[3, 8]")));
-  wrong.scales = good.factor;
+  wrong.scales = good.tensor_scale;
   EXPECT_THAT(wrong.Refusal(), AllOf(HasSubstr("weight_global_scale' is F32"), HasSubstr("should be F8_E4M3")));
   wrong = good;
   wrong.packed = good.scales;
@@ -283,17 +283,17 @@ TEST(CompressedNvfp4, ThatContradictsItselfIsNamed) {
   std::vector<float> values{1, 2};
   const auto two = MadeTensor("two", SafetensorsDtype::kF32, {2}, values);
   wrong = good;
-  wrong.factor = &two;
+  wrong.tensor_scale = &two;
   EXPECT_THAT(wrong.Refusal(), HasSubstr("'two' has 2 values"));
   const auto one = MadeTensor("one", SafetensorsDtype::kF32, {1}, values);
   const SafetensorsTensor first{"one", SafetensorsDtype::kF32, {1}, one.data.first(4)};
-  wrong.factor = &first;
+  wrong.tensor_scale = &first;
   EXPECT_EQ(wrong.Refusal(), "");
   for (const float bad : {0.0f, -1.0f, 1e-45f, std::numeric_limits<float>::infinity()}) {
     values[0] = bad;
     EXPECT_THAT(wrong.Refusal(), HasSubstr("'one'")) << bad;
   }
-  wrong.how = Nvfp4::Factor::kMultiplies;
+  wrong.how = Nvfp4::ScaleUse::kMultiplies;
   values[0] = 0.0f;
   EXPECT_EQ(wrong.Refusal(), "");
   values[0] = -1.0f;

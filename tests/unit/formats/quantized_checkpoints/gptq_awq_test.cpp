@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Ints, HaveNoOrderOfTheirOwnWhereTheyAreInOrderOrGroupsDifferInSize) {
-  EXPECT_FALSE(GroupwiseInts::Open(TensorsOf("gptq_32"), {Packing::kGptq, 4, 32, 1})->form());
+  EXPECT_FALSE(GroupwiseInts::Open(TensorsOf("gptq_32"), {Packing::kGptq, 4, 32, 1})->layout());
   auto uneven = TensorsOf("gptq_32_desc_act");
   SafetensorsTensor group_of = *uneven.group_of;
   std::vector<int32_t> groups(64, 1);
@@ -104,7 +104,7 @@ TEST(Ints, HaveNoOrderOfTheirOwnWhereTheyAreInOrderOrGroupsDifferInSize) {
   uneven.group_of = &group_of;
   const auto ints = GroupwiseInts::Open(uneven, {Packing::kGptq, 4, 32, 1});
   ASSERT_TRUE(ints) << ints.error().message;
-  EXPECT_FALSE(ints->form());
+  EXPECT_FALSE(ints->layout());
   EXPECT_EQ(ints->type(), TensorType::kF32);
 }
 
@@ -196,12 +196,12 @@ TEST_P(Fp8, AreWhatTheFormulaSays) {
   ASSERT_TRUE(fp8) << fp8.error().message;
   EXPECT_EQ(fp8->type(), GetParam().type);
   ExpectValues(*fp8, name);
-  const auto form = fp8->form();
-  ASSERT_EQ(form.has_value(), GetParam().as_it_is);
-  if (!form) return;
+  const auto layout = fp8->layout();
+  ASSERT_EQ(layout.has_value(), GetParam().as_it_is);
+  if (!layout) return;
   const int64_t inputs = fp8->inputs();
   std::vector<float> made(static_cast<size_t>(fp8->outputs() * inputs));
-  for (int64_t row = 0; row < fp8->outputs(); ++row) ReadRow(*form, row, inputs, made.data() + row * inputs);
+  for (int64_t row = 0; row < fp8->outputs(); ++row) ReadRow(*layout, row, inputs, made.data() + row * inputs);
   EXPECT_EQ(std::memcmp(made.data(), fp8->Read().data(), made.size() * sizeof(float)), 0);
 }
 
@@ -265,8 +265,8 @@ TEST(Affine, OfAStackAreEachExpertsOwn) {
     ASSERT_TRUE(groups) << groups.error().message;
     EXPECT_EQ(groups->outputs(), 32);
     EXPECT_EQ(groups->inputs(), 64);
-    EXPECT_EQ(groups->form().words.data(), words.data.data() + expert * words.data.size() / 4) << "a view, no copy";
-    EXPECT_EQ(groups->form().biases.data(), biases.data.data() + expert * biases.data.size() / 4);
+    EXPECT_EQ(groups->layout().words.data(), words.data.data() + expert * words.data.size() / 4) << "a view, no copy";
+    EXPECT_EQ(groups->layout().biases.data(), biases.data.data() + expert * biases.data.size() / 4);
   }
   EXPECT_THAT(SliceExpert(words, 4).error().message, AllOf(HasSubstr("up_proj.weight"), HasSubstr("4 experts")));
   EXPECT_THAT(MlxAffineWeights::OpenExpert(words, scales, *file->FindTensor("lm_head.biases"), 32, 0).error().message,
@@ -277,7 +277,7 @@ TEST(Affine, ThatContradictThemselvesAreNamed) {
   EXPECT_THAT(OpenAffine("mlx_4_64_bf16", 16).error().message,
               AllOf(HasSubstr("mlx_4_64_bf16.weight"), HasSubstr("groups of 16")));
   // With half as many inputs, the same words hold 8 bits each: another weight, but consistent. 24 bits are not.
-  EXPECT_EQ(OpenAffine("mlx_4_64_bf16", 32)->form().bits, 8);
+  EXPECT_EQ(OpenAffine("mlx_4_64_bf16", 32)->layout().bits, 8);
   EXPECT_THAT(OpenAffine("mlx_6_64_bf16", 32).error().message,
               AllOf(HasSubstr("mlx_6_64_bf16.weight"), HasSubstr("bits")));
   const auto& weight = *MlxWeights().FindTensor("mlx_4_64_bf16.weight");

@@ -99,6 +99,7 @@ inline compute::StepGeometry OneSequence(std::span<const TokenId> tokens, int32_
   step.block_tables.resize((first + count + block_size - 1) / block_size);
   std::iota(step.block_tables.begin(), step.block_tables.end(), 0);
   step.table_starts = {0, static_cast<int32_t>(step.block_tables.size())};
+  step.states = {{.from = first == 0 ? compute::StateSlots::kNoState : 0, .to = 0}};
   return step;
 }
 

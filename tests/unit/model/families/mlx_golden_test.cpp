@@ -79,12 +79,12 @@ TEST(MlxGoldenDirectory, ItsOwnCheckpointsLoadAsTheyAre) {
     compute::Mlx::Context context;
     const std::string path = testing::DataPath("checkpoints/mlx_" + std::to_string(bits));
     testing::ExpectGolden<compute::Mlx>(context, path + "-hf", path + ".golden.gguf", kBound);
-    EXPECT_EQ(compute::Mlx::LoadNotes(context).size(), 1u) << "nothing was held in another form";
+    EXPECT_EQ(compute::Mlx::LoadNotes(context).size(), 1u) << "nothing was held in another layout";
     const auto source = ModelSource::Open(path + "-hf");
     EXPECT_EQ((*source)->commonest_type(), "MLX " + std::to_string(bits) + "-bit");
     const auto matrix = (*source)->Matrix("blk.0.attn_q.weight", 64, 64,
                                           compute::Mlx::kWeightLayouts);  // a tensor with reordered rows
-    ASSERT_TRUE(matrix && matrix->form);
+    ASSERT_TRUE(matrix && matrix->layout);
     EXPECT_TRUE(matrix->data.empty());
   }
 }
@@ -104,17 +104,17 @@ TEST(MlxGoldenDirectory, ItsOwnMixturesLoadAsTheyAre) {
     compute::Mlx::Context context;
     const std::string path = testing::DataPath("checkpoints/") + name;
     testing::ExpectGolden<compute::Mlx>(context, path + "-hf", path + ".golden.gguf", kBound);
-    EXPECT_EQ(compute::Mlx::LoadNotes(context).size(), 1u) << "nothing was held in another form";
+    EXPECT_EQ(compute::Mlx::LoadNotes(context).size(), 1u) << "nothing was held in another layout";
   }
   const auto source = ModelSource::Open(testing::DataPath("checkpoints/mlx_qwen3_moe-hf"));
   ASSERT_TRUE(source) << source.error().message;
   const auto expert = (*source)->Expert("blk.0.ffn_down_exps.weight", 3, 4, 64, 32, compute::Mlx::kWeightLayouts);
-  ASSERT_TRUE(expert && expert->form);
+  ASSERT_TRUE(expert && expert->layout);
   EXPECT_TRUE(expert->data.empty());
   const auto router = (*source)->Matrix("blk.0.ffn_gate_inp.weight", 4, 64, compute::Mlx::kWeightLayouts);
-  ASSERT_TRUE(router && router->form);
-  const auto& groups = std::get<formats::AffineLayout>(*router->form);
-  EXPECT_EQ(groups.bits, 8) << "config.json gives the router a form of its own";
+  ASSERT_TRUE(router && router->layout);
+  const auto& groups = std::get<formats::AffineLayout>(*router->layout);
+  EXPECT_EQ(groups.bits, 8) << "config.json gives the router a layout of its own";
   EXPECT_EQ(groups.group, 64);
 }
 

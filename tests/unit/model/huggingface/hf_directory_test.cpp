@@ -7,8 +7,13 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
+#include "compute/reference/reference_backend.h"
 #include "model/families/golden.h"
+#include "model/families/load_runner.h"
 #include "model/loading/model_source.h"
 
 namespace inferflux::model {
@@ -48,6 +53,67 @@ TEST(HfDirectory, ACopyOpens) { EXPECT_EQ(Refusal("gpt2", "gpt2", "gpt2"), ""); 
 TEST(HfDirectory, UnknownModelTypesAreNamedWithTheKnownOnes) {
   EXPECT_THAT(Refusal("llama3", R"("model_type": "llama")", R"("model_type": "frobnicate")"),
               AllOf(HasSubstr("'frobnicate'"), HasSubstr("qwen3_moe"), HasSubstr("config.json")));
+}
+
+TEST(HfDirectory, AnUnknownModelTypeIsRefusedBeforeAnythingElse) {
+  EXPECT_THAT(Refusal("llama3", R"("model_type": "llama")", R"("num_attention_heads": 0, "model_type": "mamba2")"),
+              AllOf(HasSubstr("model_type 'mamba2' is not supported"), HasSubstr("llama.cpp runs a GGUF file of it")));
+  EXPECT_THAT(Refusal("llama3", R"("model_type": "llama")", R"("model_type": "frobnicate")"),
+              HasSubstr("llama.cpp does not run it either"));
+}
+
+TEST(HfDirectory, SettingsThatAreNotComputedAreNamed) {
+  const std::tuple<const char*, const char*, const char*, const char*> cases[] = {
+      {"cohere", R"("use_qk_norm": false)", R"("use_qk_norm": true)", "use_qk_norm is true"},
+      {"stablelm", R"("qk_layernorm": false)", R"("qk_layernorm": true)", "qk_layernorm is true"},
+      {"falcon", R"("alibi": false)", R"("alibi": true)", "alibi is true"},
+      {"falcon", R"("parallel_attn": true)", R"("parallel_attn": false)", "parallel_attn is false"},
+      {"falcon_grouped", R"("num_kv_heads": 2)", R"("num_kv_heads": 4)", "not a multiple of num_kv_heads 4"},
+      {"olmoe", R"("clip_qkv": null)", R"("clip_qkv": 8.0)", "clip_qkv is 8"},
+      {"ernie4_5_moe", R"("moe_layer_end_index": 3)", R"("moe_layer_end_index": 2)", "moe_layer_end_index is 2"},
+      {"hunyuan_moe", R"("moe_topk": 2)", R"("moe_topk": [2, 1])", "moe_topk has 2 and 1"}};
+  for (const auto& [name, from, to, why] : cases) EXPECT_THAT(Refusal(name, from, to), HasSubstr(why));
+}
+
+// How far an edited directory's logits are from transformers', after 16 tokens.
+double ErrorOf(const std::string& name, const std::vector<std::pair<std::string, std::string>>& edits) {
+  const std::filesystem::path copy = std::filesystem::path(::testing::TempDir()) / ("spelling_of_" + name);
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(testing::ModelPath(name + "-hf"), copy);
+  std::string text = ReadText(copy / "config.json");
+  for (const auto& [from, to] : edits) {
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+  }
+  std::ofstream(copy / "config.json", std::ios::binary) << text;
+  compute::Reference::Context context;
+  auto runner = testing::LoadRunner<compute::Reference>(context, copy.string());
+  if (!runner) throw std::runtime_error(runner.error().message);
+  const auto golden = testing::ReadGolden(testing::ModelPath(name + ".golden.gguf"));
+  constexpr int32_t kTokens = 16;  // one block
+  const auto step = testing::OneSequence(golden.tokens, 0, kTokens, kTokens);
+  const std::vector<int32_t> last{kTokens - 1};
+  const auto logits = runner->Read(runner->Logits(runner->Step(step, last)));
+  return testing::RelativeError(logits, golden.row(kTokens - 1));
+}
+
+// Older files name values otherwise, list one number for each layer, and leave out what transformers knows.
+TEST(HfDirectory, OldSpellingsAndKeysLeftOutAreRead) {
+  using Edits = std::vector<std::pair<std::string, std::string>>;
+  const std::pair<const char*, Edits> cases[] = {
+      {"hunyuan_moe", {{R"("moe_topk": 2)", R"("moe_topk": [2, 2], "moe_intermediate_size": [20, 20])"}}},
+      {"hunyuan_dense",
+       {{"\"rope_parameters\": {", R"("rope_scaling": {)"}, {R"("rope_type": "dynamic")", R"("type": "dynamic")"}}},
+      {"gpt_neox",
+       {{R"("partial_rotary_factor": 0.7,)", ""}, {R"("model_type")", R"("rotary_pct": 0.7, "model_type")"}}},
+      {"minimax_m2", {{R"("partial_rotary_factor": 0.4,)", ""}}},
+      {"ernie4_5", {{R"("rope_theta": 500000.0,)", ""}}},
+      {"cohere2", {{R"("layer_norm_eps": 1e-05,)", ""}}},
+      {"gemma", {{R"("hidden_act": "gelu_pytorch_tanh")", R"("hidden_act": "gelu")"}}},
+      {"falcon", {{R"("max_position_embeddings": 2048,)", ""}}},
+  };
+  for (const auto& [name, edits] : cases) EXPECT_LT(ErrorOf(name, edits), 1e-4) << name;
 }
 
 TEST(HfDirectory, ActivationsThatGgufCannotSay) {

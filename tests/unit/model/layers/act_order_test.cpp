@@ -54,8 +54,8 @@ TEST(ActOrder, AreNotKeptWhereTheBackendCannotFollowThem) {
 TEST(ActOrder, CostWhatTheirIntegersDo) {
   const auto source = ModelSource::Open(testing::DataPath("checkpoints/gptq_act_order-hf"));
   ASSERT_TRUE(source) << source.error().message;
-  const auto* form = (*source)->FormOf("blk.0.ffn_up.weight");
-  ASSERT_NE(form, nullptr);
+  const auto* layout = (*source)->LayoutOf("blk.0.ffn_up.weight");
+  ASSERT_NE(layout, nullptr);
   EXPECT_EQ((*source)->commonest_type(), "Q4_0");
   const int64_t weights = 4 * 64 * 64 - 2 * 32 * 64 + 3 * 64 * 128;
   const int64_t orders = 4 * (6 * 64 + 128);

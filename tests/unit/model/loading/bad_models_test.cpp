@@ -36,6 +36,19 @@ TEST(BadModels, UnknownArchitecturesAreNamedWithTheKnownOnes) {
                                    HasSubstr("gpt-oss"), HasSubstr(path)));
 }
 
+// Before any other check: neither its sizes nor its tensors are those of a model.
+TEST(BadModels, AnUnknownArchitectureIsRefusedByItsNameFirst) {
+  const auto path = [](const char* name) {
+    return EditedModel("llama", [&](GgufWriter& w) {
+      w.Set("general.architecture", name);
+      w.Set("llama.block_count", 0);
+    });
+  };
+  EXPECT_THAT(Refusal(path("mamba2")), AllOf(HasSubstr("architecture 'mamba2' is not supported"),
+                                             HasSubstr("llama.cpp runs it"), HasSubstr("provider llama_cpp")));
+  EXPECT_THAT(Refusal(path("frobnicate")), HasSubstr("llama.cpp does not run it either"));
+}
+
 TEST(BadModels, HeadCountsThatContradictTensors) {
   EXPECT_THAT(Refusal(EditedModel("llama", [](GgufWriter& w) { w.Set("llama.attention.head_count_kv", 4); })),
               AllOf(HasSubstr("'blk.0.attn_k.weight'"), HasSubstr("[16, 32]"), HasSubstr("[32, 32]")));
@@ -111,6 +124,16 @@ TEST(BadModels, RopeThatMakesNoSense) {
 TEST(BadModels, ExpertsThatContradictEachOther) {
   EXPECT_THAT(Refusal(EditedModel("mixtral", [](GgufWriter& w) { w.Set("llama.expert_used_count", 9); })),
               AllOf(HasSubstr("llama.expert_used_count is 9"), HasSubstr("llama.expert_count is 4")));
+  EXPECT_THAT(Refusal(EditedModel("glm4_moe", [](GgufWriter& w) { w.Set("glm4moe.expert_group_count", 4); })),
+              HasSubstr("6 experts cannot be in 4 groups"));
+  EXPECT_THAT(Refusal(EditedModel("glm4_moe", [](GgufWriter& w) { w.Set("glm4moe.expert_used_count", 5); })),
+              AllOf(HasSubstr("expert_used_count is 5"), HasSubstr("4 experts to choose from")));
+  EXPECT_THAT(Refusal(EditedModel("glm4_moe", [](GgufWriter& w) { w.Set("glm4moe.expert_gating_func", 3); })),
+              AllOf(HasSubstr("expert_gating_func is 3"), HasSubstr("sigmoid")));
+  EXPECT_THAT(Refusal(EditedModel("glm4_moe", [](GgufWriter& w) { w.Set("glm4moe.leading_dense_block_count", 9); })),
+              HasSubstr("leading_dense_block_count is 9 of 3 layers"));
+  EXPECT_THAT(Refusal(EditedModel("glm4_moe", [](GgufWriter& w) { w.Set("glm4moe.nextn_predict_layers", 3); })),
+              HasSubstr("nextn_predict_layers is 3 of 3 layers"));
   EXPECT_THAT(Refusal(EditedModel("mixtral", [](GgufWriter& w) { w.Set("llama.expert_count", 8); })),
               AllOf(HasSubstr("'blk.0.ffn_gate_inp.weight'"), HasSubstr("[4, 32]"), HasSubstr("[8, 32]")));
 }

@@ -83,7 +83,7 @@ TEST(MessagesRequestTest, FieldsAreCheckedAndNoneIsIgnored) {
         {R"("temperature":"1")", "temperature"},
         {R"("stop_sequences":"a")", "stop_sequences"},
         {R"("stop_sequences":[""])", "stop_sequences[0]"},
-        {R"("thinking":{"type":"enabled","budget_tokens":1024})", "thinking"},
+        {R"("thinking":{"type":"disabled","budget_tokens":1024})", "thinking.budget_tokens"},
         {R"("metadata":{"colour":1})", "metadata.colour"},
         {R"("service_tier":"fast")", "service_tier"},
         {R"("container":"c")", "container"},
@@ -102,8 +102,9 @@ TEST(MessagesRequestTest, FieldsAreCheckedAndNoneIsIgnored) {
     EXPECT_THAT(VerdictOn(fields), StartsWith(std::string(param) + ": ")) << fields;
   }
   for (const char* fields :
-       {R"("thinking":{"type":"disabled"})", R"("metadata":{"user_id":"u"})", R"("service_tier":"auto")",
-        R"("mcp_servers":[])", R"("temperature":0,"top_k":5,"top_p":0.5,"min_p":0.1)", R"("stream":true)"}) {
+       {R"("thinking":{"type":"disabled"})", R"("thinking":{"type":"enabled","budget_tokens":1024})",
+        R"("metadata":{"user_id":"u"})", R"("service_tier":"auto")", R"("mcp_servers":[])",
+        R"("temperature":0,"top_k":5,"top_p":0.5,"min_p":0.1)", R"("stream":true)"}) {
     EXPECT_EQ(VerdictOn(fields), "ok") << fields;
   }
   EXPECT_EQ(Parse(R"("output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}})").grammar->source,

@@ -119,13 +119,55 @@ TEST(ChatRequestTest, WhatIsAskedOfCallsBecomesAGrammar) {
 TEST(ChatRequestTest, WhatIsNotServedYetIsRefusedByName) {
   for (const auto& [fields, param] : {std::pair{R"("functions":[])", "functions"},
                                       {R"("modalities":["audio"])", "modalities"},
-                                      {R"("store":true)", "store"},
-                                      {R"("reasoning_effort":"low")", "reasoning_effort"},
+                                      {R"("reasoning_effort":"huge")", "reasoning_effort"},
+                                      {R"("thinking_token_budget":-1)", "thinking_token_budget"},
+                                      {R"("chat_template_kwargs":{"messages":[]})", "chat_template_kwargs.messages"},
+                                      {R"("chat_template_kwargs":{"bos_token":"x"})", "chat_template_kwargs.bos_token"},
+                                      {R"("store":1)", "store"},
+                                      {R"("metadata":"x")", "metadata"},
                                       {R"("prompt":"x")", "prompt"}}) {
     EXPECT_THAT(VerdictOn(fields), StartsWith(std::string(param) + ": ")) << fields;
   }
-  EXPECT_EQ(VerdictOn(R"("response_format":{"type":"text"},"modalities":["text"],"store":false,"service_tier":"auto")"),
+  EXPECT_EQ(VerdictOn(R"("response_format":{"type":"text"},"modalities":["text"],"store":true,"service_tier":"flex",
+                       "metadata":{"a":"b"},"verbosity":"low","safety_identifier":"x","prompt_cache_key":"k",
+                       "reasoning_effort":"low","chat_template_kwargs":{"enable_thinking":false})"),
             "ok");
+}
+
+TEST(ChatRequestTest, ThePeersNameOfAFieldIsTranslated) {
+  EXPECT_THAT(VerdictOn(R"("guided_choice":["a"])"), HasSubstr("here it is 'structured_outputs.choice'"));
+  EXPECT_THAT(VerdictOn(R"("n_predict":5)"), HasSubstr("here it is 'max_tokens'"));
+  EXPECT_THAT(VerdictOn(R"("temprature":1)"), HasSubstr("did you mean 'temperature'?"));
+  EXPECT_THAT(VerdictOn(R"("mesages":[])"), HasSubstr("did you mean 'messages'?"));
+}
+
+TEST(ChatRequestTest, AllowedToolsLeaveTheOthersOut) {
+  const auto parse = [](const char* choice) {
+    return ParseChatRequest(*ParseJsonBody(fmt::format(
+        R"({{{},"tools":[{{"type":"function","function":{{"name":"f"}}}},{{"type":"function","function":{{"name":"g"}}}}],
+        "tool_choice":{}}})",
+        kHello, choice)));
+  };
+  const auto chat = parse(R"({"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[
+      {"type":"function","function":{"name":"g"}}]}})");
+  ASSERT_TRUE(chat) << chat.error().message;
+  ASSERT_EQ(chat->chat.functions.size(), 1u);
+  EXPECT_EQ(chat->chat.functions[0].name, "g");
+  EXPECT_EQ(chat->chat.tools.size(), 1u);
+  EXPECT_TRUE(chat->grammar && chat->grammar->tool_calls.forced);
+  EXPECT_FALSE(parse(R"({"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[
+      {"type":"function","function":{"name":"h"}}]}})"));
+}
+
+TEST(ChatRequestTest, ReasoningSettingsReachTheTemplate) {
+  const auto chat = ParseChatRequest(*ParseJsonBody(fmt::format(
+      R"({{{},"reasoning_effort":"high","thinking_token_budget":7,"chat_template_kwargs":{{"thinking":false,"x":1}}}})",
+      kHello)));
+  ASSERT_TRUE(chat) << chat.error().message;
+  EXPECT_EQ(chat->chat.reasoning.effort, "high");
+  EXPECT_EQ(chat->chat.reasoning.budget, 7);
+  EXPECT_EQ(chat->chat.reasoning.enabled, false);
+  EXPECT_EQ(chat->chat.template_variables.at("x"), 1);
 }
 
 TEST(ChatRequestTest, TheTwoNamesOfTheTokenLimitMustAgree) {

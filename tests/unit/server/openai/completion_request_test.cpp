@@ -45,8 +45,10 @@ TEST(CompletionRequestTest, PromptsTimesChoicesHaveALimit) {
 
 TEST(CompletionRequestTest, WhatIsNotServedIsTakenOnlyWhereItAsksForNothing) {
   EXPECT_EQ(VerdictOnBody(R"({"prompt":"a","echo":false,"best_of":1,"suffix":""})"), "ok");
-  EXPECT_THAT(VerdictOnBody(R"({"prompt":"a","best_of":2})"), StartsWith("best_of: "));
-  EXPECT_THAT(VerdictOnBody(R"({"prompt":"a","suffix":"b"})"), StartsWith("suffix: "));
+  EXPECT_EQ(VerdictOnBody(R"({"prompt":"a","best_of":2})"), "ok");
+  EXPECT_THAT(VerdictOnBody(R"({"prompt":"a","n":3,"best_of":2})"), StartsWith("best_of: "));
+  EXPECT_THAT(VerdictOnBody(R"({"prompt":"a","best_of":2,"stream":true})"), StartsWith("best_of: "));
+  EXPECT_THAT(VerdictOnBody(R"({"prompt":"a","suffix":"b","echo":true})"), StartsWith("suffix: "));
 }
 
 TEST(CompletionRequestTest, TheDefaultOfMaxTokensIsTheApis) {

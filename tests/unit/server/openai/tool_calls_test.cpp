@@ -73,7 +73,7 @@ TEST(ToolCallsTest, WhatNeedsTheFormIsRefusedWhereTheModelHasAnother) {
         {R"(false}}],"parallel_tool_calls":false)", "parallel_tool_calls"},
         {R"(true}}])", "tools[0].function.strict"}}) {
     EXPECT_THAT(Ask(other, fields), StartsWith(std::string(param) + ": ")) << fields;
-    EXPECT_THAT(Ask(other, fields), HasSubstr("the template of 'fake' shows no form that is known")) << fields;
+    EXPECT_THAT(Ask(other, fields), HasSubstr("the template of 'fake' shows no known syntax")) << fields;
     EXPECT_EQ(Ask(tagged, fields), "ok") << fields;
     EXPECT_EQ(Ask(hermes, fields), "ok") << fields;
     EXPECT_NE(hermes.scheduler->requests().back().grammar, nullptr) << fields;

@@ -80,7 +80,7 @@ TEST_F(EmbeddedGeneration, AChatIsAnswered) {
   spec.choices = 2;
   auto built = BuildChat(*model, {.messages = Question("What is the capital of France?")}, spec);
   ASSERT_TRUE(built) << ToError(built.error()).message;
-  EXPECT_TRUE(built->tool_calls.empty());
+  EXPECT_EQ(built->answers.size(), 2u) << "one parser for each choice";
   scheduler::Finish finish;
   const auto texts = Run(std::move(*built), &finish);
   ASSERT_EQ(texts.size(), 2u);
@@ -101,11 +101,12 @@ TEST_F(EmbeddedGeneration, AForcedCallIsFoundInTheAnswer) {
   spec.sampling.params.temperature = 0;
   auto built = BuildChat(*model, chat, spec);
   ASSERT_TRUE(built) << ToError(built.error()).message;
-  ASSERT_EQ(built->tool_calls.size(), 1u);
-  auto parser = std::move(built->tool_calls[0]);
-  const auto texts = Run(std::move(*built));
-  auto found = parser->Feed(texts.at(0)).calls;
-  for (auto& call : parser->Finish().calls) found.push_back(std::move(call));
+  ASSERT_EQ(built->answers.size(), 1u);
+  AnswerParser parser = std::move(built->answers[0]);
+  scheduler::StreamEvent answer;
+  const auto texts = Run(std::move(*built), &answer.finish.emplace());
+  answer.text = texts.at(0);
+  const auto found = parser.Take(answer).calls;
   ASSERT_EQ(found.size(), 1u) << texts[0];
   EXPECT_EQ(found[0].name, "weather");
   EXPECT_TRUE(boost::json::parse(found[0].arguments).at("city").is_string()) << found[0].arguments;

@@ -10,7 +10,7 @@
 #include "text/grammar/grammar_compiler.h"
 #include "text/grammar/grammar_matcher.h"
 #include "text/tokenizer/vocab_builders.h"
-#include "text/tool_calls/form_of.h"
+#include "text/tool_calls/syntax_of.h"
 #include "text/tool_calls/tool_call_parser.h"
 #include "text/tool_calls/tool_call_samples.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using testing::AddToken;
 using ::testing::ElementsAre;
-using testing::FormOf;
+using testing::SyntaxOf;
 
 struct Model {
   std::shared_ptr<const Tokenizer> tokenizer;
@@ -42,9 +42,9 @@ Model DeepSeek() {
   return out;
 }
 
-ToolCallSpec Spec(const ToolCallForm& form, const Tokenizer& tokenizer, bool forced) {
-  return {.form = &form,
-          .tokens = MarkerTokensOf(form, tokenizer),
+ToolCallSpec Spec(const ToolCallSyntax& syntax, const Tokenizer& tokenizer, bool forced) {
+  return {.syntax = &syntax,
+          .tokens = MarkerTokensOf(syntax, tokenizer),
           .tools = {{"look_up", R"({"type":"object","properties":{"word":{"type":"string"}},"required":["word"]})"}},
           .forced = forced,
           .several = true};
@@ -52,18 +52,18 @@ ToolCallSpec Spec(const ToolCallForm& form, const Tokenizer& tokenizer, bool for
 
 TEST(MarkerTokensTest, ControlTokensAreFoundWithinMarkers) {
   const Model model = DeepSeek();
-  const MarkerTokens tokens = MarkerTokensOf(FormOf("deepseek 3"), *model.tokenizer);
+  const MarkerTokens tokens = MarkerTokensOf(SyntaxOf("deepseek 3"), *model.tokenizer);
   EXPECT_THAT(tokens.shown, ElementsAre(model.calls_begin, model.begin, model.sep, model.end, model.calls_end));
   EXPECT_TRUE(tokens.ends.empty());
-  EXPECT_TRUE(MarkerTokensOf(HermesForm(), *model.tokenizer).shown.empty());
+  EXPECT_TRUE(MarkerTokensOf(HermesSyntax(), *model.tokenizer).shown.empty());
 }
 
 // A forced marker that is one token is written as that token, not as its letters. An argument's text contains no
 // control token. The parser finds the call in the sampled text.
 TEST(MarkerTokensTest, AForcedMarkerIsItsToken) {
   const Model model = DeepSeek();
-  const ToolCallForm& form = FormOf("deepseek 3");
-  const ToolCallSpec spec = Spec(form, *model.tokenizer, true);
+  const ToolCallSyntax& syntax = SyntaxOf("deepseek 3");
+  const ToolCallSpec spec = Spec(syntax, *model.tokenizer, true);
   GrammarCompiler compiler(model.tokenizer);
   const auto grammar = compiler.Compile({.kind = GrammarSpec::Kind::kToolCalls, .tool_calls = spec});
   ASSERT_TRUE(grammar) << grammar.error().message;
@@ -98,7 +98,7 @@ TEST(MarkerTokensTest, AForcedMarkerIsItsToken) {
   EXPECT_TRUE(matcher.must_end());
   EXPECT_FALSE((*matcher.Mask())->Allows(model.other));
 
-  ToolCallParser parser(form, std::make_shared<const std::vector<OfferedTool>>(spec.tools), true);
+  ToolCallParser parser(syntax, std::make_shared<const std::vector<OfferedTool>>(spec.tools), true);
   const auto found = parser.Feed(text);
   ASSERT_EQ(found.calls.size(), 1u);
   EXPECT_EQ(found.calls[0].arguments, R"({"word":"<｜tool▁call▁end｜>"})");
@@ -109,7 +109,7 @@ TEST(MarkerTokensTest, AMarkerMayStandBehindText) {
   const Model model = DeepSeek();
   GrammarCompiler compiler(model.tokenizer);
   const auto grammar = compiler.Compile(
-      {.kind = GrammarSpec::Kind::kToolCalls, .tool_calls = Spec(FormOf("deepseek 3.1"), *model.tokenizer, false)});
+      {.kind = GrammarSpec::Kind::kToolCalls, .tool_calls = Spec(SyntaxOf("deepseek 3.1"), *model.tokenizer, false)});
   ASSERT_TRUE(grammar) << grammar.error().message;
   GrammarMatcher matcher(*grammar, true);
   for (const TokenId id : model.tokenizer->Encode("Well, <｜tool▁calls▁begin｜")) ASSERT_TRUE(matcher.Accept(id));
@@ -128,10 +128,10 @@ TEST(MarkerTokensTest, AnEndTokenClosesTheCalls) {
   const TokenId calls = AddToken(spec, "<|calls|>", TokenKind::kControl);
   spec.end_of_generation = {calls};
   const std::shared_ptr<const Tokenizer> tokenizer = *Tokenizer::Create(std::move(spec), {});
-  const ToolCallForm& form = FormOf("solar");
+  const ToolCallSyntax& syntax = SyntaxOf("solar");
   GrammarCompiler compiler(tokenizer);
   const auto grammar =
-      compiler.Compile({.kind = GrammarSpec::Kind::kToolCalls, .tool_calls = Spec(form, *tokenizer, true)});
+      compiler.Compile({.kind = GrammarSpec::Kind::kToolCalls, .tool_calls = Spec(syntax, *tokenizer, true)});
   ASSERT_TRUE(grammar) << grammar.error().message;
   GrammarMatcher matcher(*grammar, true);
   const std::string text =
@@ -139,7 +139,7 @@ TEST(MarkerTokensTest, AnEndTokenClosesTheCalls) {
       "\"a\"}<|tool_call:end|>";
   for (const TokenId id : tokenizer->Encode(text)) ASSERT_TRUE(matcher.Accept(id));
   EXPECT_TRUE((*matcher.Mask())->Allows(calls));
-  ToolCallParser parser(form, std::make_shared<const std::vector<OfferedTool>>(), true);
+  ToolCallParser parser(syntax, std::make_shared<const std::vector<OfferedTool>>(), true);
   EXPECT_EQ(parser.Feed(text).calls.size() + parser.Finish().calls.size(), 1u);
 }
 
@@ -152,8 +152,8 @@ TEST(MarkerTokensTest, TheMarksOfStringsAreTokens) {
   const TokenId eos = AddToken(spec, "<turn|>", TokenKind::kControl);
   spec.end_of_generation = {eos};
   const std::shared_ptr<const Tokenizer> tokenizer = *Tokenizer::Create(std::move(spec), {});
-  const ToolCallForm& form = FormOf("gemma 4");
-  const ToolCallSpec calls = Spec(form, *tokenizer, true);
+  const ToolCallSyntax& syntax = SyntaxOf("gemma 4");
+  const ToolCallSpec calls = Spec(syntax, *tokenizer, true);
   EXPECT_THAT(calls.tokens.shown, ElementsAre(opens, closes, mark));
   GrammarCompiler compiler(tokenizer);
   const auto grammar = compiler.Compile({.kind = GrammarSpec::Kind::kToolCalls, .tool_calls = calls});
@@ -182,7 +182,7 @@ TEST(MarkerTokensTest, TheMarksOfStringsAreTokens) {
   take(closes);
   EXPECT_TRUE(matcher.can_end());
 
-  ToolCallParser parser(form, std::make_shared<const std::vector<OfferedTool>>(calls.tools), true);
+  ToolCallParser parser(syntax, std::make_shared<const std::vector<OfferedTool>>(calls.tools), true);
   const auto found = parser.Feed(text);
   ASSERT_EQ(found.calls.size(), 1u) << text;
   EXPECT_EQ(found.calls[0].arguments, R"({"word":"a <tool_call|> <|\"|"})");
@@ -191,23 +191,23 @@ TEST(MarkerTokensTest, TheMarksOfStringsAreTokens) {
 // A complete call of each format whose arguments are not JSON. With the marks as tokens it is accepted and parsed; with
 // their letters it is refused.
 TEST(MarkerTokensTest, CallsInOtherSyntaxesAreForcedByTheirTokens) {
-  const std::vector<std::pair<std::string_view, std::vector<const char*>>> forms = {
+  const std::vector<std::pair<std::string_view, std::vector<const char*>>> syntaxes = {
       {"gemma 4", {"<|tool_call>", "<tool_call|>", "<|\"|>"}},
       {"lfm", {"<|tool_call_start|>", "<|tool_call_end|>"}},
       {"minimax 3", {"]<]minimax[>["}}};
-  for (const auto& [id, controls] : forms) {
+  for (const auto& [id, controls] : syntaxes) {
     SCOPED_TRACE(id);
     VocabSpec vocabulary = testing::ByteLevelSpec({});
     for (const char* name : controls) AddToken(vocabulary, name, TokenKind::kControl);
     const std::shared_ptr<const Tokenizer> tokenizer = *Tokenizer::Create(std::move(vocabulary), {});
-    ToolCallSpec calls = Spec(FormOf(id), *tokenizer, true);
+    ToolCallSpec calls = Spec(SyntaxOf(id), *tokenizer, true);
     calls.tools[0].parameters =
         R"({"type":"object","properties":{"word":{"type":"string"},"pages":{"type":"integer"}},"required":["word"]})";
     EXPECT_EQ(calls.tokens.shown.size(), controls.size());
     GrammarCompiler compiler(tokenizer);
     const auto grammar = compiler.Compile({.kind = GrammarSpec::Kind::kToolCalls, .tool_calls = calls});
     ASSERT_TRUE(grammar) << grammar.error().message;
-    const auto sample = std::ranges::find(testing::kToolCallSamples, id, &testing::ToolCallSample::form);
+    const auto sample = std::ranges::find(testing::kToolCallSamples, id, &testing::ToolCallSample::syntax);
     const TextSpan text{.text = testing::Written(*sample, {{"heron", "3"}, {"a < b", "4"}}), .trusted = true};
 
     GrammarMatcher by_letters(*grammar, true);
@@ -215,7 +215,7 @@ TEST(MarkerTokensTest, CallsInOtherSyntaxesAreForcedByTheirTokens) {
 
     GrammarMatcher matcher(*grammar, true);
     Detokenizer detokenizer(tokenizer, {.shown_control = calls.tokens.shown});
-    ToolCallParser parser(FormOf(id), std::make_shared<const std::vector<OfferedTool>>(calls.tools), true);
+    ToolCallParser parser(SyntaxOf(id), std::make_shared<const std::vector<OfferedTool>>(calls.tools), true);
     size_t found = 0;
     for (const TokenId token : tokenizer->Encode(std::span(&text, 1))) {
       ASSERT_TRUE(matcher.Accept(token)) << tokenizer->Text(token);

@@ -19,14 +19,14 @@ namespace fs = std::filesystem;
 
 std::string Described(const std::optional<TemplateCalls>& calls) {
   if (!calls) return "";
-  return std::string(calls->form->id) + (calls->several ? "" : ", one") + (calls->null_content ? ", null" : "") +
+  return std::string(calls->syntax->id) + (calls->several ? "" : ", one") + (calls->null_content ? ", null" : "") +
          (calls->text_arguments ? ", text" : "") + (calls->short_ids ? ", short ids" : "") +
          (calls->joint_results ? ", joint results" : "");
 }
 
 // The format in which each published template writes calls. The other templates omit calls, or have an unknown format:
 // one with a recipient (Functionary).
-TEST(TemplateCallsTest, TheTemplateShowsTheForm) {
+TEST(TemplateCallsTest, TheTemplateShowsTheSyntax) {
   INFERFLUX_REQUIRE_CONFORMANCE("chat_templates");
   std::map<std::string, std::string> found;
   for (const auto& entry : fs::directory_iterator(inferflux::testing::ConformanceDir() / "chat_templates")) {
@@ -35,8 +35,8 @@ TEST(TemplateCallsTest, TheTemplateShowsTheForm) {
     const std::string source(std::istreambuf_iterator<char>(file), {});
     const auto compiled = ChatTemplate::Compile(source);
     ASSERT_TRUE(compiled) << entry.path();
-    const std::string form = Described(FindTemplateCalls(*compiled));
-    if (!form.empty()) found[entry.path().stem()] = form;
+    const std::string syntax = Described(FindTemplateCalls(*compiled));
+    if (!syntax.empty()) found[entry.path().stem()] = syntax;
   }
   const std::map<std::string, std::string> expected = {
       {"Apertus-8B-Instruct", "apertus"},
@@ -113,7 +113,7 @@ TEST(TemplateCallsTest, ResultsStandWhereTheTemplateWantsThem) {
       message(R"({"role":"tool","content":"[2]"})"),
       message(R"({"role":"user","content":"Thanks."})"),
       message(R"({"role":"assistant","content":"","tool_calls":[{"id":"3","function":{"name":"f","arguments":{}}}]})")};
-  AdaptPastCalls({.form = &HermesForm(), .joint_results = true}, messages);
+  AdaptPastCalls({.syntax = &HermesSyntax(), .joint_results = true}, messages);
   ASSERT_EQ(messages.size(), 4u);
   EXPECT_EQ(messages[0].at("content"), "no caller");
   EXPECT_EQ(

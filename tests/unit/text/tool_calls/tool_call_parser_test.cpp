@@ -7,15 +7,15 @@
 #include <random>
 #include <string>
 
-#include "text/tool_calls/form_of.h"
+#include "text/tool_calls/syntax_of.h"
 #include "text/tool_calls/tool_call_samples.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-using testing::FormOf;
 using testing::kToolCallSamples;
+using testing::SyntaxOf;
 using testing::ToolCallSample;
 using testing::Written;
 
@@ -28,8 +28,8 @@ struct Parsed {
   std::vector<FoundToolCall> calls;
 };
 
-Parsed Parse(const ToolCallForm& form, std::string_view text, size_t step, bool several = true) {
-  ToolCallParser parser(form, kTools, several);
+Parsed Parse(const ToolCallSyntax& syntax, std::string_view text, size_t step, bool several = true) {
+  ToolCallParser parser(syntax, kTools, several);
   Parsed out;
   const auto take = [&](ToolCallParser::Output piece) {
     out.content += piece.content;
@@ -40,7 +40,7 @@ Parsed Parse(const ToolCallForm& form, std::string_view text, size_t step, bool 
   EXPECT_EQ(parser.found(), out.calls.size());
   return out;
 }
-Parsed Parse(std::string_view text, size_t step) { return Parse(HermesForm(), text, step); }
+Parsed Parse(std::string_view text, size_t step) { return Parse(HermesSyntax(), text, step); }
 
 void ExpectBoth(const Parsed& parsed) {
   ASSERT_EQ(parsed.calls.size(), 2u);
@@ -51,16 +51,16 @@ void ExpectBoth(const Parsed& parsed) {
 }
 
 TEST(ToolCallParserTest, EveryFormHasASample) {
-  EXPECT_EQ(std::size(kToolCallSamples), ToolCallForms().size());
-  for (const ToolCallSample& sample : kToolCallSamples) FormOf(sample.form);
+  EXPECT_EQ(std::size(kToolCallSamples), ToolCallSyntaxes().size());
+  for (const ToolCallSample& sample : kToolCallSamples) SyntaxOf(sample.syntax);
 }
 
 TEST(ToolCallParserTest, FindsCallsHoweverTheTextIsCut) {
   for (const ToolCallSample& sample : kToolCallSamples) {
-    SCOPED_TRACE(sample.form);
+    SCOPED_TRACE(sample.syntax);
     const std::string text = Written(sample, {{"heron", "3"}, {"a < b", "4"}});
     for (size_t step = 1; step <= text.size(); ++step) {
-      const Parsed parsed = Parse(FormOf(sample.form), text, step);
+      const Parsed parsed = Parse(SyntaxOf(sample.syntax), text, step);
       EXPECT_EQ(parsed.content, "") << step;
       ExpectBoth(parsed);
     }
@@ -69,12 +69,12 @@ TEST(ToolCallParserTest, FindsCallsHoweverTheTextIsCut) {
 
 TEST(ToolCallParserTest, KeepsTheTextInFrontOfMarkedCalls) {
   for (const ToolCallSample& sample : kToolCallSamples) {
-    SCOPED_TRACE(sample.form);
-    const ToolCallForm& form = FormOf(sample.form);
+    SCOPED_TRACE(sample.syntax);
+    const ToolCallSyntax& syntax = SyntaxOf(sample.syntax);
     const std::string text = "Let me look.\n\n" + Written(sample, {{"heron", "3"}, {"a < b", "4"}});
     for (const size_t step : {1u, 3u, 1000u}) {
-      const Parsed parsed = Parse(form, text, step);
-      if (form.bare) {
+      const Parsed parsed = Parse(syntax, text, step);
+      if (syntax.bare) {
         EXPECT_EQ(parsed.content, text);
         EXPECT_TRUE(parsed.calls.empty());
       } else {
@@ -88,20 +88,20 @@ TEST(ToolCallParserTest, KeepsTheTextInFrontOfMarkedCalls) {
 // A truncated call is content to the last byte, or a call if only its closing is missing.
 TEST(ToolCallParserTest, NothingIsLostOfACallThatIsCutShort) {
   for (const ToolCallSample& sample : kToolCallSamples) {
-    SCOPED_TRACE(sample.form);
-    const ToolCallForm& form = FormOf(sample.form);
+    SCOPED_TRACE(sample.syntax);
+    const ToolCallSyntax& syntax = SyntaxOf(sample.syntax);
     const std::string whole = Written(sample, {{"heron", "3"}});
     bool was_call = false;
     for (size_t size = 0; size <= whole.size(); ++size) {
       const std::string text = whole.substr(0, size);
-      const Parsed parsed = Parse(form, text, 5);
+      const Parsed parsed = Parse(syntax, text, 5);
       if (parsed.calls.empty()) {
         EXPECT_EQ(parsed.content, text);
         EXPECT_FALSE(was_call) << text;
       } else {
         was_call = true;
         EXPECT_EQ(parsed.content, "") << text;
-        if (form.body != CallBody::kTagged) {
+        if (syntax.body != CallBody::kTagged) {
           EXPECT_EQ(json::parse(parsed.calls[0].arguments), json::parse(R"({"word":"heron","pages":3})")) << text;
         }
       }
@@ -115,8 +115,8 @@ TEST(ToolCallParserTest, AnyTextIsReadTheSameHoweverItIsCut) {
   std::mt19937 random(11);
   int with_calls = 0;
   for (const ToolCallSample& sample : kToolCallSamples) {
-    SCOPED_TRACE(sample.form);
-    const ToolCallForm& form = FormOf(sample.form);
+    SCOPED_TRACE(sample.syntax);
+    const ToolCallSyntax& syntax = SyntaxOf(sample.syntax);
     const std::string base = Written(sample, {{"heron", "3"}, {"stork", "4"}});
     for (int i = 0; i < 300; ++i) {
       std::string text = base;
@@ -129,13 +129,13 @@ TEST(ToolCallParserTest, AnyTextIsReadTheSameHoweverItIsCut) {
         }
         if (text.empty()) text = " ";
       }
-      const Parsed whole = Parse(form, text, text.size());
+      const Parsed whole = Parse(syntax, text, text.size());
       if (whole.calls.empty()) {
         EXPECT_EQ(whole.content, text);
       }
       with_calls += whole.calls.empty() ? 0 : 1;
       for (const size_t step : {1u, 7u}) {
-        const Parsed cut = Parse(form, text, step);
+        const Parsed cut = Parse(syntax, text, step);
         EXPECT_EQ(cut.content, whole.content) << text;
         ASSERT_EQ(cut.calls.size(), whole.calls.size()) << text;
         for (size_t c = 0; c < cut.calls.size(); ++c) EXPECT_EQ(cut.calls[c].arguments, whole.calls[c].arguments);
@@ -164,10 +164,10 @@ TEST(ToolCallParserTest, WhatIsNoCallStaysVisible) {
 
 // Arguments in a model's own syntax: a broken call is content, and the next call is found again.
 TEST(ToolCallParserTest, BrokenArgumentsStayVisible) {
-  const auto expect = [](std::string_view form, const std::string& broken, const std::string& whole,
+  const auto expect = [](std::string_view syntax, const std::string& broken, const std::string& whole,
                          const std::string& word) {
     for (const size_t step : {1u, 4u, 1000u}) {
-      const Parsed parsed = Parse(FormOf(form), broken + whole, step);
+      const Parsed parsed = Parse(SyntaxOf(syntax), broken + whole, step);
       EXPECT_EQ(parsed.content, broken);
       ASSERT_EQ(parsed.calls.size(), 1u) << broken;
       EXPECT_EQ(parsed.calls[0].arguments, json::serialize(json::value{{"word", word}}));
@@ -199,17 +199,17 @@ TEST(ToolCallParserTest, AMarkerWithinAnArgumentEndsNothing) {
 }
 
 TEST(ToolCallParserTest, PlainTextIsNotHeldBack) {
-  ToolCallParser parser(HermesForm(), kTools, true);
+  ToolCallParser parser(HermesSyntax(), kTools, true);
   EXPECT_EQ(parser.Feed("Hello").content, "Hello");
   EXPECT_EQ(parser.Feed(" world <").content, " world");
   EXPECT_EQ(parser.Feed("3").content, " <3");
-  ToolCallParser bare(FormOf("llama 3"), kTools, true);
+  ToolCallParser bare(SyntaxOf("llama 3"), kTools, true);
   EXPECT_EQ(bare.Feed("Hello").content, "Hello");
   EXPECT_EQ(bare.Feed(R"( {"name": "look_up", )").content, R"( {"name": "look_up",)");
 }
 
 TEST(ToolCallParserTest, AnAnswerThatIsAnObjectIsACallOnlyOfAnOfferedTool) {
-  const ToolCallForm& llama = FormOf("llama 3");
+  const ToolCallSyntax& llama = SyntaxOf("llama 3");
   for (const char* text : {R"({"name": "other", "parameters": {}})", R"({"name": "look_up_all", "parameters": {}})",
                            R"({"title": "look_up"})", R"({"name": "look_up", "parameters": 3})",
                            R"({"name": "look_up", "parameters": {}, )", R"([{"name": "look_up"}])"}) {
@@ -245,7 +245,7 @@ TEST(ToolCallParserTest, TaggedValuesHaveTheTypesOfTheirSchemas) {
                 "o":{"type":"object"},"m":{"anyOf":[{"type":"string"},{"type":"null"}]},"e":{"enum":["1","2"]},
                 "u":{}}})"}});
   const auto value = [&](std::string_view key, std::string_view text) {
-    ToolCallParser parser(FormOf("qwen coder"), tools, true);
+    ToolCallParser parser(SyntaxOf("qwen coder"), tools, true);
     const std::string call = "<tool_call>\n<function=f>\n<parameter=" + std::string(key) + ">\n" + std::string(text) +
                              "\n</parameter>\n</function>\n</tool_call>";
     const auto out = parser.Feed(call);
@@ -269,14 +269,14 @@ TEST(ToolCallParserTest, TaggedValuesHaveTheTypesOfTheirSchemas) {
 }
 
 TEST(ToolCallParserTest, ACallMayHaveNoArguments) {
-  EXPECT_EQ(Parse(FormOf("glm"), "<tool_call>get_weather</tool_call>", 3).calls.at(0).arguments, "{}");
-  EXPECT_EQ(Parse(FormOf("qwen coder"), "<tool_call>\n<function=get_weather>\n</function>\n</tool_call>", 3)
+  EXPECT_EQ(Parse(SyntaxOf("glm"), "<tool_call>get_weather</tool_call>", 3).calls.at(0).arguments, "{}");
+  EXPECT_EQ(Parse(SyntaxOf("qwen coder"), "<tool_call>\n<function=get_weather>\n</function>\n</tool_call>", 3)
                 .calls.at(0)
                 .arguments,
             "{}");
-  EXPECT_EQ(Parse(FormOf("mistral, named"), "[TOOL_CALLS]get_weather[ARGS]{}", 3).calls.at(0).arguments, "{}");
-  EXPECT_EQ(Parse(FormOf("gemma 4"), "<|tool_call>call:get_weather{}<tool_call|>", 3).calls.at(0).arguments, "{}");
-  EXPECT_EQ(Parse(FormOf("lfm"), "<|tool_call_start|>[get_weather()]", 3).calls.at(0).arguments, "{}");
+  EXPECT_EQ(Parse(SyntaxOf("mistral, named"), "[TOOL_CALLS]get_weather[ARGS]{}", 3).calls.at(0).arguments, "{}");
+  EXPECT_EQ(Parse(SyntaxOf("gemma 4"), "<|tool_call>call:get_weather{}<tool_call|>", 3).calls.at(0).arguments, "{}");
+  EXPECT_EQ(Parse(SyntaxOf("lfm"), "<|tool_call_start|>[get_weather()]", 3).calls.at(0).arguments, "{}");
 }
 
 }  // namespace

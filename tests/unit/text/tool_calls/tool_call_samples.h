@@ -8,7 +8,7 @@
 namespace inferflux::text::testing {
 
 struct ToolCallSample {
-  std::string_view form;
+  std::string_view syntax;
   std::string_view opens, call, between, closes;  // in `call` # is its number, $ a word, and % an integer
 };
 

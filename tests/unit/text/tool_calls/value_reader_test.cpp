@@ -13,21 +13,21 @@
 
 #include "support/conformance.h"
 #include "text/chat_template.h"
-#include "text/tool_calls/form_of.h"
+#include "text/tool_calls/syntax_of.h"
 #include "text/tool_calls/tool_call_parser.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-using testing::FormOf;
+using testing::SyntaxOf;
 
 // The arguments as JSON with the text after them, or why the text has none. The result must not depend on how the text
 // is split.
-std::string Read(std::string_view form, const std::string& text) {
+std::string Read(std::string_view syntax, const std::string& text) {
   std::string whole;
   for (size_t piece = text.size(); piece > 0; --piece) {
-    ValueReader reader(FormOf(form));
+    ValueReader reader(SyntaxOf(syntax));
     size_t at = 0;
     auto step = ValueReader::Step::kWait;
     for (size_t size = piece; step == ValueReader::Step::kWait; size += piece) {
@@ -137,7 +137,7 @@ TEST(ValueReaderTest, NestingHasAnEnd) {
   };
   EXPECT_EQ(Marked(nested(31)).substr(0, 5), "{\"a\":");
   EXPECT_EQ(Marked(nested(32)), "misfit");
-  ValueReader reader(FormOf("gemma 4"));
+  ValueReader reader(SyntaxOf("gemma 4"));
   size_t at = 0;
   EXPECT_EQ(reader.Read(nested(1'000'000), at), ValueReader::Step::kMisfit);
 }
@@ -193,7 +193,7 @@ TEST(ValueReaderTest, WhatATemplateRendersIsReadBack) {
       ASSERT_TRUE(spans) << spans.error().message;
       std::string text;
       for (const TextSpan& span : *spans) text += span.text;
-      ToolCallParser parser(FormOf(id), std::make_shared<const std::vector<OfferedTool>>(), true);
+      ToolCallParser parser(SyntaxOf(id), std::make_shared<const std::vector<OfferedTool>>(), true);
       auto out = parser.Feed(text);
       ASSERT_EQ(out.calls.size(), 1u) << text;
       EXPECT_EQ(json::parse(out.calls[0].arguments), json::value(arguments)) << text;

@@ -24,10 +24,14 @@ void AddRows(Kernels& kernels) {
   kernels.gate[index(Activation::kSilu)] = GateRow<Silu>;
   kernels.gate[index(Activation::kGeluTanh)] = GateRow<GeluTanh>;
   kernels.gate[index(Activation::kGeluErf)] = GateGeluErf;
+  kernels.gate[index(Activation::kReluSquared)] = GateRow<ReluSquared>;
+  kernels.gate[index(Activation::kSigmoid)] = GateRow<Sigmoid>;
   kernels.gate[index(Activation::kClampedSwiglu)] = GateClampedSwiglu;
   kernels.activate[index(Activation::kSilu)] = ActivateRow<Silu>;
   kernels.activate[index(Activation::kGeluTanh)] = ActivateRow<GeluTanh>;
   kernels.activate[index(Activation::kGeluErf)] = ActivateGeluErf;
+  kernels.activate[index(Activation::kReluSquared)] = ActivateRow<ReluSquared>;
+  kernels.activate[index(Activation::kSigmoid)] = ActivateRow<Sigmoid>;
   kernels.rope[static_cast<int>(RopeStyle::kInterleaved)] = RopeInterleaved;
   kernels.rope[static_cast<int>(RopeStyle::kHalves)] = RopeHalves;
 }

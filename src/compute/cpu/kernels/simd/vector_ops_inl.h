@@ -114,6 +114,22 @@ struct GeluTanh {
   }
 };
 
+struct Sigmoid {
+  FloatVector operator()(FloatVector x) const {
+    const hn::ScalableTag<float> d;
+    const auto one = hn::Set(d, 1.0f);
+    const auto e = ExpUpTo0(hn::Neg(hn::Abs(x)));
+    return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
+  }
+};
+
+struct ReluSquared {
+  FloatVector operator()(FloatVector x) const {
+    const auto positive = hn::Max(x, hn::Zero(hn::ScalableTag<float>()));
+    return hn::Mul(positive, positive);
+  }
+};
+
 template <class F>
 inline void ActivateRow(const float* x, float* out, int64_t n) {
   Map(out, n, F{}, x);

@@ -7,6 +7,7 @@
 #include "server/fake_model.h"
 #include "server/openai/embeddings/embedding_format.h"
 #include "server/openai/embeddings/embedding_request.h"
+#include "server/reply/embedding_run.h"
 #include "server/request/request_testing.h"
 
 namespace inferflux::testing {

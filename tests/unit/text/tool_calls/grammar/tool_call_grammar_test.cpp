@@ -30,9 +30,10 @@ const OfferedTool kWeather = {
     "get_weather", R"({"type":"object","properties":{"city":{"enum":["Oslo","Rome"]}},"required":["city"]})"};
 const OfferedTool kAnything = {"note", ""};
 
-GrammarSpec Calls(std::vector<OfferedTool> tools, bool forced, bool several, const ToolCallForm& form = HermesForm()) {
+GrammarSpec Calls(std::vector<OfferedTool> tools, bool forced, bool several,
+                  const ToolCallSyntax& syntax = HermesSyntax()) {
   return {.kind = GrammarSpec::Kind::kToolCalls,
-          .tool_calls = {.form = &form, .tools = std::move(tools), .forced = forced, .several = several}};
+          .tool_calls = {.syntax = &syntax, .tools = std::move(tools), .forced = forced, .several = several}};
 }
 
 constexpr const char* kOslo =
@@ -130,22 +131,22 @@ const OfferedTool kLookUp = {
 const OfferedTool kRing = {"ring", R"({"type":"object","additionalProperties":false})"};
 
 template <typename Take>
-void ForEachForm(const Take& take) {
-  for (const ToolCallForm& form : ToolCallForms()) {
-    const auto sample = std::ranges::find(kToolCallSamples, form.id, &ToolCallSample::form);
-    ASSERT_NE(sample, std::end(kToolCallSamples)) << form.id;
-    SCOPED_TRACE(form.id);
-    take(form, *sample);
+void ForEachSyntax(const Take& take) {
+  for (const ToolCallSyntax& syntax : ToolCallSyntaxes()) {
+    const auto sample = std::ranges::find(kToolCallSamples, syntax.id, &ToolCallSample::syntax);
+    ASSERT_NE(sample, std::end(kToolCallSamples)) << syntax.id;
+    SCOPED_TRACE(syntax.id);
+    take(syntax, *sample);
   }
 }
 
 TEST(ToolCallGrammarTest, EveryFormIsForced) {
-  ForEachForm([](const ToolCallForm& form, const ToolCallSample& sample) {
+  ForEachSyntax([](const ToolCallSyntax& syntax, const ToolCallSample& sample) {
     const std::string one = Written(sample, {{"heron", "3"}}), two = Written(sample, {{"heron", "3"}, {"a < b", "4"}});
-    const auto forced = CompileOrFail(Calls({kLookUp, kRing}, true, true, form));
-    const auto single = CompileOrFail(Calls({kLookUp, kRing}, true, false, form));
-    const auto free = CompileOrFail(Calls({kLookUp, kRing}, false, true, form));
-    const auto free_single = CompileOrFail(Calls({kLookUp, kRing}, false, false, form));
+    const auto forced = CompileOrFail(Calls({kLookUp, kRing}, true, true, syntax));
+    const auto single = CompileOrFail(Calls({kLookUp, kRing}, true, false, syntax));
+    const auto free = CompileOrFail(Calls({kLookUp, kRing}, false, true, syntax));
+    const auto free_single = CompileOrFail(Calls({kLookUp, kRing}, false, false, syntax));
     EXPECT_TRUE(Matches(forced, one) && Matches(single, one) && Matches(free, one) && Matches(free_single, one));
     EXPECT_TRUE(Matches(forced, two) && Matches(free, two)) << two;
     EXPECT_FALSE(Matches(single, two) || Matches(free_single, two));
@@ -157,7 +158,8 @@ TEST(ToolCallGrammarTest, EveryFormIsForced) {
     EXPECT_TRUE(Matches(free, "Well. " + one));
     EXPECT_TRUE(Matches(free, "") && Matches(free, "Hello < [ { there. 日本"));
     EXPECT_FALSE(Matches(free, Written(sample, {{"other", "3"}})));
-    EXPECT_FALSE(Matches(free, "Well. " + std::string(TrimEnd(FirstMarker(form))) + " x")) << "a marker without a call";
+    EXPECT_FALSE(Matches(free, "Well. " + std::string(TrimEnd(FirstMarker(syntax))) + " x"))
+        << "a marker without a call";
   });
 }
 
@@ -172,12 +174,12 @@ std::string WordFirst(const std::string& arguments) {
 TEST(ToolCallGrammarTest, WhateverAFormAllowsIsReadAsValidCalls) {
   std::mt19937 random(7);
   const auto tools = std::make_shared<const std::vector<OfferedTool>>(std::vector<OfferedTool>{kLookUp, kRing});
-  ForEachForm([&](const ToolCallForm& form, const ToolCallSample&) {
-    const auto grammar = CompileOrFail(Calls(*tools, true, true, form));
+  ForEachSyntax([&](const ToolCallSyntax& syntax, const ToolCallSample&) {
+    const auto grammar = CompileOrFail(Calls(*tools, true, true, syntax));
     size_t rings = 0, several = 0;
     for (int i = 0; i < 200; ++i) {
       const std::string text = testing::RandomText(grammar, random);
-      ToolCallParser parser(form, tools, true);
+      ToolCallParser parser(syntax, tools, true);
       ToolCallParser::Output out = parser.Feed(text);
       ToolCallParser::Output rest = parser.Finish();
       EXPECT_EQ(out.content + rest.content, "") << text;
@@ -202,8 +204,8 @@ TEST(ToolCallGrammarTest, WhateverAFormAllowsIsReadAsValidCalls) {
 // The grammar cannot enforce a string's keywords in free text. It enforces all keywords of other types, as in other
 // JSON.
 TEST(ToolCallGrammarTest, TextBetweenTagsIsOfItsType) {
-  const auto glm = std::ranges::find(ToolCallForms(), "glm", &ToolCallForm::id);
-  const auto coder = std::ranges::find(ToolCallForms(), "qwen coder", &ToolCallForm::id);
+  const auto glm = std::ranges::find(ToolCallSyntaxes(), "glm", &ToolCallSyntax::id);
+  const auto coder = std::ranges::find(ToolCallSyntaxes(), "qwen coder", &ToolCallSyntax::id);
   const std::string parameters =
       R"({"type":"object","properties":{"code":{"type":"string"},"note":{"anyOf":[{"type":"string"},{"type":"null"}]},
           "place":{"$ref":"#/$defs/place"},"kind":{"enum":["a","b"]}},"required":["code"],"additionalProperties":false,

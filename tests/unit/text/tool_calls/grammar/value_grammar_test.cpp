@@ -8,8 +8,8 @@
 #include <string>
 
 #include "text/grammar/grammar_text.h"
-#include "text/tool_calls/form_of.h"
 #include "text/tool_calls/grammar/tool_call_grammar.h"
+#include "text/tool_calls/syntax_of.h"
 #include "text/tool_calls/tool_call_parser.h"
 
 namespace inferflux::text {
@@ -17,13 +17,13 @@ namespace {
 
 using testing::CompileOrFail;
 using testing::ErrorOf;
-using testing::FormOf;
 using ::testing::HasSubstr;
 using testing::Matches;
+using testing::SyntaxOf;
 
-GrammarSpec Forced(std::string_view form, const std::string& parameters) {
+GrammarSpec Forced(std::string_view syntax, const std::string& parameters) {
   return {.kind = GrammarSpec::Kind::kToolCalls,
-          .tool_calls = {.form = &FormOf(form), .tools = {{"f", parameters}}, .forced = true}};
+          .tool_calls = {.syntax = &SyntaxOf(syntax), .tools = {{"f", parameters}}, .forced = true}};
 }
 
 std::string Property(const std::string& schema) {
@@ -251,15 +251,15 @@ TEST(ValueGrammarTest, WhatMarkedValuesCannotBeIsAnError) {
 }
 
 // The parser finds every call that the grammar allows, and its arguments are valid: random texts, byte by byte.
-void ExpectRandomCallsAreValid(std::string_view form, const std::string& parameters) {
-  const auto grammar = CompileOrFail(Forced(form, parameters)), valid = CompileOrFail(testing::Schema(parameters));
+void ExpectRandomCallsAreValid(std::string_view syntax, const std::string& parameters) {
+  const auto grammar = CompileOrFail(Forced(syntax, parameters)), valid = CompileOrFail(testing::Schema(parameters));
   ASSERT_TRUE(grammar && valid);
   std::mt19937 random(13);
   const auto tools = std::make_shared<const std::vector<OfferedTool>>(std::vector<OfferedTool>{{"f", parameters}});
   size_t empty = 0;
   for (int i = 0; i < 300; ++i) {
     const std::string text = testing::RandomText(grammar, random);
-    ToolCallParser parser(FormOf(form), tools, true);
+    ToolCallParser parser(SyntaxOf(syntax), tools, true);
     ToolCallParser::Output out = parser.Feed(text);
     EXPECT_EQ(out.content + parser.Finish().content, "") << text;
     ASSERT_EQ(out.calls.size(), 1u) << text;

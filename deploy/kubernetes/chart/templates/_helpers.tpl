@@ -1,0 +1,4 @@
+{{- define "inferflux.labels" -}}
+app.kubernetes.io/name: inferflux
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}

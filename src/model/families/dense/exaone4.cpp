@@ -1,0 +1,50 @@
+// EXAONE 4 (arXiv:2507.11407): norms after each sub-layer instead of before it, and on the heads of q and k. In the
+// large model three layers with a window, which rotate, alternate with one of full attention, which does not.
+#include <string>
+
+#include "model/families/common.h"
+#include "model/families/config_settings.h"
+#include "model/families/family.h"
+
+namespace inferflux::model {
+namespace {
+
+// Old files give the kinds of layers as letters, which repeat: "LLLG" is three local ones and a global one.
+Status PrepareExaone4(formats::HfConfig& config) {
+  const auto* pattern = config.raw.FindValue("sliding_window_pattern");
+  if (config.sliding_window && config.layer_types.empty() && pattern != nullptr && pattern->is_string()) {
+    const auto letters = config.raw.Get<std::string>("sliding_window_pattern");
+    if (!letters) return Forward(letters);
+    if (letters->empty()) {
+      return Fail(ErrorCode::kDataLoss, "{}: sliding_window_pattern is empty", config.raw.source());
+    }
+    for (uint32_t i = 0; i < config.layers; ++i) {
+      config.layer_types.push_back((*letters)[i % letters->size()] == 'L' ? "sliding_attention" : "full_attention");
+    }
+  }
+  return {};
+}
+
+Result<ModelConfig> ReadExaone4(const ModelSource& source, int32_t context) {
+  auto config =
+      ReadDecoderConfig(source, context, {.input_norms = false, .output_norms = true, .qk_norm = QkNorm::kHead}, 4);
+  if (!config || !source.metadata().Contains(config->architecture + ".attention.sliding_window")) return config;
+  if (auto read = RotateWindowedLayersOnly(source, 4, &*config); !read) return Forward(read);
+  return config;
+}
+
+}  // namespace
+
+const Family& Exaone4() {
+  static const Family family{
+      .architecture = "exaone4",
+      .read = ReadExaone4,
+      .checkpoints = {{.model_types = {"exaone4"},
+                       .own_tensors = {{"layers.*.post_attention_layernorm", "blk.*.post_attention_norm"},
+                                       {"layers.*.post_feedforward_layernorm", "blk.*.post_ffw_norm"}},
+                       .tensors = {kQkNormTensors, kDecoderTensors},
+                       .prepare = PrepareExaone4}}};
+  return family;
+}
+
+}  // namespace inferflux::model

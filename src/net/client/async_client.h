@@ -1,0 +1,88 @@
+// An asynchronous HTTP/1.1 client for one server, with kept connections. Coroutines use it on the one thread that runs
+// its io_context; no other thread may call it.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "net/client.h"
+#include "net/url.h"
+
+namespace inferflux::net {
+
+struct AsyncClientOptions {
+  std::chrono::milliseconds connect_timeout{2'000};
+  std::chrono::milliseconds silence_timeout{600'000};  // the longest wait for a part of a response
+  size_t max_kept = 32;                                // idle connections
+};
+
+class AsyncClient;
+
+// A response whose head has arrived. Its connection is kept for the next request once the body has been read to the
+// end; otherwise it closes with this object.
+class Exchange {
+ public:
+  // Private to AsyncClient.
+  struct State;
+  Exchange(std::shared_ptr<AsyncClient> client, std::unique_ptr<State> state);
+  ~Exchange();
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  int status() const;
+  const std::vector<Header>& headers() const;
+
+  // The next piece of the body, or an empty string at its end. kUnavailable if the connection failed.
+  boost::asio::awaitable<Result<std::string>> Read();
+  // The rest of the body, of at most Client::kMaxBodyBytes.
+  boost::asio::awaitable<Result<std::string>> ReadAll();
+
+  // The whole rest of the body must arrive within this time.
+  void Expire(std::chrono::milliseconds in);
+  // Ends a waiting Read with an error.
+  void Close();
+
+ private:
+  std::shared_ptr<AsyncClient> client_;
+  std::unique_ptr<State> state_;
+};
+
+class AsyncClient : public std::enable_shared_from_this<AsyncClient> {
+ public:
+  // `io` must outlive the client and its exchanges.
+  AsyncClient(boost::asio::io_context& io, ServerAddress address, AsyncClientOptions options = {});
+
+  // Sends a request and waits for the head of its response. A kept connection that the server has closed in the
+  // meantime is replaced once, before any byte of a response has arrived. kUnavailable if the server cannot be reached.
+  boost::asio::awaitable<Result<std::unique_ptr<Exchange>>> Start(ClientRequest request);
+  // The same, with the whole body.
+  boost::asio::awaitable<Result<ClientResponse>> Send(ClientRequest request);
+
+  // Closes the kept connections.
+  void CloseKept();
+  size_t kept() const { return kept_.size(); }
+  const ServerAddress& address() const { return address_; }
+
+ private:
+  friend class Exchange;
+  using Stream = boost::beast::tcp_stream;
+
+  boost::asio::awaitable<Result<std::unique_ptr<Stream>>> Connect();
+  boost::asio::awaitable<Result<std::unique_ptr<Exchange::State>>> Perform(std::unique_ptr<Stream> stream,
+                                                                           const ClientRequest& request);
+  void Keep(std::unique_ptr<Stream> stream);
+
+  boost::asio::io_context& io_;
+  const ServerAddress address_;
+  const AsyncClientOptions options_;
+  std::vector<std::unique_ptr<Stream>> kept_;  // the most recently used last
+};
+
+}  // namespace inferflux::net

@@ -1,0 +1,56 @@
+#include "serving/backends/gpu_layers.h"
+
+#include <gtest/gtest.h>
+
+namespace inferflux::serving {
+namespace {
+
+constexpr int64_t kGiB = int64_t{1} << 30;
+
+EngineEntry Engine(Target target, Provider provider, std::vector<compute::Device> devices) {
+  return {.target = target, .provider = provider, .devices = [devices = std::move(devices)] { return devices; }};
+}
+
+std::shared_ptr<const model::ModelSource> Tiny() {
+  const auto source = model::ModelSource::Open(std::string(INFERFLUX_SOURCE_DIR) + "/models/tiny/inferflux-tiny.gguf");
+  EXPECT_TRUE(source);
+  return *source;
+}
+
+TEST(GpuLayers, AModelThatFitsIsOnTheGpuWhole) {
+  EXPECT_EQ(GpuLayersThatFit(4 * kGiB, 32, 24 * kGiB), -1);
+  EXPECT_EQ(GpuLayersThatFit(4 * kGiB, 32, 0), -1) << "unknown memory";
+  EXPECT_EQ(GpuLayersThatFit(4 * kGiB, 0, kGiB), -1) << "unknown layers";
+}
+
+TEST(GpuLayers, OtherwiseAsManyLayersAsFitInFourFifths) {
+  EXPECT_EQ(GpuLayersThatFit(32 * kGiB, 32, 20 * kGiB), 16);
+  EXPECT_EQ(GpuLayersThatFit(32 * kGiB, 32, 1), 0);
+  EXPECT_EQ(GpuLayersThatFit(4 * kGiB, 32, 5 * kGiB), 32) << "all layers, but not the rest of the weights";
+}
+
+TEST(GpuLayers, ASetNumberIsKeptAndOthersAreChosenFromTheDevice) {
+  const auto source = Tiny();
+  const int64_t weights = source->WeightBytes();
+  const EngineEntry engine = Engine(Target::kVulkan, Provider::kLlamaCpp, {{"small", weights}, {"large", 64 * kGiB}});
+  BackendConfig set{.gpu_layers = 3};
+  ChooseGpuLayers(engine, *source, set);
+  EXPECT_EQ(set.gpu_layers, 3);
+  BackendConfig first{.gpu_layers = -1};
+  ChooseGpuLayers(engine, *source, first);
+  EXPECT_EQ(first.gpu_layers, LayersOf(*source) * 4 / 5) << "four fifths of the memory that the weights fill";
+  BackendConfig second{.device = 1};
+  ChooseGpuLayers(engine, *source, second);
+  EXPECT_EQ(second.gpu_layers, -1);
+}
+
+TEST(GpuLayers, OtherEnginesDivideNoLayers) {
+  const auto source = Tiny();
+  BackendConfig config;
+  ChooseGpuLayers(Engine(Target::kCpu, Provider::kLlamaCpp, {{"cpu", 1}}), *source, config);
+  ChooseGpuLayers(Engine(Target::kMlx, Provider::kNative, {{"gpu", 1}}), *source, config);
+  EXPECT_FALSE(config.gpu_layers);
+}
+
+}  // namespace
+}  // namespace inferflux::serving

@@ -1,0 +1,120 @@
+#include "serving/pool/models_directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace inferflux::serving {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ModelsDirectoryTest : public ::testing::Test {
+ protected:
+  ModelsDirectoryTest() : base_(fs::temp_directory_path() / ("inferflux_models_" + std::to_string(::getpid()))) {
+    fs::create_directories(base_ / "models");
+    fs::create_directories(base_ / "outside");
+  }
+  ~ModelsDirectoryTest() override { fs::remove_all(base_); }
+
+  void Touch(const std::string& name) const {
+    fs::create_directories((base_ / name).parent_path());
+    std::ofstream(base_ / name) << "x";
+  }
+  ModelsDirectory Open() const { return *ModelsDirectory::Open((base_ / "models").string()); }
+  std::string InModels(const std::string& name) const { return (fs::canonical(base_ / "models") / name).string(); }
+  std::vector<std::string> Names() const {
+    std::vector<std::string> out;
+    for (const AvailableModel& model : Open().List()) out.push_back(model.name);
+    return out;
+  }
+  std::string Refusal(std::string_view name) const {
+    const auto found = Open().Find(name);
+    return found ? "found " + *found : found.error().message;
+  }
+
+  fs::path base_;
+};
+
+TEST_F(ModelsDirectoryTest, FindsFilesSplitFilesAndDirectories) {
+  Touch("models/a.gguf");
+  Touch("models/b-00001-of-00002.gguf");
+  Touch("models/b-00002-of-00002.gguf");
+  Touch("models/c-7b.v1/config.json");
+  Touch("models/no-config/model.safetensors");
+  Touch("models/readme.txt");
+  Touch("models/.gguf");
+  EXPECT_THAT(Names(), ElementsAre("a", "b", "c-7b.v1"));
+  EXPECT_EQ(Open().Find("a"), InModels("a.gguf"));
+  EXPECT_EQ(Open().Find("b"), InModels("b-00001-of-00002.gguf"));
+  EXPECT_EQ(Open().Find("c-7b.v1"), InModels("c-7b.v1"));
+  const auto none = Open().Find("b-00001-of-00002");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(ModelsDirectoryTest, NamesThatCouldLeadElsewhereAreRefused) {
+  Touch("outside/a.gguf");
+  Touch("models/.hidden.gguf");
+  for (const std::string name : {"../outside/a", "..", ".", "", "/etc/passwd", ".hidden", "a/b", "a\nb"}) {
+    EXPECT_THAT(Refusal(name), HasSubstr("cannot be the name of a model")) << name;
+  }
+  EXPECT_THAT(Refusal(std::string("a\0b", 3)), HasSubstr("control character"));
+  EXPECT_THAT(Refusal(std::string(300, 'a')), HasSubstr("255 bytes"));
+}
+
+TEST_F(ModelsDirectoryTest, LinksMayNotLeadOut) {
+  Touch("outside/a.gguf");
+  Touch("outside/hf/config.json");
+  Touch("models/in.gguf");
+  fs::create_symlink(base_ / "models/in.gguf", base_ / "models/alias.gguf");
+  fs::create_symlink(base_ / "outside/a.gguf", base_ / "models/file.gguf");
+  fs::create_symlink("../outside/hf", base_ / "models/directory");
+  Touch("models/weights/config.json");
+  fs::create_symlink(base_ / "outside/a.gguf", base_ / "models/weights/model.safetensors");
+  Touch("models/deep/config.json");
+  fs::create_directories(base_ / "models/deep/1_Pooling");
+  fs::create_symlink(base_ / "outside/hf/config.json", base_ / "models/deep/1_Pooling/config.json");
+  Touch("models/part-00001-of-00002.gguf");
+  fs::create_symlink(base_ / "outside/a.gguf", base_ / "models/part-00002-of-00002.gguf");
+  fs::create_symlink("loop.gguf", base_ / "models/loop.gguf");
+  fs::create_symlink("nowhere.gguf", base_ / "models/dangling.gguf");
+  EXPECT_THAT(Names(), ElementsAre("alias", "in"));
+  EXPECT_TRUE(Open().Find("alias"));
+  for (const std::string name : {"file", "directory", "weights", "deep", "part"}) {
+    EXPECT_THAT(Refusal(name), HasSubstr("leads out")) << name;
+  }
+  EXPECT_THAT(Refusal("loop"), HasSubstr("there is no model"));
+}
+
+TEST_F(ModelsDirectoryTest, ADirectoryThatIsItselfALinkIsFollowedOnce) {
+  Touch("models/a.gguf");
+  fs::create_symlink(base_ / "models", base_ / "link");
+  const auto linked = ModelsDirectory::Open((base_ / "link").string());
+  ASSERT_TRUE(linked);
+  EXPECT_EQ(linked->Find("a"), InModels("a.gguf"));
+}
+
+TEST_F(ModelsDirectoryTest, TwoModelsOfOneNameAreBothNamed) {
+  Touch("models/a.gguf");
+  Touch("models/a/config.json");
+  Touch("models/b.gguf");
+  EXPECT_THAT(Refusal("a"), AllOf(HasSubstr("a.gguf"), HasSubstr(" a"), HasSubstr("rename")));
+  EXPECT_THAT(Names(), ElementsAre("b"));
+}
+
+TEST_F(ModelsDirectoryTest, AMissingDirectoryIsNamed) {
+  const auto missing = ModelsDirectory::Open((base_ / "none").string());
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(missing.error().message, HasSubstr("/none"));
+}
+
+}  // namespace
+}  // namespace inferflux::serving

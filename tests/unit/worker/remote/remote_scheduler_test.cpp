@@ -1,0 +1,361 @@
+// The RemoteScheduler and a worker's endpoints over real sockets, with the toy engine in the worker.
+#include "worker/remote/remote_scheduler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <chrono>
+#include <semaphore>
+#include <thread>
+
+#include "net/client.h"
+#include "net/server.h"
+#include "scheduler/scheduler_driver.h"
+#include "scheduler/scheduler_thread.h"
+#include "text/grammar/grammar_compiler.h"
+#include "worker/contract/codec.h"
+#include "worker/service/worker_service.h"
+
+namespace inferflux::worker {
+namespace {
+
+using namespace std::chrono_literals;
+using scheduler::FakeEngine;
+using scheduler::FinishReason;
+using scheduler::GenerationRequest;
+using scheduler::Received;
+using ::testing::HasSubstr;
+
+const std::string kSecret = "a-secret-of-tests";
+
+// A worker in this process: its service, on the toy engine.
+class TestWorker {
+ public:
+  explicit TestWorker(std::string id, scheduler::SchedulerOptions options = {})
+      : status_(std::move(id), "toy"), service_{.status = status_, .token = Token(kSecret), .shut_down = [this] {
+                                                  shut_down = true;
+                                                }} {
+    const auto factory = [this](std::stop_token) -> Result<std::unique_ptr<engine::Engine>> {
+      auto engine = std::make_unique<FakeEngine>(scheduler::FakeEngineOptions{.blocks = 4096, .context = 4000},
+                                                 scheduler::Babble);
+      engine->on_step = [this](const engine::UnifiedBatch&) {
+        ++steps;
+        while (closed && !leaving_) std::this_thread::sleep_for(1ms);
+        if (slow) std::this_thread::sleep_for(2ms);
+      };
+      return engine;
+    };
+    auto model = std::make_shared<serving::ServedModel>();
+    auto loop = std::make_shared<scheduler::SchedulerThread>(factory, scheduler::FakeTokenizer(), options);
+    EXPECT_TRUE(loop->ready().get());
+    model->engine = loop->engine_info();
+    model->tokenizer = scheduler::FakeTokenizer();
+    model->grammars = std::make_shared<text::GrammarCompiler>(model->tokenizer);
+    model->scheduler = loop;
+    info = loop->engine_info();
+    status_.SetServing(std::move(model));
+    auto server = net::Server::Start({}, MakeWorkerRoutes(service_));
+    EXPECT_TRUE(server);
+    server_ = std::move(*server);
+  }
+  ~TestWorker() {
+    leaving_ = true;
+    if (server_) server_->Stop(0ms);
+    status_.model()->scheduler->Stop();
+    service_.preparation.join();
+  }
+
+  net::ServerAddress address() const { return {.host = "127.0.0.1", .port = server_->port(), .base_path = ""}; }
+  // Its connections break, as when its process is killed.
+  void Kill() {
+    server_->Stop(0ms);
+    leaving_ = true;
+  }
+  WorkerStatus& status() { return status_; }
+  scheduler::SchedulerStats stats() const { return status_.model()->scheduler->stats(); }
+
+  std::atomic<bool> closed{false};  // no step begins
+  std::atomic<bool> slow{false};
+  std::atomic<int> steps{0};
+  std::atomic<bool> shut_down{false};
+  engine::EngineInfo info;
+
+ private:
+  WorkerStatus status_;
+  WorkerService service_;
+  std::atomic<bool> leaving_{false};
+  std::unique_ptr<net::Server> server_;
+};
+
+class Directory final : public WorkerDirectory {
+ public:
+  Result<std::shared_ptr<WorkerLink>> Route(const GenerationRequest&, const WorkerLink* except) override {
+    for (const auto& link : links) {
+      if (link.get() != except) return link;
+    }
+    return Fail(ErrorCode::kUnavailable, "no worker serves");
+  }
+  std::vector<std::shared_ptr<WorkerLink>> Links() const override { return links; }
+  scheduler::SchedulerStats stats() const override { return {}; }
+  void CountRetry() override { ++retries; }
+
+  std::vector<std::shared_ptr<WorkerLink>> links;
+  std::atomic<int> retries{0};
+};
+
+class RemoteSchedulerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (TestWorker* worker : {&first_, &second_}) {
+      auto link = std::make_shared<WorkerLink>();
+      link->worker_id = worker->status().worker_id();
+      link->client = std::make_shared<net::AsyncClient>(io_, worker->address());
+      link->headers = Token(kSecret).Headers();
+      directory_->links.push_back(link);
+    }
+    remote_ = std::make_unique<RemoteScheduler>(io_, directory_, first_.info, metrics::ModelMetrics());
+  }
+  void TearDown() override {
+    remote_.reset();
+    work_.reset();
+    io_.stop();
+    thread_.join();
+  }
+
+  static GenerationRequest Request(const std::string& prompt, int32_t max_tokens = 40) {
+    GenerationRequest out{.prompt = scheduler::Bytes(prompt), .max_tokens = max_tokens};
+    out.sampling.seed = 11;
+    return out;
+  }
+
+  Received ReadAll(scheduler::TokenStream& stream) {
+    std::counting_semaphore<> wake(0);
+    stream.SetNotify([&] { wake.release(); });
+    Received received;
+    while (!received.done()) {
+      Read(stream, received);
+      if (!received.done() && !wake.try_acquire_for(20s)) {
+        ADD_FAILURE() << "no event in 20 s";
+        break;
+      }
+    }
+    stream.SetNotify({});
+    return received;
+  }
+
+  template <class Condition>
+  static bool Eventually(Condition condition) {
+    for (int i = 0; i < 5000; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(1ms);
+    }
+    return false;
+  }
+
+  boost::asio::io_context io_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{boost::asio::make_work_guard(io_)};
+  TestWorker first_{"w-1"};
+  TestWorker second_{"w-2"};
+  std::shared_ptr<Directory> directory_ = std::make_shared<Directory>();
+  std::unique_ptr<RemoteScheduler> remote_;
+  std::thread thread_{[this] { io_.run(); }};
+};
+
+TEST_F(RemoteSchedulerTest, GivesWhatTheSchedulerGivesInTheSameProcess) {
+  std::vector<std::shared_ptr<scheduler::TokenStream>> streams;
+  for (int i = 0; i < 8; ++i) streams.push_back(*remote_->Submit(Request("client " + std::to_string(i))));
+  for (int i = 0; i < 8; ++i) {
+    const Received received = ReadAll(*streams[static_cast<size_t>(i)]);
+    EXPECT_EQ(received.text,
+              scheduler::SchedulerDriver::Alone(scheduler::Babble, Request("client " + std::to_string(i))));
+    EXPECT_EQ(received.finishes, 1);
+    EXPECT_EQ(received.finish->usage.prompt_tokens, 8);
+  }
+}
+
+TEST_F(RemoteSchedulerTest, KeepsItsConnections) {
+  for (int i = 0; i < 5; ++i) ReadAll(**remote_->Submit(Request("again")));
+  // An answer may still be read to its end when the next request begins, and after the last one.
+  size_t kept = 0;
+  for (int tries = 0; kept == 0 && tries < 200; ++tries) {
+    std::binary_semaphore seen(0);
+    boost::asio::post(io_, [&] {
+      kept = directory_->links[0]->client->kept();
+      seen.release();
+    });
+    seen.acquire();
+    if (kept == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_GE(kept, 1u);
+  EXPECT_LE(kept, 2u);
+}
+
+TEST_F(RemoteSchedulerTest, EachTokenArrivesWithItsBytes) {
+  GenerationRequest request = Request("logprobs", 5);
+  request.top_logprobs = 2;
+  const Received received = ReadAll(**remote_->Submit(std::move(request)));
+  ASSERT_FALSE(received.tokens.empty());
+  EXPECT_FALSE(received.tokens[0].chosen.bytes.empty());
+}
+
+TEST_F(RemoteSchedulerTest, ARequestThatCannotFitIsRefusedAtOnce) {
+  const auto refused = remote_->Submit(Request(std::string(5000, 'x')));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST_F(RemoteSchedulerTest, ACancelledRequestLeavesTheWorkerWithinAStep) {
+  first_.slow = true;
+  const auto stream = *remote_->Submit(Request("cancel me", 3000));
+  ASSERT_TRUE(Eventually([&] { return first_.stats().running == 1; }));
+  stream->Cancel();
+  EXPECT_TRUE(Eventually([&] { return first_.stats().running == 0; }));
+  EXPECT_EQ(ReadAll(*stream).finish->reason, FinishReason::kCancelled);
+}
+
+TEST_F(RemoteSchedulerTest, ARequestWhoseWorkerIsLostBeforeItsFirstTokenGoesToAnother) {
+  first_.closed = true;
+  const auto stream = *remote_->Submit(Request("retry"));
+  ASSERT_TRUE(Eventually([&] { return first_.steps > 1; }));
+  first_.Kill();
+  const Received received = ReadAll(*stream);
+  EXPECT_EQ(received.text, scheduler::SchedulerDriver::Alone(scheduler::Babble, Request("retry")));
+  EXPECT_EQ(received.finishes, 1);
+  EXPECT_EQ(directory_->retries, 1);
+}
+
+TEST_F(RemoteSchedulerTest, AfterTheFirstTokenTheStreamEndsWithOneError) {
+  first_.slow = true;
+  const auto stream = *remote_->Submit(Request("lost", 3000));
+  Received received;
+  ASSERT_TRUE(Eventually([&] {
+    Read(*stream, received);
+    return !received.text.empty();
+  }));
+  first_.Kill();
+  const Received rest = ReadAll(*stream);
+  EXPECT_EQ(rest.finishes, 1);
+  EXPECT_EQ(rest.finish->reason, FinishReason::kError);
+  EXPECT_EQ(rest.finish->error.code, ErrorCode::kUnavailable);
+  EXPECT_THAT(rest.finish->error.message, HasSubstr("w-1"));
+  EXPECT_EQ(directory_->retries, 0);
+}
+
+TEST_F(RemoteSchedulerTest, WithoutAnotherWorkerItFailsAtOnce) {
+  directory_->links.pop_back();
+  first_.closed = true;
+  const auto stream = *remote_->Submit(Request("alone"));
+  ASSERT_TRUE(Eventually([&] { return first_.steps > 1; }));
+  const auto began = std::chrono::steady_clock::now();
+  first_.Kill();
+  const Received received = ReadAll(*stream);
+  EXPECT_EQ(received.finish->error.code, ErrorCode::kUnavailable);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 8s);
+}
+
+TEST_F(RemoteSchedulerTest, ADrainingWorkersRequestsGoToAnother) {
+  first_.status().SetDraining();
+  const Received received = ReadAll(**remote_->Submit(Request("drain")));
+  EXPECT_EQ(received.finish->reason, FinishReason::kLength);
+  EXPECT_EQ(directory_->retries, 1);
+}
+
+TEST_F(RemoteSchedulerTest, AClientThatDoesNotReadLosesNothing) {
+  const auto stream = *remote_->Submit(Request("slow reader", 2000));
+  std::this_thread::sleep_for(300ms);
+  const Received received = ReadAll(*stream);
+  EXPECT_EQ(received.text, scheduler::SchedulerDriver::Alone(scheduler::Babble, Request("slow reader", 2000)));
+}
+
+TEST_F(RemoteSchedulerTest, StopEndsRunningRequests) {
+  first_.slow = true;
+  const auto stream = *remote_->Submit(Request("stop", 3000));
+  ASSERT_TRUE(Eventually([&] { return first_.stats().running == 1; }));
+  remote_->Stop();
+  EXPECT_EQ(ReadAll(*stream).finish->reason, FinishReason::kCancelled);
+  EXPECT_FALSE(remote_->Submit(Request("late")));
+}
+
+// --- the worker's endpoints ---
+
+class WorkerEndpoints : public RemoteSchedulerTest {
+ protected:
+  net::ClientResponse Post(const std::string& path, const std::string& body, bool token = true) {
+    net::ClientRequest request{.method = body.empty() ? "GET" : "POST", .target = path, .headers = {}, .body = body};
+    if (token) request.headers = Token(kSecret).Headers();
+    auto answer = net::Client(first_.address()).Send(request);
+    EXPECT_TRUE(answer);
+    return answer.value_or(net::ClientResponse{});
+  }
+};
+
+TEST_F(WorkerEndpoints, ServeOnlyWhoHasTheToken) {
+  EXPECT_EQ(Post("/healthz", "", false).status, 200);
+  for (const char* path : {"/readyz", "/info"}) EXPECT_EQ(Post(path, "", false).status, 401) << path;
+  for (const char* path : {"/execute", "/cancel", "/sessions", "/shutdown"}) {
+    EXPECT_EQ(Post(path, "{}", false).status, 401) << path;
+  }
+  EXPECT_FALSE(first_.shut_down);
+}
+
+TEST_F(WorkerEndpoints, CancelOfAnUnknownRequestIsAccepted) {
+  EXPECT_EQ(Post("/cancel", R"({"request_id":"unknown"})").status, 202);
+}
+
+TEST_F(WorkerEndpoints, ShutdownIsPassedOn) {
+  EXPECT_EQ(Post("/shutdown", "{}").status, 202);
+  EXPECT_TRUE(first_.shut_down);
+}
+
+TEST_F(WorkerEndpoints, ADrainingWorkerAnswers503WithRetryAfter) {
+  first_.status().SetDraining();
+  const auto answer = Post("/execute", R"({"request_id":"a","prompt":[65]})");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_FALSE(net::FindHeader(answer.headers, "Retry-After").empty());
+  const auto error = FromText<WireError>(answer.body);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code, WorkerErrorCode::kWorkerUnhealthy);
+  EXPECT_TRUE(error->retriable);
+}
+
+TEST_F(WorkerEndpoints, ARequestThatDoesNotFitIsInvalid) {
+  const auto answer = Post("/execute", R"({"request_id":"a","prompt":[65],"max_tokens":100000})");
+  EXPECT_EQ(answer.status, 400);
+  const auto error = FromText<WireError>(answer.body);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code, WorkerErrorCode::kInvalidRequest);
+}
+
+TEST_F(WorkerEndpoints, APassedDeadlineEndsWithTimeout) {
+  first_.slow = true;
+  const auto answer = Post("/execute", R"({"request_id":"a","prompt":[65],"max_tokens":3000,"deadline_ms":50})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.body, HasSubstr(R"("code":"TIMEOUT")"));
+  EXPECT_THAT(answer.body, ::testing::Not(HasSubstr(R"("type":"end")")));
+}
+
+TEST_F(WorkerEndpoints, ACancelledRequestEndsWithCancelled) {
+  first_.slow = true;
+  std::string body;
+  std::thread client([&] { body = Post("/execute", R"({"request_id":"c1","prompt":[65],"max_tokens":3000})").body; });
+  EXPECT_TRUE(Eventually([&] { return first_.stats().running == 1; }));
+  EXPECT_EQ(Post("/cancel", R"({"request_id":"c1"})").status, 202);
+  client.join();
+  EXPECT_THAT(body, HasSubstr(R"("stop_reason":"CANCELLED")"));
+}
+
+TEST_F(WorkerEndpoints, TwoRunningRequestsMustNotShareAnId) {
+  first_.slow = true;
+  std::thread client([&] { Post("/execute", R"({"request_id":"same","prompt":[65],"max_tokens":3000})"); });
+  EXPECT_TRUE(Eventually([&] { return first_.stats().running == 1; }));
+  const auto second = Post("/execute", R"({"request_id":"same","prompt":[65],"max_tokens":3})");
+  EXPECT_EQ(second.status, 400);
+  EXPECT_THAT(second.body, HasSubstr("request_id"));
+  Post("/cancel", R"({"request_id":"same"})");
+  client.join();
+}
+
+}  // namespace
+}  // namespace inferflux::worker
