@@ -68,8 +68,7 @@ def test_a_failed_load_leaves_no_metrics(server):
     assert server.metric("inferflux_model_load_events_total", event="failed") >= 1
 
 
-def test_equal_loads_at_once_are_one_load(server):
-    before = server.metric("inferflux_model_load_events_total", event="loaded")
+def load_three_times_at_once(server):
     answers = []
     body = {"path": str(MODEL), "id": "thrice"}
     threads = [threading.Thread(target=lambda: answers.append(admin(server, "POST", "models", body))) for _ in range(3)]
@@ -79,11 +78,22 @@ def test_equal_loads_at_once_are_one_load(server):
         thread.start()
     for thread in (first, *threads):
         thread.join()
+    return answers
+
+
+# A request that a busy machine delays until the load has ended is refused, as the id is taken then: up to five rounds.
+def test_equal_loads_at_once_are_one_load(server):
+    for _ in range(5):
+        before = server.metric("inferflux_model_load_events_total", event="loaded")
+        answers = load_three_times_at_once(server)
+        loads = server.metric("inferflux_model_load_events_total", event="loaded") - before
+        for model in ("before", "thrice"):
+            admin(server, "DELETE", f"models/{model}")
+        assert loads == 2
+        if all(a.status_code == 200 for a in answers):
+            break
     assert [a.status_code for a in answers] == [200] * 3, [a.text for a in answers]
     assert len({a.json()["created"] for a in answers}) == 1
-    assert server.metric("inferflux_model_load_events_total", event="loaded") - before == 2
-    for model in ("before", "thrice"):
-        admin(server, "DELETE", f"models/{model}")
 
 
 def test_a_model_that_fails_at_the_start_leaves_the_others(tmp_path):
