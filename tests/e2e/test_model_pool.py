@@ -147,7 +147,8 @@ def test_an_idle_model_leaves_after_its_keep_alive(directory):
         assert ask(server, "first").status_code == 200
         assert states(server)["first"] == "loaded"
         assert eventually(lambda: states(server)["first"] == "unloaded")
-        assert server.metric("inferflux_model_evictions_total", reason="idle") == 1
+        # A model that leaves takes no requests at once; what it held is freed, and counted, a moment later.
+        assert eventually(lambda: server.metric("inferflux_model_evictions_total", reason="idle") == 1)
         assert server.metric("inferflux_pool_used_bytes") == 0
         assert ask(server, "first").status_code == 200, "and comes back"
 
