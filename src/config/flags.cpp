@@ -49,7 +49,7 @@ void AddFlags(Command& command, Program program, FlagValues& out) {
   command.Add("--config", out.file, "YAML file to read settings from (or INFERFLUX_CONFIG)").Shown("FILE");
   if ((program & (kServer | kWorker)) != 0) {
     command
-        .Add("--model", out.models,
+        .Add("-m,--model,MODEL", out.models,
              "GGUF file or Hugging Face directory to serve, or ID=PATH; may be repeated; the first is the default")
         .Shown("[ID=]FILE")
         .OneEachTime();
@@ -59,6 +59,7 @@ void AddFlags(Command& command, Program program, FlagValues& out) {
     if (!Reads(program, key)) continue;
     std::string names = LongFlag(key);
     if (!key.short_flag.empty()) names += ",--" + std::string(key.short_flag);
+    if (key.letter != 0) names += std::string(",-") + key.letter;
     command
         .Add(
             names, [&out, i](const std::string& text) { out.values[i] = text; }, Help(key))

@@ -18,7 +18,7 @@ struct ModelSetting {
   std::string draft;  // file of a smaller model with the same tokens, for speculative decoding; empty: none
   bool is_default = false;
   std::optional<int64_t> keep_alive;  // as runtime.keep_alive; none: it stays loaded
-  int32_t context = 0;                // most tokens in a sequence; 0: the model's own limit
+  int32_t context = 0;                // most tokens in a sequence; 0: runtime.context
   std::string backend;                // backends to try, comma-separated; empty: runtime.backend
   std::string format;                 // gguf or huggingface: the required format; empty or auto: any format
   BackendConfig config;               // its own settings
@@ -27,8 +27,6 @@ struct ModelSetting {
 
 // The default id of a model: a file's name without ".gguf", or a directory's name.
 std::string ModelIdOf(const std::string& path);
-
-inline constexpr int32_t kMaxContext = 1 << 24;
 
 // Parses INFERFLUX_MODELS: comma-separated entries as ParseModelSetting reads them, or, if it begins with "[", the maps
 // that a file would have under `models`.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <string_view>
@@ -93,6 +94,12 @@ Result<Layer> FlagLayer(const FlagValues& flags) {
   return out;
 }
 
+// A "~/" that no shell has expanded: in a file, in the environment, or after "=" in a flag.
+void ExpandHome(std::string& path) {
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && path.starts_with("~/")) path.replace(0, 1, home);
+}
+
 std::string FilePath(const FlagValues& flags, const Environment& environment) {
   if (!flags.file.empty()) return flags.file;
   const auto found = environment.find("INFERFLUX_CONFIG");
@@ -137,6 +144,11 @@ Result<Settings> Resolve(const FlagValues& flags, const Environment& environment
     Result<int64_t> number = ParseValue(kSchema[i], values[i].text, values[i].origin);
     if (!number) return Forward(number);
     values[i].number = *number;
+    if (kSchema[i].type == Type::kText) ExpandHome(values[i].text);
+  }
+  for (ModelSetting& model : models) {
+    ExpandHome(model.path);
+    ExpandHome(model.draft);
   }
   if (Status complete = CompleteModels(models); !complete) return Forward(complete);
   return Settings(std::move(values), std::move(models), std::move(backends));

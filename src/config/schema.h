@@ -1,5 +1,6 @@
 // All configuration keys. To add a key, add a row. The key `server.port` is the YAML path server: port:, the
-// environment variable INFERFLUX_SERVER_PORT, and the flag --server-port with its short form, if it has one.
+// environment variable INFERFLUX_SERVER_PORT, and the flag --server-port with its short form and letter, if it has
+// them.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@ enum class Type {
   kText,
   kWords,  // comma-separated; in a file also a list
   kInteger,
-  kBytes,   // a number with an optional KiB, MiB or GiB
+  kBytes,   // a number with an optional unit: KiB, MiB or GiB, also as K, M or G; KB, MB or GB
   kSwitch,  // true or false
 };
 
@@ -32,6 +33,7 @@ struct Key {
   std::string_view choices = {};  // for a text: "a|b|c"; empty: any
   Program readers = kServer;
   bool secret = false;  // its value is never printed
+  char letter = 0;      // a flag of one letter, as -c; 0: none
 };
 
 // Which models are loaded, and for how long. A worker has one, and a memory budget of its own.
@@ -47,6 +49,7 @@ constexpr bool Reads(Program program, const Key& key) {
          (key.name.starts_with("runtime.") && !key.name.starts_with("runtime.capability_routing."));
 }
 
+inline constexpr int32_t kMaxContext = 1 << 24;
 inline constexpr int64_t kMaxDevice = 1023;
 inline constexpr int64_t kMaxGpuLayers = 65536;
 inline constexpr int64_t kMaxKeepAlive = int64_t{365} * 24 * 3600;
@@ -90,6 +93,8 @@ inline constexpr Key kSchema[] = {
      "on cpu, lay weights out for speed as a model is loaded; false: leave them in the file, start at once, and run "
      "slower",
      "repack"},
+    {"runtime.context", Type::kInteger, "0", "most tokens in a sequence; 0: each model's own limit", "context", 0,
+     kMaxContext, "", kServer, false, 'c'},
     {"runtime.threads", Type::kInteger, "0", "compute threads; 0: one a usable core", "threads", 0, 1024},
     {"runtime.kv_dtype", Type::kText, "fp16", "type of cached keys and values", "", 0, 0, "fp32|fp16|bf16|int8|fp8"},
     {"runtime.kv_budget", Type::kBytes, "0",

@@ -14,10 +14,18 @@ tl::unexpected<Error> Bad(const Key& key, std::string_view text, std::string_vie
 }
 
 int64_t TakeUnit(std::string_view& text) {
-  for (const auto& [unit, factor] :
-       {std::pair{"KiB", int64_t{1} << 10}, {"MiB", int64_t{1} << 20}, {"GiB", int64_t{1} << 30}}) {
+  using std::literals::operator""sv;
+  for (const auto& [unit, factor] : {std::pair{"KiB"sv, int64_t{1} << 10},
+                                     {"MiB"sv, int64_t{1} << 20},
+                                     {"GiB"sv, int64_t{1} << 30},
+                                     {"KB"sv, int64_t{1'000}},
+                                     {"MB"sv, int64_t{1'000'000}},
+                                     {"GB"sv, int64_t{1'000'000'000}},
+                                     {"K"sv, int64_t{1} << 10},
+                                     {"M"sv, int64_t{1} << 20},
+                                     {"G"sv, int64_t{1} << 30}}) {
     if (!text.ends_with(unit)) continue;
-    text.remove_suffix(3);
+    text.remove_suffix(unit.size());
     while (text.ends_with(' ')) text.remove_suffix(1);
     return factor;
   }
@@ -30,8 +38,8 @@ Result<int64_t> ParseNumber(const Key& key, std::string_view text, std::string_v
   int64_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   const std::string range =
-      fmt::format("it must be {} from {} to {}", key.type == Type::kBytes ? "a size (such as 64MiB)" : "an integer",
-                  key.min, key.max);
+      fmt::format("it must be {} from {} to {}",
+                  key.type == Type::kBytes ? "a size (such as 64MiB or 2GB)" : "an integer", key.min, key.max);
   if (error != std::errc() || end != digits.data() + digits.size()) return Bad(key, text, origin, range);
   int64_t value = 0;
   if (__builtin_mul_overflow(number, factor, &value)) return Bad(key, text, origin, range);

@@ -119,6 +119,10 @@ auto ParseMaps(const std::string& text, const std::string& origin, Read read)
 
 }  // namespace
 
+std::string YamlSource::Beside(const std::string& path) const {
+  return path.starts_with("~/") ? path : (folder / path).string();
+}
+
 std::string YamlSource::At(const YAML::Node& node) const { return fmt::format("{}:{}", name, node.Mark().line + 1); }
 
 Result<std::string> JoinWords(const YamlSource& source, const YAML::Node& list, std::string_view key) {
@@ -136,8 +140,8 @@ Result<std::vector<ModelSetting>> ReadModels(const YamlSource& source, const YAM
   if (!out) return out;
   for (ModelSetting& model : *out) {
     if (model.path.empty()) return Fail(ErrorCode::kInvalidArgument, "{}: a model needs a 'path'", model.origin);
-    model.path = (source.folder / model.path).string();
-    if (!model.draft.empty()) model.draft = (source.folder / model.draft).string();
+    model.path = source.Beside(model.path);
+    if (!model.draft.empty()) model.draft = source.Beside(model.draft);
   }
   return out;
 }

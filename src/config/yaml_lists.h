@@ -18,7 +18,8 @@ struct YamlSource {
   std::string name;              // the file or the variable, for messages
   std::filesystem::path folder;  // base of relative paths in it; empty: the working directory
 
-  std::string At(const YAML::Node& node) const;  // "server.yaml:12"
+  std::string At(const YAML::Node& node) const;       // "server.yaml:12"
+  std::string Beside(const std::string& path) const;  // a path of this source; "~/" stays, for the resolver
 };
 
 // Joins a list of words into one line: [cuda, cpu] becomes "cuda,cpu". `key` names it in errors.

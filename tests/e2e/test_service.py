@@ -144,3 +144,16 @@ def test_a_models_memory_is_told_by_device(client, model_id):
     assert 2 * details["parameters"] <= held["weight_bytes"] <= 4 * details["parameters"], "BF16, and the embedding twice"
     layers, kv_heads, head_dim, fp16 = 5, 2, 64, 2
     assert held["kv_bytes"] == details["kv_tokens"] * layers * 2 * kv_heads * head_dim * fp16
+
+
+def test_a_model_is_a_word_of_the_command_line_and_its_context_a_letter():
+    with ServerProcess(str(MODEL), "-c", "300", model=None) as server:
+        listed = requests.get(server.url + "/v1/models", timeout=5).json()["data"][0]
+        assert listed["id"] == MODEL.stem and listed["details"]["context"] == 300
+        refused = requests.post(server.url + "/v1/completions", json={"prompt": "a " * 400}, timeout=10)
+        assert refused.status_code == 400 and "300" in refused.json()["error"]["message"]
+
+
+def test_a_name_in_place_of_a_file_says_that_nothing_is_downloaded():
+    refused = run("llama3:8b", "--port", "0")
+    assert refused.returncode != 0 and "InferFlux does not download models" in refused.stderr and "llama3:8b" in refused.stderr

@@ -53,6 +53,7 @@ serving::LoadRequest LoadDefaults(const Settings& settings, std::vector<serving:
                                   std::stop_token stop) {
   serving::LoadRequest out;
   out.requested_backend = settings.Words("runtime.backend");
+  out.context = static_cast<int32_t>(settings.Integer("runtime.context"));
   out.rules = std::move(rules);
   out.shared = settings.backend_defaults();
   out.shared_changes = settings.backend_changes();

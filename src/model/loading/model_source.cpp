@@ -35,6 +35,12 @@ Result<std::shared_ptr<const ModelSource>> OpenGguf(const std::string& path) {
 
 Result<std::shared_ptr<const ModelSource>> ModelSource::Open(const std::string& path) {
   std::error_code ignored;  // if the status cannot be read, opening the path reports why
+  if (std::filesystem::status(path, ignored).type() == std::filesystem::file_type::not_found) {
+    return Fail(ErrorCode::kNotFound,
+                "there is no model file or directory '{}'; InferFlux does not download models: give the path of a GGUF "
+                "file or of a Hugging Face directory that is here",
+                path);
+  }
   return std::filesystem::is_directory(path, ignored) ? OpenHuggingFace(path) : OpenGguf(path);
 }
 

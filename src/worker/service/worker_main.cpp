@@ -74,7 +74,8 @@ serving::LoadRequest LoadRequestOf(const WorkerOptions& options, std::stop_token
   out.id = options.model.id;
   out.path = options.model.path;
   out.requested_backend = options.model.backend.empty() ? settings.Words("runtime.backend") : options.model.backend;
-  out.context = options.model.context;
+  out.context =
+      options.model.context > 0 ? options.model.context : static_cast<int32_t>(settings.Integer("runtime.context"));
   out.format = options.model.format;
   out.config = options.model.config;
   out.shared = settings.backend_defaults();

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <utility>
+
 #include "config/resolve.h"
 
 namespace inferflux::config {
@@ -23,6 +26,52 @@ TEST(FlagsTest, LongAndShortFormsSetTheSameKey) {
     EXPECT_EQ(settings->Integer("server.port"), 9000);
     EXPECT_EQ(settings->models().size(), 2u);
   }
+}
+
+TEST(FlagsTest, AModelMayBeAWordAndLettersAreAsPeopleTypeThem) {
+  CommandLine line("server", "serves");
+  FlagValues values;
+  AddFlags(line, kServer, values);
+  const auto parsed = line.Parse({"a.gguf", "-c", "512", "-m", "b.gguf"});
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().message;
+  const auto settings = Resolve(values, {});
+  ASSERT_TRUE(settings.has_value()) << settings.error().message;
+  EXPECT_EQ(settings->Integer("runtime.context"), 512);
+  ASSERT_EQ(settings->models().size(), 2u);
+}
+
+TEST(FlagsTest, ASizeHasTheUnitsThatPeopleWrite) {
+  const std::pair<const char*, int64_t> sizes[] = {{"1GB", 1'000'000'000}, {"1 GB", 1'000'000'000},
+                                                   {"3MB", 3'000'000},     {"2G", int64_t{2} << 30},
+                                                   {"512M", 512 << 20},    {"4KiB", 4096}};
+  for (const auto& [text, bytes] : sizes) {
+    CommandLine line("server", "serves");
+    FlagValues values;
+    AddFlags(line, kServer, values);
+    ASSERT_TRUE(line.Parse({"--kv-budget", text}).has_value());
+    const auto settings = Resolve(values, {});
+    ASSERT_TRUE(settings.has_value()) << settings.error().message;
+    EXPECT_EQ(settings->Bytes("runtime.kv_budget"), bytes) << text;
+  }
+  CommandLine line("server", "serves");
+  FlagValues values;
+  AddFlags(line, kServer, values);
+  ASSERT_TRUE(line.Parse({"--kv-budget", "1TB"}).has_value());
+  const auto refused = Resolve(values, {});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, HasSubstr("such as 64MiB or 2GB"));
+}
+
+TEST(FlagsTest, AHomeThatNoShellExpandedIsExpanded) {
+  CommandLine line("server", "serves");
+  FlagValues values;
+  AddFlags(line, kServer, values);
+  ASSERT_TRUE(line.Parse({"--model=x=~/x.gguf", "--models-dir=~/models"}).has_value());
+  const auto settings = Resolve(values, {});
+  ASSERT_TRUE(settings.has_value()) << settings.error().message;
+  const std::string home = std::getenv("HOME");
+  EXPECT_EQ(settings->models().front().path, home + "/x.gguf");
+  EXPECT_EQ(settings->Text("runtime.models_dir"), home + "/models");
 }
 
 TEST(FlagsTest, AProgramOffersItsOwnKeysOnly) {
