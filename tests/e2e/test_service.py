@@ -98,7 +98,7 @@ def test_settings_say_where_they_came_from(tmp_path):
 
 @pytest.mark.parametrize("words, environment, named", [
     (["--prot", "1"], {}, "--port"), (["--port", "70000"], {}, "server.port"), ([], {"INFERFLUX_SERVER_PROT": "1"}, "SERVER_PORT"),
-    (["--config", "/nonexistent.yaml"], {}, "/nonexistent.yaml"), (["extra"], {}, "extra")])
+    (["--config", "/nonexistent.yaml"], {}, "/nonexistent.yaml")])
 def test_a_wrong_setting_is_named(words, environment, named):
     result = run(*words, **environment)
     assert result.returncode == 2 and named in result.stderr
