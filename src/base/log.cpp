@@ -4,16 +4,30 @@
 #include <spdlog/spdlog.h>
 
 #include <memory>
+#include <utility>
 
 namespace inferflux::log {
 namespace {
+
+constexpr auto kTextPattern = "%Y-%m-%dT%H:%M:%S.%e %^%l%$ %v";
+constexpr auto kJsonPattern = R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l",%v})";
+
+struct Form {
+  Format format = Format::kText;
+  std::vector<Field> process_fields;
+};
+
+Form& ProcessForm() {
+  static auto* form = new Form();  // as the logger: never destroyed
+  return *form;
+}
 
 spdlog::logger& Logger() {
   // Never destroyed: threads may log while the process exits.
   static auto* logger = [] {
     auto* made = new spdlog::logger("inferflux", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     made->set_level(spdlog::level::warn);  // the default for programs that link the library; ours set their own
-    made->set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ %v");
+    made->set_pattern(kTextPattern);
     return made;
   }();
   return *logger;
@@ -44,6 +58,23 @@ Result<Level> ParseLevel(std::string_view name) {
 }
 
 void SetLevel(Level level) { Logger().set_level(ToSpdlog(level)); }
-void Write(Level level, std::string_view message) { Logger().log(ToSpdlog(level), message); }
+
+Result<Format> ParseFormat(std::string_view name) {
+  if (name == "text") return Format::kText;
+  if (name == "json") return Format::kJson;
+  return Fail(ErrorCode::kInvalidArgument, "unknown log format '{}': use text or json", name);
+}
+
+void SetFormat(Format format) {
+  ProcessForm().format = format;
+  Logger().set_pattern(format == Format::kJson ? kJsonPattern : kTextPattern);
+}
+void SetProcessFields(std::vector<Field> fields) { ProcessForm().process_fields = std::move(fields); }
+
+void Write(Level level, std::string_view message, const std::vector<Field>& fields) {
+  if (!Logger().should_log(ToSpdlog(level))) return;
+  const Form& form = ProcessForm();
+  Logger().log(ToSpdlog(level), MakeLine(form.format, message, form.process_fields, fields));
+}
 
 }  // namespace inferflux::log

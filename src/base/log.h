@@ -1,12 +1,14 @@
-// The process's log: one line for each fact, on standard error. A thin layer over spdlog, so that no other header needs
-// spdlog.
+// The process's log: one line for each fact, on standard error, as text or as a JSON object. A thin layer over spdlog,
+// so that no other header needs spdlog.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/log_line.h"
 #include "base/result.h"
 
 namespace inferflux::log {
@@ -16,7 +18,13 @@ enum class Level { kDebug, kInfo, kWarning, kError };
 // Parses "debug", "info", "warning" or "error".
 Result<Level> ParseLevel(std::string_view name);
 void SetLevel(Level level);
-void Write(Level level, std::string_view message);
+// Parses "text" or "json".
+Result<Format> ParseFormat(std::string_view name);
+// Both are for a program's start, before other threads log.
+void SetFormat(Format format);
+void SetProcessFields(std::vector<Field> fields);  // every later line has them, such as a worker's id
+
+void Write(Level level, std::string_view message, const std::vector<Field>& fields = {});
 
 template <class... Args>
 void Debug(fmt::format_string<Args...> format, Args&&... args) {

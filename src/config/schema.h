@@ -149,6 +149,7 @@ inline constexpr Key kSchema[] = {
     {"client.url", Type::kText, "http://127.0.0.1:8080", "the server to talk to", "url", 0, 0, "", kClient},
     {"client.api_key", Type::kText, "", "API key to send", "api-key", 0, 0, "", kClient, true},
     {"log.level", Type::kText, "info", "what is logged", "log-level", 0, 0, "debug|info|warning|error", kBoth},
+    {"log.format", Type::kText, "text", "how a line of the log is written", "log-format", 0, 0, "text|json", kServer},
 };
 inline constexpr size_t kKeyCount = std::size(kSchema);
 

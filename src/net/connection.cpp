@@ -22,6 +22,13 @@ constexpr size_t kReadBytes = 4096;
 // How much of later requests is read while one is served. Beyond it, the end of the connection is not noticed.
 constexpr size_t kMaxPipelinedBytes = 64u << 10;
 constexpr std::chrono::seconds kLingerTime{1};
+constexpr size_t kMaxRequestId = 128;
+
+// Nothing that could break a header, a log line or a shell command.
+bool IsPlainId(std::string_view text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-";
+  return !text.empty() && text.size() <= kMaxRequestId && text.find_first_not_of(kPlain) == std::string_view::npos;
+}
 
 }  // namespace
 
@@ -56,17 +63,20 @@ asio::awaitable<bool> Connection::AwaitFirstByte() {
 }
 
 asio::awaitable<bool> Connection::ServeOne() {
+  const auto begin = std::chrono::steady_clock::now();
   BodyBudget budget(context_.buffered_bytes, context_.options.max_buffered_bytes);
   const CheckHead check = [this](const Request& head, std::string_view target) { return Refusal(head, target); };
   ReadOutcome outcome = co_await ReadRequest(stream_, buffer_, context_.options, budget, check);
   if (outcome.kind == ReadOutcome::Kind::kClosed) co_return false;
-  co_return co_await Answer(outcome);
+  co_return co_await Answer(outcome, begin);
 }
 
-asio::awaitable<bool> Connection::Answer(ReadOutcome& outcome) {
+asio::awaitable<bool> Connection::Answer(ReadOutcome& outcome, std::chrono::steady_clock::time_point begin) {
   const bool refused = outcome.kind == ReadOutcome::Kind::kRefused;
   outcome.keep_alive = outcome.keep_alive && !refused && !draining_;
-  const SocketWriter::Wire wire{outcome.http11, outcome.keep_alive, outcome.request.method == "HEAD"};
+  outcome.request.id = RequestId(outcome.request);
+  const SocketWriter::Wire wire{outcome.http11, outcome.keep_alive, outcome.request.method == "HEAD",
+                                outcome.request.id};
   SocketWriter writer(stream_, context_.options, notifier_, gone_, wire);
   std::string route;
   if (outcome.refusal) {
@@ -76,8 +86,26 @@ asio::awaitable<bool> Connection::Answer(ReadOutcome& outcome) {
   } else {
     co_await Dispatch(outcome, writer, route);
   }
-  if (context_.options.on_answered) context_.options.on_answered(outcome.request.method, route, writer.status());
+  if (context_.options.on_answered) {
+    const std::string_view target = outcome.target;
+    const Answered answered{
+        .method = outcome.request.method,
+        .target = target.substr(0, target.find('?')),
+        .route = route,
+        .peer = peer_,
+        .request_id = outcome.request.id,
+        .status = writer.status(),
+        .complete = writer.complete(),
+        .duration = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin)};
+    context_.options.on_answered(answered);
+  }
   co_return writer.complete() && outcome.keep_alive;
+}
+
+std::string Connection::RequestId(const Request& head) const {
+  if (!context_.options.make_request_id) return {};
+  const std::string_view given = FindHeader(head.headers, "X-Request-Id");
+  return IsPlainId(given) ? std::string(given) : context_.options.make_request_id();
 }
 
 std::optional<Response> Connection::Refusal(const Request& head, std::string_view target) const {

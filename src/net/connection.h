@@ -7,6 +7,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
+#include <chrono>
 #include <memory>
 
 #include "net/notifier.h"
@@ -39,7 +40,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   boost::asio::awaitable<bool> AwaitFirstByte();
   boost::asio::awaitable<bool> ServeOne();
-  boost::asio::awaitable<bool> Answer(ReadOutcome& outcome);
+  boost::asio::awaitable<bool> Answer(ReadOutcome& outcome, std::chrono::steady_clock::time_point begin);
+  // The client's own id if it is a plain word, else a new one.
+  std::string RequestId(const Request& head) const;
   std::optional<Response> Refusal(const Request& head, std::string_view target) const;
   // The answer where no route takes the request.
   Response Unrouted(const Router::Match& match, const std::string& method, const std::string& path) const;

@@ -25,6 +25,7 @@ struct Request {
   std::vector<Header> headers;
   std::string body;
   std::string peer;  // the client's address, for logs
+  std::string id;    // names the request in logs and in its answer's X-Request-Id; empty if the server gives none
 };
 
 // Has constructors on purpose: GCC 12 destroys a temporary twice if an aggregate is brace-initialised inside a co_await

@@ -13,6 +13,18 @@
 
 namespace inferflux::net {
 
+// What is known of a request once it is answered.
+struct Answered {
+  std::string_view method;
+  std::string_view target;  // without its query, which may hold secrets
+  std::string_view route;   // the pattern, "" if none matched
+  std::string_view peer;
+  std::string_view request_id;
+  int status = 0;                        // 0: the client left before an answer
+  bool complete = false;                 // the whole answer was sent
+  std::chrono::microseconds duration{};  // from its first byte to the end of the answer
+};
+
 struct ServerOptions {
   std::string host = "127.0.0.1";
   uint16_t port = 0;  // 0: any free port; Server::port() returns it
@@ -39,8 +51,10 @@ struct ServerOptions {
       };
   // Called with the address that `host` resolved to, before the server listens on it. An error ends the start.
   std::function<Status(const std::string& address, bool loopback)> check_address;
-  // Called after each answered request, on an I/O thread. `route` is the pattern, "" if none matched.
-  std::function<void(std::string_view method, std::string_view route, int status)> on_answered;
+  // Makes the id of a request whose client gave none (in X-Request-Id). Unset: requests have no ids.
+  std::function<std::string()> make_request_id;
+  // Called after each answered request, on an I/O thread.
+  std::function<void(const Answered&)> on_answered;
 };
 
 }  // namespace inferflux::net

@@ -15,13 +15,14 @@ namespace asio = boost::asio;
 
 SocketWriter::SocketWriter(boost::beast::tcp_stream& stream, const ServerOptions& options,
                            const std::shared_ptr<Notifier>& notifier, bool& gone, Wire wire)
-    : stream_(stream), options_(options), notifier_(notifier), gone_(gone), wire_(wire) {}
+    : stream_(stream), options_(options), notifier_(notifier), gone_(gone), wire_(std::move(wire)) {}
 
 // `length` is the header that marks the end of the body; empty if closing the connection marks it.
 std::string SocketWriter::Head(const Response& response, std::string_view length) const {
   std::string out = fmt::format("HTTP/1.1 {} {}\r\nDate: {:%a, %d %b %Y %H:%M:%S} GMT\r\n{}Connection: {}\r\n",
                                 response.status, ReasonPhrase(response.status), fmt::gmtime(std::time(nullptr)), length,
                                 wire_.keep_alive ? "keep-alive" : "close");
+  if (!wire_.request_id.empty()) out += fmt::format("X-Request-Id: {}\r\n", wire_.request_id);
   if (!response.content_type.empty()) out += fmt::format("Content-Type: {}\r\n", response.content_type);
   for (const Header& header : response.headers) out += fmt::format("{}: {}\r\n", header.name, header.value);
   return out + "\r\n";

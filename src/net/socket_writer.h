@@ -16,6 +16,7 @@ class SocketWriter final : public ResponseWriter {
     bool http11 = true;
     bool keep_alive = true;
     bool head_only = false;  // a HEAD request: send everything but the body
+    std::string request_id;  // for X-Request-Id; empty: none
   };
   // `gone` belongs to the connection. It and the other references must outlive this object.
   SocketWriter(boost::beast::tcp_stream& stream, const ServerOptions& options,

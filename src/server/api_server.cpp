@@ -1,10 +1,15 @@
 #include "server/api_server.h"
 
+#include <fmt/format.h>
+
+#include <string>
 #include <utility>
 
+#include "base/log.h"
 #include "net/server.h"
 #include "server/reply/background_runs.h"
 #include "server/request/services.h"
+#include "server/request/unique_id.h"
 #include "server/routes.h"
 
 namespace inferflux::server {
@@ -16,6 +21,22 @@ void CountAnswer(metrics::Registry& metrics, std::string_view route, int status)
       .GetCounter("inferflux_http_responses_total", "Responses by route and status.",
                   {{"route", route.empty() ? "none" : std::string(route)}, {"status", std::to_string(status)}})
       .Add();
+}
+
+// Probes and scrapes come every few seconds and would hide the requests.
+bool IsProbe(std::string_view route) {
+  return route == "/healthz" || route == "/readyz" || route == "/health" || route == "/metrics";
+}
+
+void LogAnswer(const net::Answered& answered) {
+  log::Write(IsProbe(answered.route) ? log::Level::kDebug : log::Level::kInfo, "request",
+             {{"request_id", std::string(answered.request_id)},
+              {"peer", std::string(answered.peer)},
+              {"method", std::string(answered.method)},
+              {"path", std::string(answered.target)},
+              {"status", std::to_string(answered.status), true},
+              {"complete", answered.complete ? "true" : "false", true},
+              {"ms", fmt::format("{:.1f}", static_cast<double>(answered.duration.count()) / 1000.0), true}});
 }
 
 }  // namespace
@@ -53,8 +74,10 @@ Result<std::unique_ptr<ApiServer>> ApiServer::Start(net::ServerOptions net, ApiK
   net.error_response = [](int status, std::string_view message, std::string_view target) {
     return RefusalAt(target, FromStatus(status, message));
   };
-  net.on_answered = [&metrics](std::string_view, std::string_view route, int status) {
-    CountAnswer(metrics, route, status);
+  net.make_request_id = [] { return UniqueId("req_"); };
+  net.on_answered = [&metrics](const net::Answered& answered) {
+    CountAnswer(metrics, answered.route, answered.status);
+    LogAnswer(answered);
   };
   auto server = net::Server::Start(std::move(net), MakeRoutes(impl->services));
   if (!server) return inferflux::Forward(server);

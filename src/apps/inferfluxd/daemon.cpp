@@ -190,6 +190,7 @@ worker::PoolOptions WorkerPoolOptions(const Settings& settings) {
   out.threads = static_cast<int32_t>(settings.Integer("runtime.threads"));
   out.expected = out.count * std::max<int32_t>(1, static_cast<int32_t>(settings.models().size()));
   out.log_level = settings.Text("log.level");
+  out.log_format = settings.Text("log.format");
   out.times = {.start = seconds(settings.Integer("workers.start_seconds")),
                .heartbeat = seconds(settings.Integer("workers.heartbeat_seconds")),
                .grace = seconds(settings.Integer("workers.grace_seconds"))};
@@ -266,6 +267,7 @@ Status Serve(const DaemonOptions& options) {
 
 int RunDaemon(const DaemonOptions& options) {
   if (const auto level = log::ParseLevel(options.settings.Text("log.level"))) log::SetLevel(*level);
+  if (const auto format = log::ParseFormat(options.settings.Text("log.format"))) log::SetFormat(*format);
   BlockStopSignals();
   RaiseDescriptorLimit();
   if (Status served = Serve(options); !served) {

@@ -174,7 +174,8 @@ WorkerSpec WorkerManager::MakeSpec(const serving::EngineEntry& engine, const ser
            {"--worker-heartbeat-seconds", seconds(options_.times.heartbeat)},
            {"--worker-grace-seconds", std::to_string(options_.times.grace.count() / 1000)},
            {"--runtime-threads", std::to_string(options_.threads)},
-           {"--log-level", options_.log_level}}) {
+           {"--log-level", options_.log_level},
+           {"--log-format", options_.log_format}}) {
     out.process.arguments.emplace_back(flag);
     out.process.arguments.push_back(value);
   }

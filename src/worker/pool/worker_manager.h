@@ -30,6 +30,7 @@ struct PoolOptions {
   int32_t threads = 0;    // of a worker; 0: one for each core that it may use
   int32_t expected = 1;   // workers that will run on the CPU, among which its cores are divided
   std::string log_level = "info";
+  std::string log_format = "text";
   WorkerTimes times;
 };
 

@@ -282,6 +282,7 @@ int WorkerMain(const std::string& program, int argc, const char* const* argv, co
     return 0;
   }
   if (const auto level = log::ParseLevel(options->settings.Text("log.level"))) log::SetLevel(*level);
+  if (const auto format = log::ParseFormat(options->settings.Text("log.format"))) log::SetFormat(*format);
   BlockStopSignals();
   return Worker(std::move(*options), engines).Run();
 }
