@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <memory>
+#include <mutex>
 #include <utility>
 
 namespace inferflux::log {
@@ -13,6 +14,7 @@ constexpr auto kTextPattern = "%Y-%m-%dT%H:%M:%S.%e %^%l%$ %v";
 constexpr auto kJsonPattern = R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l",%v})";
 
 struct Form {
+  std::mutex mutex;
   Format format = Format::kText;
   std::vector<Field> process_fields;
 };
@@ -66,15 +68,23 @@ Result<Format> ParseFormat(std::string_view name) {
 }
 
 void SetFormat(Format format) {
+  const std::lock_guard lock(ProcessForm().mutex);
   ProcessForm().format = format;
   Logger().set_pattern(format == Format::kJson ? kJsonPattern : kTextPattern);
 }
-void SetProcessFields(std::vector<Field> fields) { ProcessForm().process_fields = std::move(fields); }
+void SetProcessFields(std::vector<Field> fields) {
+  const std::lock_guard lock(ProcessForm().mutex);
+  ProcessForm().process_fields = std::move(fields);
+}
 
 void Write(Level level, std::string_view message, const std::vector<Field>& fields) {
   if (!Logger().should_log(ToSpdlog(level))) return;
-  const Form& form = ProcessForm();
-  Logger().log(ToSpdlog(level), MakeLine(form.format, message, form.process_fields, fields));
+  Form& form = ProcessForm();
+  const std::string line = [&] {
+    const std::lock_guard lock(form.mutex);
+    return MakeLine(form.format, message, form.process_fields, fields);
+  }();
+  Logger().log(ToSpdlog(level), line);
 }
 
 }  // namespace inferflux::log

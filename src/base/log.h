@@ -20,9 +20,9 @@ Result<Level> ParseLevel(std::string_view name);
 void SetLevel(Level level);
 // Parses "text" or "json".
 Result<Format> ParseFormat(std::string_view name);
-// Both are for a program's start, before other threads log.
 void SetFormat(Format format);
-void SetProcessFields(std::vector<Field> fields);  // every later line has them, such as a worker's id
+// Every later line has them, such as a worker's id.
+void SetProcessFields(std::vector<Field> fields);
 
 void Write(Level level, std::string_view message, const std::vector<Field>& fields = {});
 

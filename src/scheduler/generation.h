@@ -60,6 +60,7 @@ struct GenerationRequest {
   bool continues_text = false;             // the output continues a raw prompt: keeps its first space
   std::vector<TokenId> shown_control;      // control tokens that appear in the output text by their names
 
+  std::string request_id;  // of the client's request, for logs; may be empty, and may name several generations
   // The account of the request: accounts get equal shares of the served tokens. Requests with an empty account share
   // one.
   std::string account;

@@ -74,7 +74,8 @@ ApiResult<Caller> Admit(const ApiKeys& keys, const Api& api, Access access, cons
 
 net::Handler HandlerOf(Services& services, const Api& api, const Route& route) {
   return [&services, api, route](const net::Request& request, net::ResponseWriter& writer) -> asio::awaitable<void> {
-    const auto caller = Admit(services.keys, api, route.access, request);
+    auto caller = Admit(services.keys, api, route.access, request);
+    if (caller) caller->request_id = request.id;
     if (!caller) {
       co_await writer.Send(api.refuse(caller.error()));
     } else if (const Answer* answer = std::get_if<Answer>(&route.run)) {

@@ -27,6 +27,7 @@ ApiResult<Job> PrepareMessages(const Services& services, const net::Request& req
       FindModel(services, messages->model, serving::Needs(serving::Feature::kChat, *messages, messages->stream));
   if (!model) return Forward(model);
 
+  messages->request_id = caller.request_id;
   messages->account = caller.account;
   messages->cache_salt = caller.cache_salt;
   auto built = serving::BuildChat(**model, std::move(messages->chat), *messages);

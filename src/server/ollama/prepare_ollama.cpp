@@ -20,6 +20,7 @@ using serving::Feature;
 using Kind = OllamaReply::Kind;
 
 void SetOllamaCaller(const Caller& caller, OllamaFields& fields) {
+  fields.request_id = caller.request_id;
   fields.account = caller.account;
   fields.cache_salt = caller.cache_salt;
 }

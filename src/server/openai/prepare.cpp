@@ -24,6 +24,7 @@ void SetCaller(const Caller& caller, GenerationFields& fields) {
   if (fields.timeout > 0) {
     fields.timeout = std::max(kLeastTimeout, fields.timeout - static_cast<float>(caller.waited_seconds));
   }
+  fields.request_id = caller.request_id;
   fields.account = caller.account;
   fields.cache_salt = JoinedSalt(caller.cache_salt, fields.prompt_cache_key);
 }

@@ -87,6 +87,7 @@ ApiResult<EmbeddingJob> MakeEmbeddingJob(std::shared_ptr<const serving::ServedMo
                                   prompt->size(), out.model->id, context));
     }
     out.requests.push_back({.prompt = std::move(*prompt), .embed = true});
+    out.requests.back().request_id = caller.request_id;
     out.requests.back().account = caller.account;
     out.requests.back().cache_salt = caller.cache_salt;
   }

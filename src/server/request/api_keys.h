@@ -27,6 +27,7 @@ struct Caller {
   uint8_t scopes = kEveryScope;
   uint64_t cache_salt = 0;    // requests with different salts never share cached prompts
   double waited_seconds = 0;  // that this request has waited for its model
+  std::string request_id;     // of this request, for logs
 
   bool MayLoad() const {
     return (scopes & (static_cast<uint8_t>(Scope::kLoad) | static_cast<uint8_t>(Scope::kAdmin))) != 0;

@@ -74,6 +74,7 @@ ApiResult<ResponseJob> PrepareResponse(const Services& services, const net::Requ
     request->chat.messages.push_back({{"role", "system"}, {"content", request->instructions}});
   }
   for (json::value& message : MessagesOfItems(items)) request->chat.messages.push_back(std::move(message));
+  request->request_id = caller.request_id;
   request->account = caller.account;
   request->cache_salt = JoinedSalt(caller.cache_salt, request->prompt_cache_key);
   auto built = serving::BuildChat(**model, std::move(request->chat), *request);

@@ -112,6 +112,7 @@ GenerationStatus AddChoices(const ServedModel& model, const GenerationSpec& spec
       const std::chrono::duration<double> timeout(spec.timeout);
       request.deadline = now + std::chrono::duration_cast<std::chrono::nanoseconds>(timeout);
     }
+    request.request_id = spec.request_id;
     request.account = spec.account;
     request.cache_salt = spec.cache_salt;
     if (!spec.session_id.empty()) {

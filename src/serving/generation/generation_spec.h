@@ -29,6 +29,7 @@ struct GenerationSpec {
   float timeout = 0;                   // seconds until the request ends with an error; 0: no limit
 
   // The tenant, as the scheduler distinguishes tenants.
+  std::string request_id;  // for logs
   std::string account;
   uint64_t cache_salt = 0;
 };

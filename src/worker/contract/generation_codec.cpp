@@ -122,6 +122,7 @@ StopReason ReasonOf(const scheduler::Finish& finish) {
 
 ExecuteRequest ToMessage(const scheduler::GenerationRequest& request, std::string request_id, SteadyTime now) {
   ExecuteRequest out{.request_id = std::move(request_id),
+                     .client_request_id = request.request_id,
                      .prompt = request.prompt,
                      .sampling = request.sampling,
                      .max_tokens = request.max_tokens,
@@ -218,6 +219,7 @@ std::optional<scheduler::GenerationRequest> FromMessage(const ExecuteRequest& me
   out.speculation = message.speculation;
   out.continues_text = message.continues_text;
   out.shown_control = message.shown_control;
+  out.request_id = message.client_request_id;
   out.account = message.account;
   out.cache_salt = message.cache_salt;
   out.priority = message.priority;

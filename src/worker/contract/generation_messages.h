@@ -142,6 +142,7 @@ struct MessageOf<SessionMessage> {
 
 struct ExecuteRequest {
   std::string request_id;
+  std::string client_request_id;
   std::vector<TokenId> prompt;
   std::string text;
   engine::SamplingParams sampling;
@@ -168,26 +169,28 @@ struct MessageOf<ExecuteRequest> {
   static constexpr std::string_view kName = "ExecuteRequest";
   static constexpr std::string_view kHelp = "The body of POST /execute: a whole generation.";
   static consteval auto Fields() {
-    return std::tuple{Required("request_id", &T::request_id, "unique among the running ones").Within(1, 128),
-                      Optional("prompt", &T::prompt, "token ids, special tokens in place").Within(0, kMostTokens),
-                      Optional("text", &T::text, "instead of token ids: a raw prompt").Within(0, kMostTextBytes),
-                      Optional("sampling", &T::sampling, "how tokens are chosen"),
-                      Optional("max_tokens", &T::max_tokens, "0: as many as fit").Within(0, kMostTokens),
-                      Optional("stop", &T::stop, "the text ends before the first of these").Within(0, 1024),
-                      Optional("grammar", &T::grammar, "what the text must match"),
-                      Optional("reasoning", &T::reasoning, "before the text; with a grammar or a budget"),
-                      Optional("embed", &T::embed, "pools the prompt's hidden states instead of generating"),
-                      Optional("ignore_eos", &T::ignore_eos, "end tokens are not sampled"),
-                      Optional("top_logprobs", &T::top_logprobs, "alternatives of each token").Within(0, 20),
-                      Optional("prompt_logprobs", &T::prompt_logprobs, "the same for the prompt").Within(0, 20),
-                      Optional("speculation", &T::speculation, "absent: the worker's default"),
-                      Optional("continues_text", &T::continues_text, "keeps the output's first space"),
-                      Optional("shown_control", &T::shown_control, "control tokens that appear by name").Within(0, 256),
-                      Optional("account", &T::account, "accounts get equal shares").Within(0, 256),
-                      Optional("cache_salt", &T::cache_salt, "requests of different salts never share KV"),
-                      Optional("session", &T::session, "a conversation that is kept"),
-                      Optional("priority", &T::priority, "higher is served first"),
-                      Optional("deadline_ms", &T::deadline_ms, "from now").Within(1, 1e12)};
+    return std::tuple{
+        Required("request_id", &T::request_id, "unique among the running ones").Within(1, 128),
+        Optional("client_request_id", &T::client_request_id, "of the client's request, for logs").Within(0, 128),
+        Optional("prompt", &T::prompt, "token ids, special tokens in place").Within(0, kMostTokens),
+        Optional("text", &T::text, "instead of token ids: a raw prompt").Within(0, kMostTextBytes),
+        Optional("sampling", &T::sampling, "how tokens are chosen"),
+        Optional("max_tokens", &T::max_tokens, "0: as many as fit").Within(0, kMostTokens),
+        Optional("stop", &T::stop, "the text ends before the first of these").Within(0, 1024),
+        Optional("grammar", &T::grammar, "what the text must match"),
+        Optional("reasoning", &T::reasoning, "before the text; with a grammar or a budget"),
+        Optional("embed", &T::embed, "pools the prompt's hidden states instead of generating"),
+        Optional("ignore_eos", &T::ignore_eos, "end tokens are not sampled"),
+        Optional("top_logprobs", &T::top_logprobs, "alternatives of each token").Within(0, 20),
+        Optional("prompt_logprobs", &T::prompt_logprobs, "the same for the prompt").Within(0, 20),
+        Optional("speculation", &T::speculation, "absent: the worker's default"),
+        Optional("continues_text", &T::continues_text, "keeps the output's first space"),
+        Optional("shown_control", &T::shown_control, "control tokens that appear by name").Within(0, 256),
+        Optional("account", &T::account, "accounts get equal shares").Within(0, 256),
+        Optional("cache_salt", &T::cache_salt, "requests of different salts never share KV"),
+        Optional("session", &T::session, "a conversation that is kept"),
+        Optional("priority", &T::priority, "higher is served first"),
+        Optional("deadline_ms", &T::deadline_ms, "from now").Within(1, 1e12)};
   }
 };
 

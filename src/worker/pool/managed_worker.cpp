@@ -251,9 +251,13 @@ asio::awaitable<void> ManagedWorker::ReadLog(int descriptor) {
   if (!line.empty()) AddLogLine(std::move(line));
 }
 
-// The worker's lines are lines of the pool's log too.
+// The worker's lines are lines of the pool's log too. Those of its libraries do not say whose they are.
 void ManagedWorker::AddLogLine(std::string line) {
-  fmt::print(stderr, "{} [{}]\n", line, spec_.id);
+  if (line.find("worker_id") != std::string::npos) {
+    fmt::print(stderr, "{}\n", line);
+  } else {
+    log::Write(log::Level::kInfo, line, {{"worker_id", spec_.id}});
+  }
   const std::lock_guard lock(mutex_);
   log_.push_back(std::move(line));
   if (log_.size() > kLogLines) log_.pop_front();

@@ -137,8 +137,10 @@ asio::awaitable<void> RemoteScheduler::Run(CallPtr call) {
       Deliver(*call, LastEvent(FinishReason::kError, other.error()));
       break;
     }
-    log::Info("worker {} was lost before the first token of a request; {} gets it", failed->worker_id,
-              (*other)->worker_id);
+    log::Write(log::Level::kInfo,
+               fmt::format("worker {} was lost before the first token of a request; {} gets it", failed->worker_id,
+                           (*other)->worker_id),
+               {{"request_id", call->request.request_id}});
     workers_->CountRetry();
     call->link = std::move(*other);
     call->reader = {};

@@ -55,6 +55,8 @@ class Answering {
   }
   scheduler::TokenStream& stream() { return *stream_; }
 
+  scheduler::Usage usage;  // once the stream has ended
+
  private:
   WorkerService& service_;
   const std::string id_;
@@ -73,6 +75,7 @@ asio::awaitable<void> StreamEvents(WorkerService& service, Answering& answering,
   while (!finished) {
     while (auto event = answering.stream().TryPop()) {
       finished = event->finish.has_value();
+      if (finished) answering.usage = event->finish->usage;
       events.Append(*event, Clock::now(), bytes);
     }
     if (!bytes.empty() && !co_await writer.Write(std::exchange(bytes, {}))) co_return;
@@ -81,6 +84,15 @@ asio::awaitable<void> StreamEvents(WorkerService& service, Answering& answering,
     co_await writer.notifier()->Wait();
   }
   co_await writer.End();
+}
+
+void LogGeneration(const ExecuteRequest& message, const scheduler::Usage& usage, Clock::duration time) {
+  log::Write(log::Level::kInfo, "generation",
+             {{"request_id", message.client_request_id},
+              {"generation_id", message.request_id},
+              {"prompt_tokens", std::to_string(usage.prompt_tokens), true},
+              {"completion_tokens", std::to_string(usage.completion_tokens), true},
+              {"ms", fmt::format("{:.1f}", std::chrono::duration<double, std::milli>(time).count()), true}});
 }
 
 }  // namespace
@@ -151,6 +163,7 @@ asio::awaitable<void> Execute(WorkerService& service, const net::Request& reques
   Answering answering(service, prepared->request_id, std::move(*stream));
   answering.stream().SetNotify([notifier = writer.notifier()] { notifier->Notify(); });
   co_await StreamEvents(service, answering, prepared->request_id, began, writer);
+  LogGeneration(*message, answering.usage, Clock::now() - began);
 }
 
 }  // namespace inferflux::worker

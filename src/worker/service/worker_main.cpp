@@ -176,8 +176,18 @@ class Worker {
     server_ = std::move(*server);
     const bool v6 = host.find(':') != std::string::npos;
     status_.SetListening(fmt::format("http://{}:{}", v6 ? "[" + host + "]" : host, server_->port()));
+    NameLines({});
     log::Info("worker {} listens on {}", status_.worker_id(), status_.uri());
     return {};
+  }
+
+  // Each line of the log says whose it is; `device` is empty until the model is loaded.
+  void NameLines(const std::string& device) const {
+    std::vector<log::Field> fields{{"worker_id", status_.worker_id()},
+                                   {"model", options_.model.id},
+                                   {"port", std::to_string(server_->port()), true}};
+    if (!device.empty()) fields.push_back({"device", device});
+    log::SetProcessFields(std::move(fields));
   }
 
   void Load() {
@@ -199,6 +209,7 @@ class Worker {
     auto model = serving::LoadModel(factory_, request);
     if (model) {
       status_.SetServing(std::move(*model));
+      NameLines(status_.MakeReady().backend);
       return std::nullopt;
     }
     if (model.error().code == ErrorCode::kCancelled) return std::nullopt;

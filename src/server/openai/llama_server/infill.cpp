@@ -80,6 +80,7 @@ ApiResult<Job> PrepareInfill(const Services& services, const net::Request& reque
   auto prompt = serving::InfillPrompt(
       **model, {.prefix = infill.prefix + infill.prompt, .suffix = infill.suffix, .files = std::move(infill.files)});
   if (!prompt) return RefuseAs("unsupported_parameter", "model", "'model' " + prompt.error().message);
+  infill.request_id = caller.request_id;
   infill.account = caller.account;
   infill.cache_salt = caller.cache_salt;
   const serving::RawPrompt raw = std::move(*prompt);

@@ -11,83 +11,17 @@
 #include <thread>
 
 #include "net/client.h"
-#include "net/server.h"
-#include "scheduler/scheduler_driver.h"
-#include "scheduler/scheduler_thread.h"
-#include "text/grammar/grammar_compiler.h"
 #include "worker/contract/codec.h"
-#include "worker/service/worker_service.h"
+#include "worker/test_worker.h"
 
 namespace inferflux::worker {
 namespace {
 
 using namespace std::chrono_literals;
-using scheduler::FakeEngine;
 using scheduler::FinishReason;
 using scheduler::GenerationRequest;
 using scheduler::Received;
 using ::testing::HasSubstr;
-
-const std::string kSecret = "a-secret-of-tests";
-
-// A worker in this process: its service, on the toy engine.
-class TestWorker {
- public:
-  explicit TestWorker(std::string id, scheduler::SchedulerOptions options = {})
-      : status_(std::move(id), "toy"), service_{.status = status_, .token = Token(kSecret), .shut_down = [this] {
-                                                  shut_down = true;
-                                                }} {
-    const auto factory = [this](std::stop_token) -> Result<std::unique_ptr<engine::Engine>> {
-      auto engine = std::make_unique<FakeEngine>(scheduler::FakeEngineOptions{.blocks = 4096, .context = 4000},
-                                                 scheduler::Babble);
-      engine->on_step = [this](const engine::UnifiedBatch&) {
-        ++steps;
-        while (closed && !leaving_) std::this_thread::sleep_for(1ms);
-        if (slow) std::this_thread::sleep_for(2ms);
-      };
-      return engine;
-    };
-    auto model = std::make_shared<serving::ServedModel>();
-    auto loop = std::make_shared<scheduler::SchedulerThread>(factory, scheduler::FakeTokenizer(), options);
-    EXPECT_TRUE(loop->ready().get());
-    model->engine = loop->engine_info();
-    model->tokenizer = scheduler::FakeTokenizer();
-    model->grammars = std::make_shared<text::GrammarCompiler>(model->tokenizer);
-    model->scheduler = loop;
-    info = loop->engine_info();
-    status_.SetServing(std::move(model));
-    auto server = net::Server::Start({}, MakeWorkerRoutes(service_));
-    EXPECT_TRUE(server);
-    server_ = std::move(*server);
-  }
-  ~TestWorker() {
-    leaving_ = true;
-    if (server_) server_->Stop(0ms);
-    status_.model()->scheduler->Stop();
-    service_.preparation.join();
-  }
-
-  net::ServerAddress address() const { return {.host = "127.0.0.1", .port = server_->port(), .base_path = ""}; }
-  // Its connections break, as when its process is killed.
-  void Kill() {
-    server_->Stop(0ms);
-    leaving_ = true;
-  }
-  WorkerStatus& status() { return status_; }
-  scheduler::SchedulerStats stats() const { return status_.model()->scheduler->stats(); }
-
-  std::atomic<bool> closed{false};  // no step begins
-  std::atomic<bool> slow{false};
-  std::atomic<int> steps{0};
-  std::atomic<bool> shut_down{false};
-  engine::EngineInfo info;
-
- private:
-  WorkerStatus status_;
-  WorkerService service_;
-  std::atomic<bool> leaving_{false};
-  std::unique_ptr<net::Server> server_;
-};
 
 class Directory final : public WorkerDirectory {
  public:
@@ -344,6 +278,14 @@ TEST_F(WorkerEndpoints, ACancelledRequestEndsWithCancelled) {
   EXPECT_EQ(Post("/cancel", R"({"request_id":"c1"})").status, 202);
   client.join();
   EXPECT_THAT(body, HasSubstr(R"("stop_reason":"CANCELLED")"));
+}
+
+TEST_F(WorkerEndpoints, AFailedStepEndsWithInternal) {
+  first_.broken = true;
+  const auto answer = Post("/execute", R"({"request_id":"a","prompt":[65],"max_tokens":3})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.body, HasSubstr(R"("code":"INTERNAL")"));
+  EXPECT_THAT(answer.body, HasSubstr(R"("retriable":false)"));
 }
 
 TEST_F(WorkerEndpoints, TwoRunningRequestsMustNotShareAnId) {
