@@ -92,9 +92,13 @@ foreach(module inferflux inferflux-dspy)
   install(FILES ${CMAKE_BINARY_DIR}/${module}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endforeach()
 
-set(programs inferfluxd inferctl inferflux-quantize inferflux-convert inferflux-bench)
+get_property(workers GLOBAL PROPERTY INFERFLUX_WORKERS)
+set(programs inferfluxd inferctl inferflux-rank inferflux-quantize inferflux-convert inferflux-bench ${workers})
 set_target_properties(${programs} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS ${programs}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
 install(FILES ${CMAKE_SOURCE_DIR}/models/tiny/inferflux-tiny.gguf
   DESTINATION ${CMAKE_INSTALL_DATADIR}/inferflux/models COMPONENT programs)
+
+include(InferfluxDocuments)
+inferflux_documents(${programs})

@@ -29,10 +29,12 @@ endif()
 function(inferflux_bundle_page target folder)
   set(sources ${CMAKE_SOURCE_DIR}/src/server/page)
   file(GLOB_RECURSE parts CONFIGURE_DEPENDS ${sources}/*.js ${sources}/*.css ${sources}/*.html)
+  set(libraries ${INFERFLUX_PAGE_LIBRARIES})
+  list(TRANSFORM libraries REPLACE ":.*" "")
   add_custom_command(
     OUTPUT ${folder}/page.html ${folder}/page.html.gz ${folder}/page_policy.txt
     COMMAND Python3::Interpreter ${sources}/bundle.py ${folder} ${INFERFLUX_PAGE_LIBRARIES}
-    DEPENDS ${parts} ${sources}/bundle.py
+    DEPENDS ${parts} ${sources}/bundle.py ${libraries}
     COMMENT "Bundling the page"
     VERBATIM)
   set_source_files_properties(${sources}/page_endpoint.cpp PROPERTIES

@@ -60,7 +60,7 @@ def weights_table(library, model, chunks, names, folder):
     for name in names:
         packed, plain = folder / "packed.gguf", folder / "plain.gguf"
         for source, to, kind in ((model, packed, name), (packed, plain, "F32")):
-            subprocess.run([program("inferflux-quantize"), source, to, kind], check=True, capture_output=True)
+            subprocess.run([program("inferflux-quantize"), "--force", source, to, kind], check=True, capture_output=True)
         exact = theirs(library, plain, chunks)
         both = [theirs(library, packed, chunks), ours(packed, chunks, "--runtime-kv-dtype", "fp32")]
         errors = [rms(values - exact) for values in both]

@@ -3,14 +3,19 @@
 The differences between GGUF and transformers' weights are implemented here a second time, on purpose, so that the
 tests compare InferFlux with independent code.
 """
+import copy
+
 import gguf
 import numpy as np
 
+import golden_hybrids
+import golden_latents
+
 ARCH = gguf.MODEL_ARCH
 # Families whose q and k have rotary pairs, which transformers keep half a head apart, as neighbours.
-INTERLEAVED = {ARCH.LLAMA, ARCH.GRANITE, ARCH.SMOLLM3, ARCH.ARCEE}
+INTERLEAVED = {ARCH.LLAMA, ARCH.GRANITE, ARCH.SMOLLM3, ARCH.ARCEE, ARCH.MISTRAL3}
 # Families whose norms store weight - 1 in transformers.
-SHIFTED_NORMS = {ARCH.GEMMA, ARCH.GEMMA2, ARCH.GEMMA3, ARCH.QWEN3NEXT}
+SHIFTED_NORMS = {ARCH.GEMMA, ARCH.GEMMA2, ARCH.GEMMA3, ARCH.QWEN3NEXT, *golden_hybrids.TILED}
 # Families that store the queries of each KV head, its key and its value together.
 GROUPED = {ARCH.FALCON, ARCH.GPTNEOX}
 SIGMOID_EXPERTS = {ARCH.GLM4_MOE, ARCH.MINIMAXM2, ARCH.LFM2MOE}
@@ -54,6 +59,9 @@ def experts(architecture, name, data):
 def tensors(architecture, config, model):
     """(name, data) as in a GGUF file, but under transformers' names."""
     for name, tensor in model.state_dict().items():
+        if ".visual." in name or ".vision_tower." in name or ".multi_modal_projector." in name:
+            continue
+        name = name.replace("model.language_model.", "model.")
         data = tensor.numpy().astype(np.float32)
         if name == "lm_head.weight" and config.tie_word_embeddings:
             continue
@@ -69,12 +77,17 @@ def tensors(architecture, config, model):
             data = ungroup(data, config.num_attention_heads, kv_heads(config))
         if name.endswith(("conv.conv.weight", "conv1d.weight")):
             data = data.squeeze(1)
+        if architecture in golden_hybrids.TILED:
+            data = golden_hybrids.tiled(name, data, config)
         if name.endswith(("e_score_correction_bias", "expert_bias")):
             layer = name.split(".layers.")[1].split(".")[0]
             yield f"blk.{layer}.exp_probs_b.bias", data.reshape(-1)
         elif name.endswith(("A_log", "dt_bias")):
             layer = name.split(".layers.")[1].split(".")[0]
             yield (f"blk.{layer}.ssm_a", -np.exp(data)) if name.endswith("A_log") else (f"blk.{layer}.ssm_dt.bias", data)
+        elif name.endswith(("in_proj_b.weight", "in_proj_a.weight")):
+            layer = name.split(".layers.")[1].split(".")[0]
+            yield f"blk.{layer}.ssm_{'beta' if name.endswith('b.weight') else 'alpha'}.weight", data
         elif name.endswith("in_proj_qkvz.weight"):  # all of q, of k and of v; and z by itself
             layer = name.split(".layers.")[1].split(".")[0]
             heads, repeat = config.linear_num_key_heads, config.linear_num_value_heads // config.linear_num_key_heads
@@ -83,6 +96,13 @@ def tensors(architecture, config, model):
             flat = [part.reshape(-1, data.shape[1]) for part in (q, k, v)]
             yield f"blk.{layer}.attn_qkv.weight", np.concatenate(flat)
             yield f"blk.{layer}.attn_gate.weight", z.reshape(-1, data.shape[1])
+        elif architecture == ARCH.GEMMA4 and ".router." in name and not name.endswith("proj.weight"):
+            layer = name.split(".layers.")[1].split(".")[0]
+            yield f"blk.{layer}.{'ffn_gate_inp' if name.endswith('router.scale') else 'ffn_down_exps'}.scale", data
+        elif architecture == ARCH.GEMMA4 and name.endswith("layer_scalar"):
+            yield name + ".weight", data
+        elif architecture == ARCH.GEMMA4 and ".experts." in name:  # gate and up stay one
+            yield name + ".weight", data
         elif ".experts." in name:
             yield from experts(architecture, name, data)
         elif name.endswith("sinks"):
@@ -91,8 +111,36 @@ def tensors(architecture, config, model):
             yield name, data
 
 
+def gemma4_rope(w, config, head_dim):
+    local, full = config.rope_parameters["sliding_attention"], config.rope_parameters["full_attention"]
+    w.add_rope_freq_base(full["rope_theta"])
+    w.add_rope_freq_base_swa(local["rope_theta"])
+    w.add_rope_dimension_count(head_dim)
+    w.add_rope_dimension_count_swa(config.head_dim)
+    w.add_key_length_swa(config.head_dim)
+    w.add_value_length_swa(config.head_dim)
+    rotated = int(head_dim * full["partial_rotary_factor"]) // 2
+    w.add_tensor("rope_freqs.weight", np.array([1.0] * rotated + [1e30] * (head_dim // 2 - rotated), np.float32))
+
+
+def gemma4_metadata(w, config, model):
+    full = [kind == "full_attention" for kind in config.layer_types]
+    w.add_sliding_window_pattern([not each for each in full])
+    w.add_head_count_kv([layer.self_attn.k_proj.weight.shape[0] // layer.self_attn.head_dim
+                         if hasattr(layer.self_attn, "k_proj") else 1 for layer in model.model.layers])
+    w.add_feed_forward_length([layer.mlp.gate_proj.weight.shape[0] for layer in model.model.layers])
+    w.add_shared_kv_layers(config.num_kv_shared_layers)
+    w.add_embedding_length_per_layer_input(config.hidden_size_per_layer_input)
+    if config.enable_moe_block:
+        w.add_expert_count(config.num_experts)
+        w.add_expert_used_count(config.top_k_experts)
+
+
 def rope(w, config, model, head_dim):
     parameters = config.rope_parameters
+    if w.arch == "gemma4":
+        gemma4_rope(w, config, head_dim)
+        return
     if "sliding_attention" in parameters:
         w.add_rope_freq_base_swa(parameters["sliding_attention"]["rope_theta"])
         parameters = parameters["full_attention"]
@@ -109,6 +157,9 @@ def rope(w, config, model, head_dim):
     elif kind == "dynamic":
         w.add_float32(f"{w.arch}.rope.scaling.dynamic_factor", parameters["factor"])
     elif kind == "yarn":
+        if "llama_4_scaling_beta" in parameters:
+            w.add_attn_temperature_scale(parameters["llama_4_scaling_beta"])
+            w.add_rope_scaling_yarn_log_mul(parameters["mscale_all_dim"])
         w.add_rope_scaling_type(gguf.RopeScalingType.YARN)
         w.add_rope_scaling_factor(parameters["factor"])
         w.add_rope_scaling_orig_ctx_len(parameters["original_max_position_embeddings"])
@@ -131,6 +182,8 @@ def rope(w, config, model, head_dim):
 
 def metadata(w, architecture, config, model):
     head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    if architecture == ARCH.GEMMA4:
+        head_dim = model.model.layers[-1].self_attn.head_dim  # of full attention
     w.add_context_length(config.max_position_embeddings)
     w.add_embedding_length(config.hidden_size)
     w.add_block_count(config.num_hidden_layers)
@@ -138,11 +191,15 @@ def metadata(w, architecture, config, model):
         w.add_feed_forward_length(model.model.layers[0].feed_forward.w1.weight.shape[0])
         w.add_shortconv_l_cache(config.conv_L_cache)
         w.add_layer_norm_rms_eps(config.norm_eps)
+    elif architecture == ARCH.GEMMA4:
+        gemma4_metadata(w, config, model)
     else:
         w.add_feed_forward_length(getattr(config, "intermediate_size", None) or getattr(config, "n_inner", None)
-                              or config.ffn_hidden_size)
+                              or getattr(config, "ffn_hidden_size", None) or config.moe_intermediate_size)
     w.add_head_count(config.num_attention_heads)
-    if architecture != ARCH.GPT2:
+    if architecture == ARCH.GEMMA4:
+        rope(w, config, model, head_dim)
+    elif architecture != ARCH.GPT2:
         recurrent = "conv" in (getattr(config, "layer_types", None) or [])
         w.add_head_count_kv([0 if kind == "conv" else config.num_key_value_heads for kind in config.layer_types]
                             if recurrent else kv_heads(config))
@@ -174,19 +231,21 @@ def metadata(w, architecture, config, model):
         w.add_sliding_window_pattern([kind == "sliding_attention" for kind in config.layer_types])
     # An alias in some configurations, so the first one present counts.
     for key in ("num_local_experts", "num_experts"):
-        if getattr(config, key, None):
+        if getattr(config, key, None) and architecture != ARCH.GEMMA4:
             w.add_expert_count(getattr(config, key))
             w.add_expert_used_count(config.num_experts_per_tok)
             break
     if architecture in (ARCH.GPT_OSS, ARCH.HUNYUAN_MOE, ARCH.MINIMAXM2):
         w.add_expert_feed_forward_length(config.intermediate_size)
-    if architecture == ARCH.QWEN3NEXT:
+    if architecture in (ARCH.QWEN3NEXT, *golden_hybrids.TILED):
         w.add_ssm_conv_kernel(config.linear_conv_kernel_dim)
         w.add_ssm_state_size(config.linear_key_head_dim)
         w.add_ssm_group_count(config.linear_num_key_heads)
         w.add_ssm_time_step_rank(config.linear_num_value_heads)
         w.add_ssm_inner_size(config.linear_num_value_heads * config.linear_value_head_dim)
-        w.add_array("qwen3next.attention.recurrent_layers", [kind == "linear_attention" for kind in config.layer_types])
+        w.add_array(f"{w.arch}.attention.recurrent_layers", [kind == "linear_attention" for kind in config.layer_types])
+    if architecture in (*golden_hybrids.TILED, ARCH.QWEN2VL, ARCH.QWEN3VL, ARCH.QWEN3VLMOE):
+        w.add_rope_dimension_sections([*config.rope_parameters["mrope_section"], 0])
     if architecture in SIGMOID_EXPERTS:
         w.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
     if architecture == ARCH.HUNYUAN_MOE:
@@ -206,17 +265,32 @@ def metadata(w, architecture, config, model):
 
 
 def write(path, architecture, config, model):
-    w = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES[architecture])
-    metadata(w, architecture, config, model)
-    names = gguf.get_tensor_name_map(architecture, config.num_hidden_layers)
-    for name, data in tensors(architecture, config, model):
+    config = copy.deepcopy(config)
+    config.allow_global_per_layer_attribute_access = True
+    w = gguf.GGUFWriter(path, gguf.MODEL_ARCH_NAMES.get(architecture, architecture))
+    if architecture in golden_hybrids.STATE_SPACES:
+        golden_hybrids.state_space_metadata(w, architecture, config)
+        data_of = golden_hybrids.state_space_tensors(architecture, config, model)
+    elif architecture in golden_latents.LATENTS:
+        golden_latents.metadata(w, config)
+        data_of = golden_latents.tensors(config, model)
+    else:
+        metadata(w, architecture, config, model)
+        data_of = tensors(architecture, config, model)
+    known = architecture if architecture in gguf.MODEL_ARCH_NAMES else ARCH.GLM_DSA  # gguf does not know deepseek32
+    names = gguf.get_tensor_name_map(known, config.num_hidden_layers)
+    for name, data in data_of:
+        if architecture == ARCH.GRANITE_HYBRID and ".q_proj." in name:
+            data = interleave(data, config.num_attention_heads)
+        if architecture == ARCH.GRANITE_HYBRID and ".k_proj." in name:
+            data = interleave(data, config.num_key_value_heads)
         stem, _, kind = name.rpartition(".")
-        if name.endswith(".ssm_a"):
+        if name.endswith((".ssm_a", ".ssm_d", ".ffn_norm")) or (name.startswith("blk.") and name.endswith(".scale")):
             w.add_tensor(name, np.ascontiguousarray(data))
             continue
         mapped = stem if stem.startswith("blk.") else names.get_name(stem)
         if mapped is None:
-            raise KeyError(f"{architecture.name} has no GGUF name for {name}")
+            raise KeyError(f"{w.arch} has no GGUF name for {name}")
         if architecture == ARCH.GPT_OSS and "_exps" in mapped and kind == "weight":
             packed = gguf.quants.quantize(np.ascontiguousarray(data), gguf.GGMLQuantizationType.MXFP4)
             w.add_tensor(f"{mapped}.{kind}", packed, raw_dtype=gguf.GGMLQuantizationType.MXFP4)

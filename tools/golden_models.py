@@ -18,6 +18,8 @@ import transformers as hf
 from safetensors.torch import load_file, save_file
 
 import golden_gguf
+import golden_hybrids
+import golden_latents
 from golden_gguf import ARCH
 
 PROMPT, DECODED, VOCAB = 24, 32, 96
@@ -31,6 +33,15 @@ WINDOW = ["sliding_attention", "full_attention"]
 
 def rope(kind, **parameters):
     return dict(rope_parameters=dict(rope_type=kind, rope_theta=10000.0, **parameters))
+
+
+def sections(share):
+    """RoPE with places in images, which text has only one of."""
+    return rope("default", partial_rotary_factor=share, mrope_section=[1, 1, 1])
+
+
+def without(parameters, *names):
+    return {key: value for key, value in parameters.items() if key not in names}
 
 
 LONG_FACTORS = dict(long_factor=[2.0 + i for i in range(3)], short_factor=[1.0 + i / 8 for i in range(3)],
@@ -86,7 +97,16 @@ FAMILIES = {
             "yarn", factor=4.0, beta_fast=32.0, beta_slow=1.0, truncate=False, original_max_position_embeddings=32)),
 }
 ODD_MOE = ODD | MOE | dict(hidden_size=24)  # the products of experts take rows of whole 16 bytes only
+# time_step_min: transformers bounds the steps of a prompt by it from below, but not those of a decode. NVIDIA's code and
+# others have no bound.
+NEMOTRON = dict(head_dim=10, mamba_num_heads=6, mamba_head_dim=5, n_groups=3, ssm_state_size=7, conv_kernel=3,
+                time_step_min=1e-30)
+MAMBA = dict(mamba_d_state=7, mamba_d_conv=3)
+MULTIPLIED = dict(embedding_multiplier=3.0, residual_multiplier=0.6, attention_multiplier=0.25, logits_scaling=2.0)
 HEADS_ALONE = {key: value for key, value in ODD.items() if key != "num_key_value_heads"}
+LATENTS = ODD_MOE | dict(num_key_value_heads=3, q_lora_rank=16, kv_lora_rank=20, qk_rope_head_dim=6, qk_nope_head_dim=10,
+                         v_head_dim=7, n_routed_experts=6, moe_intermediate_size=12, first_k_dense_replace=1)
+INDEXED = dict(num_hidden_layers=2, index_topk=7, index_n_heads=9, index_head_dim=14)
 # The same, each also as a directory.
 IN_BOTH_FORMS = {
     "glm4": (ARCH.GLM4, hf.Glm4Config, ODD | dict(head_dim=20, partial_rotary_factor=0.4)),
@@ -138,6 +158,111 @@ IN_BOTH_FORMS = {
     "lfm2_moe": (ARCH.LFM2MOE, hf.Lfm2MoeConfig, ODD_MOE | dict(
         tie_word_embeddings=True, num_hidden_layers=4, moe_intermediate_size=12, num_dense_layers=1, num_experts=3,
         layer_types=["conv", "conv", "full_attention", "conv"])),
+    # Keys and values of different widths, three value heads for each key head.
+    "qwen3_5": (ARCH.QWEN35, hf.Qwen3_5TextConfig, ODD | dict(
+        num_hidden_layers=3, full_attention_interval=2, head_dim=12, linear_num_key_heads=2, linear_num_value_heads=6, linear_key_head_dim=6,
+        linear_value_head_dim=5, linear_conv_kernel_dim=3) | sections(0.5)),
+    "qwen3_5_moe": (ARCH.QWEN35MOE, hf.Qwen3_5MoeTextConfig, without(ODD_MOE, "intermediate_size") | dict(
+        head_dim=12, num_experts=3, moe_intermediate_size=12, shared_expert_intermediate_size=12, linear_num_key_heads=2,
+        linear_num_value_heads=4, linear_key_head_dim=6, linear_value_head_dim=6, linear_conv_kernel_dim=3,
+        layer_types=["linear_attention", "full_attention"]) | sections(0.5)),
+    "mamba2": (ARCH.MAMBA2, hf.Mamba2Config, dict(
+        vocab_size=41, hidden_size=15, expand=2, num_heads=6, head_dim=5, n_groups=3, state_size=7, conv_kernel=3,
+        num_hidden_layers=1, bos_token_id=1, eos_token_id=2, tie_word_embeddings=True)),
+    "nemotron_h": (ARCH.NEMOTRON_H, hf.NemotronHConfig, without(ODD, "num_hidden_layers") | NEMOTRON | dict(
+        layers_block_type=["linear_attention", "mlp", "full_attention", "linear_attention", "mlp"])),
+    "nemotron_h_moe": (ARCH.NEMOTRON_H_MOE, hf.NemotronHConfig, without(ODD, "num_hidden_layers") | NEMOTRON | dict(
+        hidden_size=24, layers_block_type=["moe", "linear_attention", "full_attention", "moe"], n_routed_experts=6,
+        n_group=3, topk_group=2, moe_intermediate_size=12, moe_shared_expert_intermediate_size=10,
+        routed_scaling_factor=1.7, moe_latent_size=16)),
+    "granite_hybrid": (ARCH.GRANITE_HYBRID, hf.GraniteMoeHybridConfig, ODD | MULTIPLIED | MAMBA | dict(
+        hidden_size=18, mamba_n_heads=6, mamba_n_groups=3, num_hidden_layers=3, num_local_experts=0,
+        shared_intermediate_size=20, position_embedding_type="rope",
+        layer_types=["linear_attention", "full_attention", "linear_attention"])),
+    "granite_hybrid_moe": (ARCH.GRANITE_HYBRID, hf.GraniteMoeHybridConfig, ODD | MULTIPLIED | MAMBA | dict(
+        hidden_size=24, mamba_n_heads=8, mamba_n_groups=1, num_local_experts=5, num_experts_per_tok=3,
+        intermediate_size=12, shared_intermediate_size=10, layer_types=["linear_attention", "full_attention"])),
+    # Ranks, rotated and unrotated parts, and values of different widths.
+    "deepseek_v2": (ARCH.DEEPSEEK2, hf.DeepseekV2Config, LATENTS | dict(
+        num_hidden_layers=3, n_group=3, topk_group=2, topk_method="group_limited_greedy", routed_scaling_factor=1.7,
+        n_shared_experts=2) | rope("yarn", factor=4.0, mscale=0.7, mscale_all_dim=0.9, beta_fast=16.0,
+                                   original_max_position_embeddings=32)),
+    "deepseek_v2_lite": (ARCH.DEEPSEEK2, hf.DeepseekV2Config, LATENTS | dict(
+        num_hidden_layers=1, q_lora_rank=None, n_shared_experts=1, first_k_dense_replace=0, attention_bias=True)),
+    "deepseek_v3": (ARCH.DEEPSEEK2, hf.DeepseekV3Config, LATENTS | dict(
+        num_hidden_layers=5, n_group=3, topk_group=2, first_k_dense_replace=2, routed_scaling_factor=1.3) | rope(
+            "yarn", factor=8.0, mscale=1.0, mscale_all_dim=1.0, original_max_position_embeddings=16)),
+    "kimi_k2": (ARCH.DEEPSEEK2, hf.DeepseekV3Config, LATENTS | dict(  # one layer, all of it a mixture
+        num_hidden_layers=1, first_k_dense_replace=0, n_group=1, topk_group=1, rope_interleave=True) | rope(
+            "yarn", factor=32.0, beta_fast=1.0, beta_slow=1.0, mscale=1.0, mscale_all_dim=1.0,
+            original_max_position_embeddings=4)),
+    "glm4_moe_lite": (ARCH.DEEPSEEK2, hf.Glm4MoeLiteConfig, without(LATENTS, "first_k_dense_replace") | dict(
+        num_hidden_layers=3, norm_topk_prob=False, tie_word_embeddings=True)),
+    # Far fewer selected tokens than there are, from more heads than attention has.
+    "deepseek_v32": ("deepseek32", hf.DeepseekV32Config, LATENTS | INDEXED | dict(n_group=2, topk_group=1)),
+    "glm_moe_dsa": (ARCH.GLM_DSA, hf.GlmMoeDsaConfig, LATENTS | INDEXED | dict(
+        num_hidden_layers=5, indexer_types=["full", "full", "shared", "full", "shared"])),
+    "falcon_h1": (ARCH.FALCON_H1, hf.FalconH1Config, ODD | MAMBA | dict(
+        hidden_size=24, head_dim=10, mamba_d_ssm=30, mamba_n_heads=6, mamba_n_groups=3, tie_word_embeddings=True,
+        ssm_multipliers=[0.7, 1.2, 0.9, 1.1, 0.8], mlp_multipliers=[0.9, 1.3], key_multiplier=0.7,
+        attention_in_multiplier=1.2, attention_out_multiplier=0.8, ssm_in_multiplier=1.1, ssm_out_multiplier=0.9,
+        embedding_multiplier=1.7, lm_head_multiplier=0.6)),
+}
+# The text of models that also see images, inside a checkpoint with both.
+TINY_VISION = dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1)
+QWEN_VISION = dict(depth=1, num_heads=1, hidden_size=8, intermediate_size=8, patch_size=2, out_hidden_size=18)
+
+
+def beside(vision, text, **outer):
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=text["tie_word_embeddings"], **outer)
+
+
+def tokens_of_images(*names):
+    return {name: 3 + i for i, name in enumerate(names)}
+
+
+QWEN_TOKENS = tokens_of_images("image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id")
+GLM_TOKENS = tokens_of_images("image_token_id", "video_token_id", "image_start_token_id", "image_end_token_id",
+                              "video_start_token_id", "video_end_token_id")
+G4 = without(ODD, "tie_word_embeddings") | dict(
+    tie_word_embeddings=True, head_dim=10, global_head_dim=16, sliding_window=9, final_logit_softcapping=3.0,
+    hidden_size_per_layer_input=0)
+YARN_GROWING = rope("yarn", factor=4.0, beta_fast=32.0, beta_slow=1.0, mscale=1.0, mscale_all_dim=1.0,
+                    original_max_position_embeddings=8, llama_4_scaling_beta=0.3)
+IN_BOTH_FORMS |= {
+    # Shared keys and values, per-layer embeddings, and networks of two widths, as the small models have them.
+    "gemma4": (ARCH.GEMMA4, hf.Gemma4TextConfig, G4 | dict(
+        num_hidden_layers=5, num_kv_shared_layers=2, hidden_size_per_layer_input=6, vocab_size_per_layer_input=41,
+        use_double_wide_mlp=True, layer_types=["sliding_attention", "full_attention"] * 2 + ["full_attention"])),
+    # Values that are keys, and fewer of them, as the large one has them.
+    "gemma4_dense": (ARCH.GEMMA4, hf.Gemma4TextConfig, G4 | dict(
+        num_hidden_layers=1, num_attention_heads=6, num_key_value_heads=3, attention_k_eq_v=True, num_global_key_value_heads=2)),
+    "gemma4_moe": (ARCH.GEMMA4, hf.Gemma4TextConfig, G4 | dict(
+        hidden_size=24, enable_moe_block=True, num_experts=5, top_k_experts=3, moe_intermediate_size=12,
+        num_key_value_heads=3, attention_k_eq_v=True, num_global_key_value_heads=1)),
+    "ministral3": (ARCH.MISTRAL3, hf.Ministral3Config, ODD | dict(head_dim=20) | YARN_GROWING),
+    "gemma3_vision": (ARCH.GEMMA3, hf.Gemma3Config, beside(
+        TINY_VISION | dict(image_size=4, patch_size=2, model_type="siglip_vision_model"),
+        ODD | dict(tie_word_embeddings=True, num_hidden_layers=5, head_dim=10, query_pre_attn_scalar=10, sliding_window=9),
+        mm_tokens_per_image=4, image_token_index=3, boi_token_index=4, eoi_token_index=5)),
+    "mistral3": (ARCH.LLAMA, hf.Mistral3Config, beside(
+        TINY_VISION | dict(image_size=4, patch_size=2, head_dim=8, model_type="pixtral"),
+        ODD | dict(model_type="mistral", head_dim=20, sliding_window=None), image_token_index=3)),
+    "qwen2_5_vl": (ARCH.QWEN2VL, hf.Qwen2_5_VLConfig, beside(
+        QWEN_VISION | dict(fullatt_block_indexes=[0]), ODD | sections(1.0), **QWEN_TOKENS)),
+    "qwen3_vl": (ARCH.QWEN3VL, hf.Qwen3VLConfig, beside(
+        QWEN_VISION | dict(num_position_embeddings=4, deepstack_visual_indexes=[0]),
+        ODD | dict(tie_word_embeddings=True, num_hidden_layers=1, head_dim=10) | sections(1.0), **QWEN_TOKENS)),
+    "qwen3_vl_moe": (ARCH.QWEN3VLMOE, hf.Qwen3VLMoeConfig, beside(
+        QWEN_VISION | dict(num_position_embeddings=4, deepstack_visual_indexes=[0], out_hidden_size=24),
+        ODD_MOE | dict(num_experts=5, num_experts_per_tok=3, moe_intermediate_size=20, head_dim=10) | sections(1.0),
+        **QWEN_TOKENS)),
+    "glm4v": (ARCH.GLM4, hf.Glm4vConfig, beside(
+        QWEN_VISION | dict(image_size=4, out_hidden_size=24), ODD | dict(hidden_size=36) | sections(0.5), **GLM_TOKENS)),
+    "glm4v_moe": (ARCH.GLM4_MOE, hf.Glm4vMoeConfig, beside(
+        QWEN_VISION | dict(image_size=4, out_hidden_size=24), ODD_MOE | dict(
+            num_hidden_layers=3, head_dim=12, n_routed_experts=6, moe_intermediate_size=12, n_group=3, topk_group=2,
+            routed_scaling_factor=1.7) | sections(0.5), **GLM_TOKENS)),
 }
 FAMILIES |= IN_BOTH_FORMS
 
@@ -159,6 +284,8 @@ def randomise(model, architecture):
     for name, biases in model.named_buffers():
         if name.endswith(("e_score_correction_bias", "expert_bias")):
             biases.copy_(torch.randn_like(biases) * 0.3)
+        elif name.endswith("layer_scalar"):
+            biases.copy_(0.5 + torch.rand_like(biases))
     if model.config.tie_word_embeddings:  # or every token would predict itself
         model.get_input_embeddings().weight.mul_(0.2)
 
@@ -200,13 +327,17 @@ def decode(model, prompt):
 def make(out, name, directories, architecture, config_class, parameters, context=0):
     torch.manual_seed(zlib.crc32(name.encode()))
     config = config_class(**parameters)
-    model = hf.AutoModelForCausalLM.from_config(config, attn_implementation="eager").float().eval()
+    classes = hf.AutoModelForImageTextToText if hasattr(config, "vision_config") else hf.AutoModelForCausalLM
+    model = classes.from_config(config, attn_implementation="eager").float().eval()
     randomise(model, architecture)
+    config = config.get_text_config()
     golden_gguf.write(out / f"{name}.gguf", architecture, config, model)
     if name in directories:
         model.save_pretrained(out / f"{name}-hf")
         if architecture == ARCH.GPT_OSS:
             pack_experts(out / f"{name}-hf")
+        golden_hybrids.as_published(out / f"{name}-hf", name)
+        golden_latents.as_published(out / f"{name}-hf", name)
         (out / f"{name}-hf" / "generation_config.json").unlink(missing_ok=True)
     tokens, logits = decode(model, torch.randint(0, config.vocab_size, (PROMPT,)).tolist())
     golden = gguf.GGUFWriter(out / f"{name}.golden.gguf", "golden")

@@ -89,7 +89,7 @@ def main():
             params.ftype, params.nthread = FTYPES[name], 1
             if library.llama_model_quantize(str(arguments.model).encode(), str(files[0]).encode(), ctypes.byref(params)):
                 sys.exit(f"llama.cpp cannot make {name}")
-            subprocess.run([arguments.quantize, "--threads", "1", arguments.model, files[1], name], check=True,
+            subprocess.run([arguments.quantize, "--force", "--threads", "1", arguments.model, files[1], name], check=True,
                            capture_output=True)
             pairs = list(zip(*(errors(original, file) for file in files)))
             losses, drifts = [], []

@@ -47,16 +47,19 @@ std::string JsonText(std::string_view text) {
   return out + '"';
 }
 
+// In quotes if it has spaces or quotes, so that a line splits into its fields again.
 std::string PlainText(std::string_view text) {
-  std::string out;
+  const bool quoted = text.find_first_of(" \"") != std::string_view::npos;
+  std::string out = quoted ? "\"" : "";
   for (const char c : text) {
     if (IsControl(static_cast<unsigned char>(c))) {
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     } else {
+      if (quoted && (c == '"' || c == '\\')) out += '\\';
       out += c;
     }
   }
-  return out;
+  return quoted ? out + '"' : out;
 }
 
 }  // namespace

@@ -11,7 +11,8 @@
 namespace inferflux {
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd =
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO must not block; for a file it means nothing
   if (fd < 0) {
     return Fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, "cannot open {}: {}", path,
                 std::strerror(errno));
@@ -19,7 +20,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& pa
   struct stat info {};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     ::close(fd);
-    return Fail(ErrorCode::kIo, "cannot map {}: it is not a regular file", path);
+    return Fail(ErrorCode::kInvalidArgument, "cannot map {}: it is not a regular file", path);
   }
   if (info.st_size == 0) {
     ::close(fd);
@@ -33,6 +34,10 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::string& pa
   return std::shared_ptr<const MappedFile>(new MappedFile(path, static_cast<const std::byte*>(data), size));
 }
 
-MappedFile::~MappedFile() { ::munmap(const_cast<std::byte*>(data_), size_); }
+// The guard ends first: once the range is unmapped, another file may take its addresses.
+MappedFile::~MappedFile() {
+  guard_.reset();
+  ::munmap(const_cast<std::byte*>(data_), size_);
+}
 
 }  // namespace inferflux

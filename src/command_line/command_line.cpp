@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/nearest.h"
+#include "command_line/printout.h"
 
 namespace inferflux {
 namespace {
@@ -24,6 +25,13 @@ void CollectNames(const CLI::App& app, std::vector<std::string>& names) {
     names.push_back(command->get_name());
   }
   for (const CLI::App* command : app.get_subcommands()) CollectNames(*command, names);
+}
+
+// The options of a program itself, without --help, which every command has.
+std::vector<const CLI::Option*> OwnOptions(const CLI::App& app) {
+  return app.get_options([&](const CLI::Option* option) {
+    return option->nonpositional() && option != app.get_help_ptr() && option != app.get_version_ptr();
+  });
 }
 
 }  // namespace
@@ -130,7 +138,9 @@ CommandOption Command::AddFlag(const std::string& names, bool& value, const std:
 }
 
 Command Command::AddCommand(const std::string& name, const std::string& help) {
-  return Command(*app_->add_subcommand(name, help));
+  CLI::App* command = app_->add_subcommand(name, help);
+  command->footer("");  // CLI11 would repeat the program's
+  return Command(*command);
 }
 
 void Command::RequireCommand() { app_->require_subcommand(1); }
@@ -144,9 +154,11 @@ CommandLine::CommandLine(const std::string& program, const std::string& about, c
     : CommandLine(std::make_unique<CLI::App>(about, program), version) {}
 
 CommandLine::CommandLine(std::unique_ptr<CLI::App> app, const std::string& version)
-    : Command(*app), owned_(std::move(app)) {
+    : Command(*app), owned_(std::move(app)), version_(version) {
   app_->allow_extras();  // unknown words are reported after the parse, with a suggestion
   app_->fallthrough();   // options of the program may follow its subcommand
+  // One subcommand: a later word that is the name of another one is a word.
+  app_->require_subcommand(0, 1);
   if (!version.empty()) app_->set_version_flag("--version", app_->get_name() + " " + version);
 }
 
@@ -154,12 +166,42 @@ CommandLine::~CommandLine() = default;
 
 void CommandLine::SetFooter(const std::string& text) { app_->footer(text); }
 
+void CommandLine::AddSpelling(const std::string& typed, const std::string& option) {
+  CLI::Option* target = app_->get_option(option);
+  target->description(target->get_description() + "; also " + typed);
+  spellings_.emplace_back(typed, option);
+}
+
+// "-ngl 20" and "-ngl=20" become "--gpu-layers 20" and "--gpu-layers=20". Words after "--" stay.
+std::vector<std::string> CommandLine::Respelled(const std::vector<std::string>& words) const {
+  std::vector<std::string> out = words;
+  for (std::string& word : out) {
+    if (word == "--") break;
+    const size_t length = std::min(word.find('='), word.size());
+    for (const auto& [typed, option] : spellings_) {
+      if (word.compare(0, length, typed) != 0) continue;
+      word.replace(0, length, option);
+      break;
+    }
+  }
+  return out;
+}
+
 Result<std::optional<std::string>> CommandLine::Parse(const std::vector<std::string>& words) {
   try {
-    app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them from the back
-  } catch (const CLI::Success& asked) {                                   // --help, --version
+    std::vector<std::string> left = Respelled(words);
+    std::ranges::reverse(left);  // CLI11 takes them from the back
+    app_->parse(std::move(left));
+  } catch (const Printout& asked) {
+    return asked.text;
+  } catch (const CLI::Success& asked) {  // --help, --version
     std::ostringstream text;
     app_->exit(asked, text, text);
+    // A subcommand's help lists its own options only; those of the program work behind it too.
+    if (dynamic_cast<const CLI::CallForHelp*>(&asked) != nullptr && !app_->get_subcommands().empty()) {
+      const std::string group = CLI::Formatter().make_group("Options of every command", false, OwnOptions(*app_));
+      text << group.substr(1);  // the help ends with an empty line already
+    }
     return text.str();
   } catch (const CLI::ParseError& error) {
     const bool lacks = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
@@ -182,7 +224,8 @@ std::optional<int> CommandLine::Parse(int argc, const char* const* argv) {
 }
 
 Status CommandLine::RejectUnknown() const {
-  const std::vector<std::string> words = app_->remaining(true);
+  std::vector<std::string> words = app_->remaining(true);
+  std::erase(words, "--");  // what ends the options is left over too
   if (words.empty()) return {};
   std::vector<std::string> names;
   CollectNames(*app_, names);

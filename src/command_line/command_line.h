@@ -7,9 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "command_line/description.h"
+#include "command_line/exit_codes.h"
 
 namespace CLI {
 class App;
@@ -17,8 +20,6 @@ class Option;
 }  // namespace CLI
 
 namespace inferflux {
-
-inline constexpr int kUsageError = 2;  // the exit code for a wrong command line
 
 // One option or positional word of a command, for further settings. Lives as long as its command line.
 class CommandOption {
@@ -88,6 +89,14 @@ class CommandLine : public Command {
   // Text at the end of --help.
   void SetFooter(const std::string& text);
 
+  // Another way to write an option that was added: `typed` ("-ngl", "--ctx-size") stands for `option` ("--gpu-layers").
+  // Unlike an option's own names it may be several letters after one dash.
+  void AddSpelling(const std::string& typed, const std::string& option);
+
+  // Adds --print-completion SHELL and --print-man.
+  void AddPrinters();
+  CommandDescription Describe() const;
+
   // Parses, and writes to the targets of the options. Returns the text to print before the program ends if --help or
   // --version was given, otherwise nothing. Errors: kInvalidArgument, which names the option or word and, if it is
   // unknown, the nearest known one.
@@ -101,7 +110,11 @@ class CommandLine : public Command {
   CommandLine(std::unique_ptr<CLI::App> app, const std::string& version);
   Status RejectUnknown() const;
 
+  std::vector<std::string> Respelled(const std::vector<std::string>& words) const;
+
   std::unique_ptr<CLI::App> owned_;
+  std::string version_;
+  std::vector<std::pair<std::string, std::string>> spellings_;  // what is typed, and the option
 };
 
 }  // namespace inferflux

@@ -19,15 +19,23 @@ sigset_t StopSignals() {
 }  // namespace
 
 void BlockStopSignals() {
-  const sigset_t signals = StopSignals();
+  sigset_t signals = StopSignals();
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-void WaitForStop() {
-  const sigset_t signals = StopSignals();
+ProcessSignal WaitForSignal() {
+  sigset_t signals = StopSignals();
+  sigaddset(&signals, SIGHUP);
   int received = 0;
   sigwait(&signals, &received);
+  return received == SIGHUP ? ProcessSignal::kReload : ProcessSignal::kStop;
+}
+
+void WaitForStop() {
+  while (WaitForSignal() == ProcessSignal::kReload) {
+  }
 }
 
 void RequestStop() { ::kill(::getpid(), SIGTERM); }

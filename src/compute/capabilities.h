@@ -20,7 +20,8 @@ struct EngineTraits {
 
 struct ModelTraits {
   bool causal = true;      // false: an encoder
-  bool pooled = false;     // its hidden states become a text's embedding
+  bool pooled = false;     // its hidden states become a text's embedding or scores
+  bool scores = false;     // a sequence classifier: they become scores, and it generates nothing
   bool recurrent = false;  // it carries a state from token to token, which cannot be cut
 };
 
@@ -34,6 +35,7 @@ struct Capabilities {
   bool speculative_verification = false;  // draft tokens are checked in one step, and rejected ones are removed
   bool kv_save_restore = false;           // a sequence's KV can be saved and restored
   bool embeddings = false;                // embedding vectors of texts
+  bool scores = false;                    // scores of texts or pairs of texts, from a classification head
   bool multimodal = false;                // inputs that are not tokens
   bool graph_capture = false;             // a step is recorded and replayed
   bool device_sampling = false;           // logits need not reach the host
@@ -56,18 +58,20 @@ consteval EngineTraits EngineTraitsOf() {
 // The only function that sets capabilities.
 constexpr Capabilities DeriveCapabilities(const EngineTraits& engine, const ModelTraits& model) {
   const bool steps = model.causal && engine.paged_kv;
-  return {.generation = model.causal,
+  const bool generates = model.causal && !model.scores;
+  return {.generation = generates,
           .phased_execution = steps,
           .unified_execution = steps,
           .prefix_copy = steps,
-          .logprobs = model.causal && engine.host_logits,
-          .structured_output = model.causal && engine.host_logits,
-          .speculative_verification = steps && engine.truncatable_kv && !model.recurrent,
+          .logprobs = generates && engine.host_logits,
+          .structured_output = generates && engine.host_logits,
+          .speculative_verification = generates && steps && engine.truncatable_kv && !model.recurrent,
           .kv_save_restore = model.causal && engine.addressable_kv,
-          .embeddings = model.pooled,
+          .embeddings = model.pooled && !model.scores,
+          .scores = model.scores,
           .multimodal = model.causal && engine.embedding_inputs,
           .graph_capture = engine.graph_capture,
-          .device_sampling = model.causal && engine.device_sampling,
+          .device_sampling = generates && engine.device_sampling,
           .batch_invariant = engine.batch_invariant};
 }
 

@@ -12,11 +12,19 @@
 
 namespace inferflux::compute {
 
-// One layer's keys and values: [heads * head_dim] each.
+// One layer's keys and values: [heads * head_dim] each. Or, with latents (compute/latent_kv.h), one row of head_dim
+// values that all query heads share, of which the first `latent` are the value too, and a row of `index` values beside
+// it.
 struct KvGeometry {
-  int32_t heads = 0;  // 0: the layer keeps no KV
+  int32_t heads = 0;  // 0: the layer keeps no KV; with latents: 1
   int32_t head_dim = 0;
   int32_t window = 0;  // 0: a token sees all earlier ones; n: itself and the n-1 tokens before it
+  int32_t latent = 0;  // 0: keys and values by themselves
+  int32_t index = 0;   // the key by which tokens are selected; 0: none are
+
+  // The two rows that a token has in each head.
+  int32_t first_row() const { return head_dim; }
+  int32_t second_row() const { return latent > 0 ? index : head_dim; }
 };
 
 // The KV of one model on one device: `blocks` blocks of `block_size` tokens for each layer.
@@ -30,7 +38,10 @@ struct KvShape {
 template <class E>
 constexpr int64_t KvTokenBytes(std::span<const KvGeometry> layers) {
   int64_t bytes = 0;
-  for (const KvGeometry& layer : layers) bytes += 2 * int64_t{layer.heads} * KvHeadBytes<E>(layer.head_dim);
+  for (const KvGeometry& layer : layers) {
+    bytes += int64_t{layer.heads} * KvHeadBytes<E>(layer.first_row());
+    if (layer.second_row() > 0) bytes += int64_t{layer.heads} * KvHeadBytes<E>(layer.second_row());
+  }
   return bytes;
 }
 
@@ -43,16 +54,19 @@ inline int64_t KvTokenBytes(std::string_view name, std::span<const KvGeometry> l
   return bytes;
 }
 
-// kInvalidArgument unless there are layers, blocks and positions, and every layer with heads has a width.
+// kInvalidArgument unless there are layers, blocks and positions, every layer with heads has a width, and latents are
+// part of one head.
 inline Status CheckKvShape(const KvShape& shape) {
   bool sound = !shape.layers.empty() && shape.blocks > 0 && shape.block_size > 0;
-  for (const KvGeometry& layer : shape.layers)
-    sound = sound && layer.heads >= 0 && (layer.heads == 0 || layer.head_dim > 0);
+  for (const KvGeometry& layer : shape.layers) {
+    sound = sound && layer.heads >= 0 && (layer.heads == 0 || layer.head_dim > 0) && layer.index >= 0;
+    sound = sound && layer.latent >= 0 && layer.latent <= layer.head_dim && (layer.latent == 0 || layer.heads == 1);
+  }
   if (sound) return {};
   return Fail(
       ErrorCode::kInvalidArgument,
       "a KV cache of {} layers, {} blocks of {} positions: layers, blocks and positions must be above zero, and "
-      "so must the width of each layer's heads",
+      "so must the width of each layer's heads; latents are part of the only head",
       shape.layers.size(), shape.blocks, shape.block_size);
 }
 

@@ -39,6 +39,17 @@ concept AttentionSinks = PagedKv<B, E> &&
     } -> std::same_as<typename B::Buffer>;
 };
 
+// Attention that adds a bias to each score, by head and by the distance from the query to the key (arXiv:1910.10683).
+// biases: [1, heads * (2 * n - 1)], a head's from the distance -(n - 1) to n - 1; n: the most tokens of a sequence.
+template <class B, class E>
+concept AttentionBiases = PagedKv<B, E> &&
+    requires(typename B::Context& context, const typename B::template KvCache<E>& filled, typename B::View view,
+             const typename B::Batch& batch, const AttentionParams& attention, int32_t layer) {
+  {
+    B::template AttendWithBiases<E>(context, view, filled, layer, batch, attention, view)
+    } -> std::same_as<typename B::Buffer>;
+};
+
 // Weights with a per-tensor scale in addition to the scales of their blocks, as in NVFP4: it multiplies the matmul's
 // result.
 template <class B>

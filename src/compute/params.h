@@ -72,9 +72,10 @@ struct RoutingParams {
   ExpertScore score = ExpertScore::kSoftmax;
   float scale = 1.0f;  // multiplies the weights
   // The experts are cut into `groups` runs, of which only the best `used_groups` are chosen from. A group is as good as
-  // the sum of its two best scores with biases (arXiv:2412.19437).
+  // the sum of its best `group_scores` scores with biases: two (arXiv:2412.19437) or one (arXiv:2405.04434).
   int32_t groups = 1;
   int32_t used_groups = 1;
+  int32_t group_scores = 2;
 };
 
 inline constexpr float kLeastScoreSum = 1e-20f;  // divides scores that all underflow
@@ -85,9 +86,32 @@ struct DeltaNetParams {
   int32_t value_heads = 0;
   int32_t key_dim = 0;
   int32_t value_dim = 0;
+  bool keys_repeat = false;  // value head h reads key head h % key_heads instead
 
+  int32_t KeyHead(int32_t value_head) const {
+    return keys_repeat ? value_head % key_heads : value_head / (value_heads / key_heads);
+  }
   int64_t keys() const { return int64_t{key_heads} * key_dim; }
   int64_t values() const { return int64_t{value_heads} * value_dim; }
+};
+
+// Mamba-2's state space (arXiv:2405.21060). Head h reads group h / (heads / groups) of the inputs and outputs of the
+// states.
+struct StateSpaceParams {
+  int32_t heads = 0;
+  int32_t head_dim = 0;
+  int32_t groups = 1;  // divides heads
+  int32_t state = 0;   // of each of a head's dimensions
+
+  int64_t inner() const { return int64_t{heads} * head_dim; }
+  int64_t width() const { return inner() + 2 * int64_t{groups} * state; }  // of the convolution before it
+};
+
+// Selects the tokens that attention reads (arXiv:2512.02556).
+struct IndexParams {
+  int32_t heads = 0;
+  int32_t head_dim = 0;
+  int32_t top = 0;  // the most tokens of a query
 };
 
 struct AttentionParams {

@@ -53,4 +53,18 @@ concept RecurrentStates = Backend<B> &&
   { B::VisitState(states, index, visit) } -> std::same_as<void>;
 };
 
+// A backend that computes Mamba-2 (arXiv:2405.21060).
+template <class B>
+concept SelectiveScans = RecurrentStates<B> &&
+    requires(typename B::Context& context, typename B::States& states, typename B::View view,
+             const typename B::Batch& batch, const StateSpaceParams& space, int32_t index) {
+  // For each head with a state S of [state, head_dim], in float32, token by token:
+  //   d = softplus(dt + steps);  S = exp(coefficients * d) * S + b (d * x);  y = c S + skips * x
+  // xbc: [rows, inner, groups * state, groups * state], a head's x and a group's b and c; dt: [rows, heads]; steps,
+  // coefficients and skips: [1, heads]. Returns [rows, inner].
+  {
+    B::SelectiveScan(context, view, view, view, view, view, states, index, batch, space)
+    } -> std::same_as<typename B::Buffer>;
+};
+
 }  // namespace inferflux::compute

@@ -14,11 +14,15 @@
 namespace inferflux::config {
 
 struct BackendConfig {
-  std::optional<int32_t> device;  // index into the backend's list; -1: the backend chooses
+  std::optional<std::string> device;  // number, UUID, PCI address or name; empty or -1: the backend chooses
   std::optional<std::string> kv_dtype;
   std::optional<int64_t> kv_budget;    // bytes; 0: derived from the free memory
   std::optional<bool> repack;          // cpu: repack the weights for speed at load
   std::optional<bool> mlx_requantise;  // mlx: 8 bits instead of BF16 for weights in a layout that it lacks
+  // "original": RoPE as trained and no more context than that allows; "configured": as the context needs it
+  std::optional<std::string> rope_context;
+  std::optional<int32_t> tensor_parallel;    // processes that share each layer
+  std::optional<int32_t> pipeline_parallel;  // processes that share the layers
   // llama.cpp
   std::optional<int32_t> gpu_layers;           // layers on the device; -1: as many as its free memory holds
   std::optional<int32_t> batch;                // tokens per call into the library; 0: chosen automatically

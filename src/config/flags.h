@@ -14,11 +14,12 @@ namespace inferflux::config {
 struct FlagValues {
   std::map<size_t, std::string> values;  // by the row of the key
   std::vector<std::string> models;       // --model, in order
+  std::string served_name;               // --served-model-name
   std::string file;                      // --config
 };
 
-// Adds a flag for every key that `program` reads, --config FILE, and for the server --model.
-void AddFlags(Command& command, Program program, FlagValues& out);
+// Adds a flag for every key that `program` reads, --config FILE, and for the server --model and --served-model-name.
+void AddFlags(CommandLine& command, Program program, FlagValues& out);
 
 // As if the command line had set the switch.
 void SetSwitch(KeyRef<Type::kSwitch> key, bool value, FlagValues& out);

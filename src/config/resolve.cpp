@@ -94,6 +94,18 @@ Result<Layer> FlagLayer(const FlagValues& flags) {
   return out;
 }
 
+// --served-model-name is the id of the one model.
+Status NameModel(const std::string& name, std::vector<ModelSetting>& models) {
+  if (name.empty()) return {};
+  if (models.size() != 1) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "flag --served-model-name: it names one model, and there are {}; write --model ID=FILE for each",
+                models.size());
+  }
+  models.front().id = name;
+  return {};
+}
+
 // A "~/" that no shell has expanded: in a file, in the environment, or after "=" in a flag.
 void ExpandHome(std::string& path) {
   const char* home = std::getenv("HOME");
@@ -150,6 +162,7 @@ Result<Settings> Resolve(const FlagValues& flags, const Environment& environment
     ExpandHome(model.path);
     ExpandHome(model.draft);
   }
+  if (Status named = NameModel(flags.served_name, models); !named) return Forward(named);
   if (Status complete = CompleteModels(models); !complete) return Forward(complete);
   return Settings(std::move(values), std::move(models), std::move(backends));
 }

@@ -15,8 +15,9 @@ enum class Type {
   kText,
   kWords,  // comma-separated; in a file also a list
   kInteger,
-  kBytes,   // a number with an optional unit: KiB, MiB or GiB, also as K, M or G; KB, MB or GB
+  kBytes,   // a number with an optional unit: KiB, MiB, GiB or TiB, also as K, M, G or T; KB, MB, GB or TB
   kSwitch,  // true or false
+  kDevice,  // an integer, or any other text: a device's UUID, PCI address or name; empty: none is set
 };
 
 // Which programs read a key. All programs share a file and an environment; only the readers offer the flag.
@@ -51,19 +52,59 @@ constexpr bool Reads(Program program, const Key& key) {
 
 inline constexpr int32_t kMaxContext = 1 << 24;
 inline constexpr int64_t kMaxDevice = 1023;
+inline constexpr size_t kMaxDeviceBytes = 256;
 inline constexpr int64_t kMaxGpuLayers = 65536;
+inline constexpr int64_t kMaxRanks = 64;
 inline constexpr int64_t kMaxKeepAlive = int64_t{365} * 24 * 3600;
 
 inline constexpr Key kSchema[] = {
     {"server.host", Type::kText, "127.0.0.1", "address to listen on; 0.0.0.0 lets other machines in", "host"},
     {"server.port", Type::kInteger, "8080", "port to listen on; 0 takes any free one", "port", 0, 65535},
+    {"server.tls_cert", Type::kText, "",
+     "PEM file of the certificate and those between it and the root; empty: plain HTTP", "tls-cert"},
+    {"server.tls_key", Type::kText, "", "PEM file of the certificate's private key", "tls-key"},
+    {"server.tls_client_ca", Type::kText, "",
+     "PEM file of the authorities that sign clients' certificates; with it a client must show one"},
+    {"server.unix_socket", Type::kText, "", "path of a Unix socket to listen on too; empty: none"},
+    {"server.admin_host", Type::kText, "127.0.0.1", "address of the listener for administration and metrics"},
+    {"server.admin_port", Type::kInteger, "-1",
+     "port of a listener for administration and metrics, which the server's own port then refuses; 0: any free one; "
+     "-1: none",
+     "", -1, 65535},
     {"server.io_threads", Type::kInteger, "2", "threads that read and write sockets", "", 1, 64},
     {"server.max_body_bytes", Type::kBytes, "32MiB", "largest request body", "", 1024, int64_t{1} << 30},
     {"server.max_connections", Type::kInteger, "16384", "connections open at once", "", 1, 1 << 20},
     {"server.grace_seconds", Type::kInteger, "10", "how long running requests may go on after a stop signal", "", 0,
      3600},
+    {"server.request_timeout_seconds", Type::kInteger, "0",
+     "most seconds of a request that runs a model, waiting included; a client may ask for less; 0: no limit",
+     "request-timeout", 0, 86400},
     {"server.api_keys_file", Type::kText, "",
      "file of SHA-256 hashes of API keys, one per line; empty: no key is required"},
+    {"server.allowed_hosts", Type::kWords, "",
+     "names by which clients may call this server, beside localhost and addresses; *: any; with keys: empty checks "
+     "none"},
+    {"server.allowed_origins", Type::kWords, "",
+     "web sites whose pages may use this server (CORS), such as https://chat.example.com; *: any"},
+    {"server.open_metrics", Type::kSwitch, "false",
+     "/metrics needs no key; false: one with the scope metrics, where keys are required"},
+    {"server.api_key", Type::kText, "",
+     "one API key that clients must send, with the scopes read, generate and load; others can see it in a list of "
+     "processes, unless a file or the environment sets it",
+     "api-key", 0, 0, "", kServer, true},
+    {"server.jwt.jwks_file", Type::kText, "",
+     "JSON file of an OpenID Connect issuer's public keys (JWKS), whose tokens (JWT) are taken in place of API keys; "
+     "empty: none are"},
+    {"server.jwt.issuer", Type::kText, "", "the issuer: what a token's iss must be"},
+    {"server.jwt.audience", Type::kWords, "",
+     "this server's names for the issuer: a token's aud must have one of them"},
+    {"server.jwt.scope_claim", Type::kText, "scope",
+     "the claim with a token's scopes, a string of words or a list; /a/b: the member b of the claim a"},
+    {"server.jwt.scope_prefix", Type::kText, "",
+     "what the names of this server's scopes begin with in tokens, as inferflux: in inferflux:generate"},
+    {"server.jwt.account_claim", Type::kText, "sub", "the claim that tells a token's account from others"},
+    {"server.jwt.leeway_seconds", Type::kInteger, "60", "what the issuer's clock may differ from this machine's", "", 0,
+     600},
     {"server.page", Type::kSwitch, "true", "serve a page for people at /", "page"},
     {"runtime.backend", Type::kWords, "auto", "the backend to run on, or several to try in order; auto: by priority",
      "backend"},
@@ -78,8 +119,10 @@ inline constexpr Key kSchema[] = {
      "false: where a model that may is still being loaded, the answer is to try again"},
     {"runtime.capability_routing.fallback_scope", Type::kText, "same_path_only", "to which models it may go", "", 0, 0,
      "same_path_only|any_compatible"},
-    {"runtime.device", Type::kInteger, "-1",
-     "which of a backend's devices, as `inferctl backends` numbers them; -1: its own choice", "device", -1, kMaxDevice},
+    {"runtime.device", Type::kDevice, "-1",
+     "which of a backend's devices: its number, UUID, PCI address or name, from `inferctl backends`; -1: its own "
+     "choice",
+     "device", -1, kMaxDevice},
     {"runtime.llama_cpp.gpu_layers", Type::kInteger, "-1",
      "layers that llama.cpp puts on a GPU; -1: as many as its free memory holds", "", -1, kMaxGpuLayers},
     {"runtime.llama_cpp.batch", Type::kInteger, "0", "tokens a call into llama.cpp; 0: chosen by the device", "", 0,
@@ -93,9 +136,21 @@ inline constexpr Key kSchema[] = {
      "on cpu, lay weights out for speed as a model is loaded; false: leave them in the file, start at once, and run "
      "slower",
      "repack"},
+    {"runtime.rope_context", Type::kText, "configured",
+     "of models with LongRoPE or dynamic scaling, on InferFlux's own engines: scale RoPE for the configured context, "
+     "or "
+     "leave it as trained and limit the context to what that allows",
+     "", 0, 0, "configured|original"},
+    {"runtime.tensor_parallel", Type::kInteger, "1",
+     "processes that share a model, each with a part of every layer; on cpu", "tensor-parallel", 1, kMaxRanks},
+    {"runtime.pipeline_parallel", Type::kInteger, "1",
+     "processes that share a model, each with some of its layers; on cpu", "pipeline-parallel", 1, kMaxRanks},
     {"runtime.context", Type::kInteger, "0", "most tokens in a sequence; 0: each model's own limit", "context", 0,
      kMaxContext, "", kServer, false, 'c'},
-    {"runtime.threads", Type::kInteger, "0", "compute threads; 0: one a usable core", "threads", 0, 1024},
+    {"runtime.threads", Type::kInteger, "0", "compute threads; 0: one a usable core", "threads", 0, 1024, "", kServer,
+     false, 't'},
+    {"runtime.max_running", Type::kInteger, "0", "requests that a model runs at once; 0: as many as its engine can",
+     "max-running", 0, 1 << 16},
     {"runtime.kv_dtype", Type::kText, "fp16", "type of cached keys and values", "", 0, 0, "fp32|fp16|bf16|int8|fp8"},
     {"runtime.kv_budget", Type::kBytes, "0",
      "memory for keys and values a model; 0: half of what runtime.memory_budget has left", "kv-budget", 0,
@@ -122,12 +177,38 @@ inline constexpr Key kSchema[] = {
     {"runtime.session_memory", Type::kBytes, "256MiB", "host memory for sessions that the KV budget has no room for",
      "", 0, int64_t{1} << 44},
     {"runtime.session_dir", Type::kText, "", "directory for sessions on disk; empty: none go there"},
+    {"runtime.session_store", Type::kText, "",
+     "where the servers of a fleet share sessions: /FOLDER or s3://BUCKET/PREFIX; empty: nowhere"},
+    {"runtime.session_store_key_file", Type::kText, "",
+     "file with the key that authenticates what is in the session store, the same on each machine"},
     {"server.store_file", Type::kText, "",
-     "SQLite file for stored responses and conversations; empty: in memory, until the server ends"},
+     "SQLite file for stored responses, conversations, files and batches; empty: in memory, until the server ends"},
     {"runtime.session_disk", Type::kBytes, "4GiB", "what the sessions of a model may take on disk", "", 0,
      int64_t{1} << 50},
+    {"limits.running", Type::kInteger, "0",
+     "sequences of one key (of one address where no keys are required) that a model runs at once; 0: no limit", "", 0,
+     1 << 16},
+    {"limits.queued", Type::kInteger, "512", "sequences of one key or address that wait for a model; 0: no limit", "",
+     0, 1 << 20},
+    {"limits.body_bytes", Type::kBytes, "128MiB", "request bodies of one key or address in memory at once; 0: no limit",
+     "", 0, int64_t{1} << 40},
+    {"limits.connections", Type::kInteger, "8192",
+     "open connections of one address, and those on which one key has a request at once; 0: no limit", "", 0, 1 << 20},
+    {"limits.preparations", Type::kInteger, "2",
+     "requests of one key or address that are rendered, tokenised and compiled at once; 0: no limit", "", 0, 64},
+    {"limits.tokens_per_minute", Type::kInteger, "0",
+     "tokens that are computed for one key or address in a minute, without cached ones; 0: no limit", "", 0,
+     int64_t{1} << 40},
+    {"limits.preparation_threads", Type::kInteger, "4", "threads that prepare requests", "", 1, 64},
+    {"limits.preparation_cpu_ms", Type::kInteger, "5000",
+     "processor time in milliseconds to render, tokenise and compile one request; 0: no limit", "", 0, 3'600'000},
+    {"limits.preparation_seconds", Type::kInteger, "30",
+     "seconds until a request is prepared, with the wait for a thread; 0: no limit", "", 0, 3600},
     {"workers.enabled", Type::kSwitch, "false", "run each model in worker processes, and supervise them"},
     {"workers.count", Type::kInteger, "1", "worker processes a model", "", 1, 64},
+    {"workers.prefill", Type::kInteger, "0",
+     "of these, workers that only compute long prompts, for the others to go on with; needs runtime.session_store", "",
+     0, 63},
     {"workers.directory", Type::kText, "", "where the worker programs are; empty: beside this one"},
     {"workers.start_seconds", Type::kInteger, "600", "how long a worker may take to load its model", "", 1, 86400},
     {"workers.heartbeat_seconds", Type::kInteger, "15",
@@ -146,6 +227,11 @@ inline constexpr Key kSchema[] = {
     {"worker.heartbeat_seconds", Type::kInteger, "15", "time between two heartbeats", "", 1, 3600, "", kWorker},
     {"worker.grace_seconds", Type::kInteger, "30", "how long running requests may go on after a stop signal", "", 0,
      3600, "", kWorker},
+    {"telemetry.otlp_endpoint", Type::kText, "",
+     "address of an OpenTelemetry collector, http://HOST:4318, that gets traces of requests; empty: there are none"},
+    {"telemetry.service_name", Type::kText, "inferflux", "this server's name in traces"},
+    {"telemetry.sampling_percent", Type::kInteger, "100",
+     "how many of the traces that begin here are recorded; a request with a traceparent says it itself", "", 0, 100},
     {"client.url", Type::kText, "http://127.0.0.1:8080", "the server to talk to", "url", 0, 0, "", kClient},
     {"client.api_key", Type::kText, "", "API key to send", "api-key", 0, 0, "", kClient, true},
     {"log.level", Type::kText, "info", "what is logged", "log-level", 0, 0, "debug|info|warning|error", kBoth},
@@ -163,6 +249,24 @@ inline constexpr Alias kAliases[] = {
     {"INFERFLUX_BACKEND_PRIORITY", "runtime.backend_priority"},
     {"INFERFLUX_BACKEND_PREFER_NATIVE", "runtime.backend_exposure.prefer_native"},
     {"INFERFLUX_BACKEND_ALLOW_LLAMA_FALLBACK", "runtime.backend_exposure.allow_llama_fallback"},
+};
+
+// Flags of llama-server and vLLM that mean the same, so that their users' habits work.
+struct Spelling {
+  std::string_view typed;
+  std::string_view key;
+};
+inline constexpr Spelling kSpellings[] = {
+    {"-ngl", "runtime.llama_cpp.gpu_layers"},
+    {"--gpu-layers", "runtime.llama_cpp.gpu_layers"},
+    {"--n-gpu-layers", "runtime.llama_cpp.gpu_layers"},
+    {"--ctx-size", "runtime.context"},
+    {"--max-model-len", "runtime.context"},
+    {"-np", "runtime.max_running"},
+    {"--parallel", "runtime.max_running"},
+    {"--max-num-seqs", "runtime.max_running"},
+    {"--tensor-parallel-size", "runtime.tensor_parallel"},
+    {"--pipeline-parallel-size", "runtime.pipeline_parallel"},
 };
 
 // Finds a key's row by name at compile time: a name that is missing from the schema or has another type does not

@@ -33,6 +33,8 @@ class Settings {
   const std::string& Words(KeyRef<Type::kWords> key) const { return values_[key.index].text; }
   // No source set it.
   bool IsDefault(KeyRef<Type::kText> key) const { return values_[key.index].origin == Value().origin; }
+  // A flag set it.
+  bool IsFlag(KeyRef<Type::kText> key) const { return values_[key.index].origin.starts_with("flag "); }
   const std::vector<ModelSetting>& models() const { return models_; }
   const std::vector<BackendSetting>& backends() const { return backends_; }
   // The settings that runtime holds for all backends, all of them set.
@@ -40,10 +42,17 @@ class Settings {
   // Those of them that a source set to a value other than the default.
   BackendConfig backend_changes() const;
 
+  // The names of the keys that have another value in `other`, and of the lists that differ: models, runtime.backends.
+  std::vector<std::string_view> Differences(const Settings& other) const;
+
   // One line for each key that `program` reads: "server.port = 9000 # flag --port". Secrets are not shown.
   std::string Describe(Program program) const;
 
  private:
+  // `origins`: with the place where each was set.
+  std::string DescribeModels(bool origins) const;
+  std::string DescribeBackends(bool origins) const;
+
   std::array<Value, kKeyCount> values_;
   std::vector<ModelSetting> models_;
   std::vector<BackendSetting> backends_;

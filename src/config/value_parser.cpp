@@ -18,12 +18,15 @@ int64_t TakeUnit(std::string_view& text) {
   for (const auto& [unit, factor] : {std::pair{"KiB"sv, int64_t{1} << 10},
                                      {"MiB"sv, int64_t{1} << 20},
                                      {"GiB"sv, int64_t{1} << 30},
+                                     {"TiB"sv, int64_t{1} << 40},
                                      {"KB"sv, int64_t{1'000}},
                                      {"MB"sv, int64_t{1'000'000}},
                                      {"GB"sv, int64_t{1'000'000'000}},
+                                     {"TB"sv, int64_t{1'000'000'000'000}},
                                      {"K"sv, int64_t{1} << 10},
                                      {"M"sv, int64_t{1} << 20},
-                                     {"G"sv, int64_t{1} << 30}}) {
+                                     {"G"sv, int64_t{1} << 30},
+                                     {"T"sv, int64_t{1} << 40}}) {
     if (!text.ends_with(unit)) continue;
     text.remove_suffix(unit.size());
     while (text.ends_with(' ')) text.remove_suffix(1);
@@ -47,6 +50,21 @@ Result<int64_t> ParseNumber(const Key& key, std::string_view text, std::string_v
   return value;
 }
 
+// Zero for a word that is no number.
+Result<int64_t> ParseDevice(const Key& key, std::string_view text, std::string_view origin) {
+  if (text.size() > kMaxDeviceBytes) {
+    return Bad(key, text.substr(0, 32), origin, fmt::format("it must have at most {} bytes", kMaxDeviceBytes));
+  }
+  const bool negative = text.starts_with('-');
+  const std::string_view digits = text.substr(negative ? 1 : 0);
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) return 0;
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && number >= key.min && number <= key.max) return number;
+  return Bad(key, text, origin,
+             fmt::format("it must be a number from {} to {}, a UUID, a PCI address or a name", key.min, key.max));
+}
+
 bool IsChoice(std::string_view choices, std::string_view text) {
   while (!choices.empty()) {
     const size_t end = std::min(choices.find('|'), choices.size());
@@ -63,6 +81,8 @@ Result<int64_t> ParseValue(const Key& key, std::string_view text, std::string_vi
     case Type::kInteger:
     case Type::kBytes:
       return ParseNumber(key, text, origin);
+    case Type::kDevice:
+      return ParseDevice(key, text, origin);
     case Type::kSwitch:
       if (text == "true") return 1;
       if (text == "false") return 0;

@@ -9,7 +9,8 @@
 
 namespace inferflux::config {
 
-// The value of a number, a size or a switch (0 or 1); 0 for a text. `origin` says where it was set, for errors.
+// The value of a number, a size or a switch (0 or 1); 0 for a text or a device. `origin` says where it was set, for
+// errors.
 Result<int64_t> ParseValue(const Key& key, std::string_view text, std::string_view origin);
 
 }  // namespace inferflux::config

@@ -93,6 +93,7 @@ Status ReadCalls(const json::value* message, LmResponse& out) {
     const std::string name = TextAt(function, "name"), text = TextAt(function, "arguments");
     boost::system::error_code failed;
     const json::value arguments = json::parse(text, failed);
+    if (failed && out.finish == FinishReason::kLength) continue;  // the call was cut
     if (failed || !arguments.is_object()) {
       return Fail(ErrorCode::kParseFailed, "the model called the tool '{}' with arguments that are no JSON object: {}",
                   name, text.substr(0, kMaxQuoted));

@@ -24,6 +24,8 @@ std::string FieldOf(const GenerationError& error) {
     case Field::kSpeculation:
     case Field::kLogitBias:
     case Field::kPromptLogprobs:
+    case Field::kLogprobs:
+    case Field::kReasoning:
       break;
   }
   return "";

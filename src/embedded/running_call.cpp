@@ -1,6 +1,5 @@
 #include "embedded/running_call.h"
 
-#include <iterator>
 #include <utility>
 
 namespace inferflux::embedded {
@@ -17,7 +16,11 @@ void RunningCall::Take(const scheduler::StreamEvent& event, std::string& piece) 
   serving::AnswerParser::Output output = parser_.Take(event);
   reply_.reasoning += output.reasoning;
   piece += output.content;
-  std::move(output.calls.begin(), output.calls.end(), std::back_inserter(tool_calls_));
+  // Arguments are objects here: a call that was cut is left out, and one that is no JSON is text.
+  for (text::FoundToolCall& call : output.calls) {
+    piece += call.source;
+    if (call.whole()) tool_calls_.push_back(std::move(call));
+  }
   if (!event.finish) return;
   const scheduler::Usage& usage = event.finish->usage;
   reply_.usage = {.prompt = static_cast<uint64_t>(usage.prompt_tokens),

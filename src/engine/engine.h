@@ -38,7 +38,8 @@ struct EngineInfo {
   // in one step.
   bool causal = true;
   int32_t hidden = 0;            // values of a kHidden output; 0: the engine has no such outputs
-  model::PoolingConfig pooling;  // how a text's hidden states become its embedding
+  model::PoolingConfig pooling;  // how a text's hidden states become its embedding or its scores
+  int32_t head_outputs = 0;      // values that ApplyHead makes of a pooled state; 0: the model has no head
   std::vector<DeviceMemory> memory;
   std::vector<std::string> notes;  // what loading did to the weights, and how much memory that takes; logged
   std::vector<std::string> plan;   // one line per matmul: which kernel runs it; logged at debug level
@@ -111,6 +112,12 @@ class Engine {
   // Runs the step; room must be reserved first. On an error no sequence has grown, and the step can be retried. Hidden
   // states are those after the model's last norm.
   virtual Result<StepResult> ExecuteUnifiedBatch(const UnifiedBatch& batch) = 0;
+
+  // What the model's head makes of a text's pooled state, [hidden]: its embedding, before the normalisation, or the
+  // scores of its labels. kUnsupported if the model has no head.
+  virtual Result<std::vector<float>> ApplyHead(std::span<const float>) {
+    return Fail(ErrorCode::kUnsupported, "{} has no head for pooled states", info().provider);
+  }
 
   // Submit starts a step and Collect returns its result. Between the two the caller may prepare the next step, but must
   // not use the step's sequences. Only one step may be in progress: a second Submit, or a Collect without a Submit, is

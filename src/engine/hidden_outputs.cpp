@@ -15,7 +15,8 @@ OutputRows SplitOutputs(const UnifiedBatch& batch) {
 
 Status CheckHiddenOnly(const UnifiedBatch& batch) {
   if (SplitOutputs(batch).logits.empty()) return {};
-  return Fail(ErrorCode::kUnsupported, "this model is an encoder: it has hidden states, and no logits to sample from");
+  return Fail(ErrorCode::kUnsupported,
+              "this model is an encoder or a classifier: it has hidden states, and no logits to sample from");
 }
 
 void FillHidden(const UnifiedBatch& batch, std::span<const float> hidden, int32_t width, StepResult* result) {

@@ -17,7 +17,8 @@ struct OutputRows {
 };
 OutputRows SplitOutputs(const UnifiedBatch& batch);
 
-// kUnsupported if an output other than hidden states is requested from an encoder.
+// kUnsupported if an output other than hidden states is requested from a model that has nothing else: an
+// encoder, or a classifier.
 Status CheckHiddenOnly(const UnifiedBatch& batch);
 
 // `hidden`: [kHidden outputs, width], in order. The result has an entry for every output.

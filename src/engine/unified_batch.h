@@ -38,6 +38,8 @@ struct BatchItem {
   SequenceId sequence;
   std::vector<TokenId> tokens;  // not empty
   int32_t first_position = 0;   // must be the sequence's length: a mismatch is an error, never a silent overwrite
+  // Position where the second text of a pair begins; 0: one text. Counts for models whose tokens have types.
+  int32_t second_text = 0;
   std::vector<OutputSpec> outputs;
 };
 

@@ -17,6 +17,7 @@ struct ModelMetrics {
   ModelMetrics(Registry& registry, const std::string& model, const std::string& backend);
 
   Counter prompt_tokens;     // inferflux_model_prompt_tokens_total
+  Counter cached_tokens;     // inferflux_cached_prompt_tokens_total: of prompts, from shared KV
   Counter generated_tokens;  // inferflux_model_completion_tokens_total
   Counter drafted_tokens;    // inferflux_drafted_tokens_total: draft tokens
   Counter accepted_tokens;   // inferflux_accepted_tokens_total: the accepted draft tokens
@@ -26,11 +27,14 @@ struct ModelMetrics {
   Gauge running_sequences;   // inferflux_running_sequences
   Gauge kv_blocks_used;      // inferflux_kv_blocks_used
   Gauge kv_blocks_free;      // inferflux_kv_blocks_free
+  Gauge kv_blocks_cached;    // inferflux_kv_blocks_cached: free blocks that are kept for their prefix
   Gauge kv_utilization;      // inferflux_kv_cache_utilization: used blocks as a share of all blocks, 0 to 1
+
+  Counter session_file_errors;  // inferflux_session_file_errors_total: not written, or damaged
 
   // All of the KV gauges. A block that is kept only for its prefix counts as free: the next sequence may take it. The
   // share is what the Gateway API Inference Extension calls KVCacheUtilization; with no blocks at all it is 0.
-  void SetKvBlocks(int64_t used, int64_t free) const;
+  void SetKvBlocks(int64_t used, int64_t free, int64_t cached) const;
 };
 
 }  // namespace inferflux::metrics

@@ -14,6 +14,7 @@
 #include "model/loading/model_source.h"
 #include "model/loading/weights.h"
 #include "model/model_config.h"
+#include "model/shard.h"
 
 namespace inferflux::model {
 
@@ -22,21 +23,27 @@ requires compute::PagedKv<B, Kv>
 class ModelRunner {
  public:
   // Loads the weights and allocates an empty KV cache of `blocks` blocks of `block_size` tokens, and `states` recurrent
-  // states if the model has them. `context` must outlive
-  // the runner. The runner keeps `source`, because a backend may read mapped weights. `stop` cancels the load between
-  // layers.
+  // states if the model has them. `context` must outlive the runner. The runner keeps `source`, because a backend may
+  // read mapped weights. `stop` cancels the load between layers. `config` is that of the shard; the ranks of a shared
+  // model make the same calls of Step and Logits in the same order.
   static Result<ModelRunner> Load(typename B::Context& context, ModelConfig config,
                                   std::shared_ptr<const ModelSource> source, int32_t blocks, int32_t block_size,
-                                  const std::stop_token& stop = {}, int32_t states = 1) {
+                                  const std::stop_token& stop = {}, int32_t states = 1, const Shard& shard = {}) {
+    if (shard.parallelism.ranks() > 1 && !compute::RankCollectives<B>) {
+      return MissingConcept<B>(config, "RankCollectives");
+    }
     if (IsRecurrent(config) && !compute::RecurrentStates<B>) return MissingConcept<B>(config, "RecurrentStates");
     if (config.attention_sinks && !compute::AttentionSinks<B, Kv>) return MissingConcept<B>(config, "AttentionSinks");
+    if (config.distance_biases && !compute::AttentionBiases<B, Kv>) return MissingConcept<B>(config, "AttentionBiases");
+    if (config.query_growth && !compute::MoeRouting<B>) return MissingConcept<B>(config, "MoeRouting");
     if (config.logit_softcap != 0.0f && !compute::SoftCaps<B>) return MissingConcept<B>(config, "SoftCaps");
-    auto weights = LoadWeights<B>(context, config, *source, stop);
+    if (config.latent && !(kHasLatents<B> && compute::SparseKv<B, Kv>)) return MissingConcept<B>(config, "LatentKv");
+    auto weights = LoadWeights<B>(context, config, *source, shard, stop);
     if (!weights) return Forward(weights);
     auto cache = B::template CreateKvCache<Kv>(
         context, {.layers = KvLayers(config), .blocks = blocks, .block_size = block_size});
     if (!cache) return Forward(cache);
-    ModelRunner runner(context, std::move(config), std::move(source), std::move(*weights), std::move(*cache));
+    ModelRunner runner(context, std::move(config), shard, std::move(source), std::move(*weights), std::move(*cache));
     if constexpr (compute::RecurrentStates<B>) {
       if (IsRecurrent(runner.config_)) {
         auto made = B::CreateStates(context, {.layers = StateLayers(runner.config_), .slots = states});
@@ -49,11 +56,16 @@ class ModelRunner {
 
   // Runs the step's tokens through all layers, stores their KV, and returns the hidden states of the requested rows,
   // ready for Logits: [output_rows.size(), hidden]. The geometry must be valid: ids, positions and blocks in range, and
-  // an encoder's sequences complete.
-  compute::Buffer<B> Step(const compute::StepGeometry& geometry, std::span<const int32_t> output_rows);
+  // an encoder's sequences complete. `token_types`: [rows], 1 in the second text of a pair; empty: all 0. Only models
+  // with token types read them.
+  compute::Buffer<B> Step(const compute::StepGeometry& geometry, std::span<const int32_t> output_rows,
+                          std::span<const int32_t> token_types = {});
 
   // hidden: [rows, hidden] to next-token logits, [rows, vocab_size]. Requires a causal model.
   compute::Buffer<B> Logits(compute::View<B> hidden);
+
+  // What the model's head makes of a pooled state.
+  std::vector<float> ApplyHead(std::span<const float> pooled);
 
   compute::Buffer<B> GatherRows(compute::View<B> x, std::span<const int32_t> rows) {
     return B::GatherRows(*context_, x, rows);
@@ -64,25 +76,33 @@ class ModelRunner {
 
   typename B::template KvCache<Kv>& cache() { return cache_; }
   States<B>& states() { return states_; }
-  const ModelConfig& config() const { return config_; }
+  const ModelConfig& config() const { return config_; }  // of this rank's part
+  bool has_output() const { return weights_.output.has_value(); }
 
   // One line per matmul: its kernel.
   std::vector<std::string> Plan() const;
 
  private:
   StepInputs<B> Inputs(const compute::StepGeometry& geometry);
-  compute::Buffer<B> Embed(const compute::StepGeometry& geometry, const StepInputs<B>& step);
+  compute::Buffer<B> Embed(const compute::StepGeometry& geometry, std::span<const int32_t> token_types,
+                           const StepInputs<B>& step);
+  compute::Buffer<B> First(const compute::StepGeometry& geometry, std::span<const int32_t> token_types,
+                           const StepInputs<B>& step);
+  compute::Buffer<B> Last(compute::Buffer<B> x, size_t outputs);
 
-  ModelRunner(typename B::Context& context, ModelConfig config, std::shared_ptr<const ModelSource> source,
-              ModelWeights<B> weights, typename B::template KvCache<Kv> cache)
+  ModelRunner(typename B::Context& context, ModelConfig config, const Shard& shard,
+              std::shared_ptr<const ModelSource> source, ModelWeights<B> weights,
+              typename B::template KvCache<Kv> cache)
       : context_(&context),
         config_(std::move(config)),
+        shard_(shard),
         source_(std::move(source)),
         weights_(std::move(weights)),
         cache_(std::move(cache)) {}
 
   typename B::Context* context_;
   ModelConfig config_;
+  Shard shard_;
   std::shared_ptr<const ModelSource> source_;
   ModelWeights<B> weights_;
   typename B::template KvCache<Kv> cache_;
@@ -91,27 +111,73 @@ class ModelRunner {
 
 template <compute::Backend B, class Kv>
 requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Step(const compute::StepGeometry& geometry,
-                                                                             std::span<const int32_t> output_rows) {
-  const StepInputs<B> step = Inputs(geometry);
+                                                                             std::span<const int32_t> output_rows,
+                                                                             std::span<const int32_t> token_types) {
+  StepInputs<B> step = Inputs(geometry);
   const KeptRows kept = KeepRows(geometry, output_rows);
   // An encoder's rows attend to one another, so all of them continue to the end.
-  const bool narrows = config_.causal && kept.rows.size() < geometry.tokens.size();
+  // Nor do they leave the selection of a layer before.
+  const bool shares_selection = config_.indexer && !config_.layer_kinds.back().selects;
+  const bool narrows = config_.causal && !shares_selection && kept.rows.size() < geometry.tokens.size();
   KeptInputs<B> kept_inputs{.rows = kept.rows, .step = {}};
   if (narrows && !kept.rows.empty()) kept_inputs.step = Inputs(kept.geometry);
 
-  auto x = Embed(geometry, step);
-  for (int32_t i = 0; i < config_.layers; ++i) {
-    const bool last = i + 1 == config_.layers;
-    x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], x, step, cache_, states_, i,
-                            last && narrows ? &kept_inputs : nullptr);
+  std::optional<Selection<B>> selection;
+  auto x = First(geometry, token_types, step);
+  if (weights_.layer_inputs) {
+    step.layer_inputs = (*weights_.layer_inputs)(*context_, config_, x, step.batch);
+    if (kept_inputs.step) kept_inputs.step->layer_inputs = B::GatherRows(*context_, *step.layer_inputs, kept.rows);
   }
-  x = B::GatherRows(*context_, x, narrows ? std::span<const int32_t>(kept.output_row) : output_rows);
-  return weights_.output_norm ? (*weights_.output_norm)(*context_, x) : std::move(x);
+  for (int32_t i = 0; i < config_.layers; ++i) {
+    const bool last = shard_.last_stage() && i + 1 == config_.layers;
+    x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], x, step, cache_, states_, i,
+                            last && narrows ? &kept_inputs : nullptr, selection);
+  }
+  if (shard_.last_stage()) {
+    x = B::GatherRows(*context_, x, narrows ? std::span<const int32_t>(kept.output_row) : output_rows);
+    if (weights_.output_norm) x = (*weights_.output_norm)(*context_, x);
+  }
+  return Last(std::move(x), output_rows.size());
+}
+
+// The input of this rank's first layer.
+template <compute::Backend B, class Kv>
+requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::First(const compute::StepGeometry& geometry,
+                                                                              std::span<const int32_t> token_types,
+                                                                              const StepInputs<B>& step) {
+  if constexpr (compute::RankCollectives<B>) {
+    if (!shard_.first_stage()) {
+      return B::ReceiveRows(*context_, geometry.rows(), config_.hidden, shard_.rank - 1);
+    }
+  }
+  return Embed(geometry, token_types, step);
+}
+
+// What the step returns, for the output of this rank's last layer. On the last rank of a pipeline that is of the
+// requested rows, which rank 0 gets; what the others return has no meaning.
+template <compute::Backend B, class Kv>
+requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Last(compute::Buffer<B> x, size_t outputs) {
+  if constexpr (compute::RankCollectives<B>) {
+    const int32_t stages = shard_.parallelism.pipeline;
+    if (stages > 1) {
+      B::SendRows(*context_, x, shard_.last_stage() ? 0 : shard_.rank + 1);
+      if (shard_.rank == 0) {
+        return B::ReceiveRows(*context_, static_cast<int64_t>(outputs), config_.hidden, stages - 1);
+      }
+    }
+  }
+  return x;
 }
 
 template <compute::Backend B, class Kv>
 requires compute::PagedKv<B, Kv> StepInputs<B> ModelRunner<B, Kv>::Inputs(const compute::StepGeometry& geometry) {
-  StepInputs<B> step{B::LoadBatch(*context_, geometry), {}};
+  StepInputs<B> step{.batch = B::LoadBatch(*context_, geometry)};
+  if (weights_.query_growth) {
+    compute::StepGeometry places = geometry;  // looks up a position's row like a token's
+    places.tokens.assign(geometry.positions.begin(), geometry.positions.end());
+    step.growth = B::Embed(*context_, *weights_.query_growth, B::LoadBatch(*context_, places));
+  }
+  if (weights_.distance_biases) step.distance_biases = &*weights_.distance_biases;
   for (const compute::RopeSpec& rope : config_.ropes) {
     step.rope_angles.push_back(B::RopeAngles(*context_, step.batch, rope));
   }
@@ -120,6 +186,7 @@ requires compute::PagedKv<B, Kv> StepInputs<B> ModelRunner<B, Kv>::Inputs(const 
 
 template <compute::Backend B, class Kv>
 requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Embed(const compute::StepGeometry& geometry,
+                                                                              std::span<const int32_t> token_types,
                                                                               const StepInputs<B>& step) {
   auto x = B::Embed(*context_, weights_.embedding, step.batch);
   if (config_.embedding_scale != 1.0f) x = B::Scale(*context_, x, config_.embedding_scale);
@@ -128,7 +195,13 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Embed(co
     places.tokens.assign(geometry.positions.begin(), geometry.positions.end());
     x = B::Add(*context_, x, B::Embed(*context_, *weights_.positions, B::LoadBatch(*context_, places)));
   }
-  if (weights_.token_type) x = B::AddBias(*context_, x, *weights_.token_type);
+  if (weights_.token_types && !token_types.empty()) {
+    compute::StepGeometry types = geometry;
+    types.tokens.assign(token_types.begin(), token_types.end());
+    x = B::Add(*context_, x, B::Embed(*context_, *weights_.token_types, B::LoadBatch(*context_, types)));
+  } else if (weights_.token_type) {
+    x = B::AddBias(*context_, x, *weights_.token_type);
+  }
   if (weights_.embedding_norm) x = (*weights_.embedding_norm)(*context_, x);
   return x;
 }
@@ -144,6 +217,13 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Logits(c
 }
 
 template <compute::Backend B, class Kv>
+requires compute::PagedKv<B, Kv> std::vector<float> ModelRunner<B, Kv>::ApplyHead(std::span<const float> pooled) {
+  auto x = B::LoadVector(*context_, pooled);
+  for (const HeadLayerWeights<B>& layer : weights_.head) x = layer(*context_, x);
+  return B::Read(*context_, x);
+}
+
+template <compute::Backend B, class Kv>
 requires compute::PagedKv<B, Kv> std::vector<std::string> ModelRunner<B, Kv>::Plan()
 const {
   std::vector<std::string> lines;
@@ -154,6 +234,15 @@ const {
       lines.push_back(prefix + "qkv: " + layer.attention->qkv.Describe());
       lines.push_back(prefix + "attention_out: " + layer.attention->output.Describe());
     }
+    if constexpr (kHasLatents<B>) {
+      if (layer.latents) {
+        lines.push_back(prefix + "q: " + layer.latents->q.Describe());
+        lines.push_back(prefix + "kv_latent: " + layer.latents->kv.Describe());
+        lines.push_back(prefix + "keys: " + layer.latents->keys.Describe());
+        lines.push_back(prefix + "values: " + layer.latents->values.Describe());
+        lines.push_back(prefix + "attention_out: " + layer.latents->output.Describe());
+      }
+    }
     if (layer.conv) {
       lines.push_back(prefix + "conv_in: " + layer.conv->input.Describe());
       lines.push_back(prefix + "conv_out: " + layer.conv->output.Describe());
@@ -162,9 +251,15 @@ const {
       lines.push_back(prefix + "delta_in: " + layer.delta_net->input.Describe());
       lines.push_back(prefix + "delta_out: " + layer.delta_net->output.Describe());
     }
+    if (layer.state_space) {
+      lines.push_back(prefix + "scan_in: " + layer.state_space->input.Describe());
+      lines.push_back(prefix + "scan_out: " + layer.state_space->output.Describe());
+    }
+    if (layer.feed_forward == nullptr) continue;
     for (const std::string& line : layer.feed_forward->Describe()) lines.push_back(prefix + line);
   }
   if (weights_.output) lines.push_back("output: " + weights_.output->Describe());
+  for (const HeadLayerWeights<B>& layer : weights_.head) lines.push_back("head: " + layer.linear.Describe());
   return lines;
 }
 

@@ -5,9 +5,9 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
@@ -16,6 +16,8 @@
 #include <exception>
 #include <optional>
 #include <utility>
+
+#include "net/transport/stream.h"
 
 namespace inferflux::net {
 namespace asio = boost::asio;
@@ -33,7 +35,7 @@ struct Exchange {
   const Client& client;
   const ClientRequest& request;
   std::optional<OnPiece> on_piece;
-  beast::tcp_stream stream;
+  Stream stream;
 
   tl::unexpected<Error> Failed(std::string_view doing, const error_code& error) const {
     const ServerAddress& to = client.address();
@@ -50,7 +52,7 @@ http::request<http::string_body> MakeRequest(const Exchange& exchange) {
   out.set(http::field::connection, "close");
   for (const Header& header : exchange.request.headers) out.set(header.name, header.value);
   if (!exchange.request.body.empty()) {
-    out.set(http::field::content_type, "application/json");
+    if (out.find(http::field::content_type) == out.end()) out.set(http::field::content_type, "application/json");
     out.body() = exchange.request.body;
     out.prepare_payload();
   }
@@ -63,8 +65,15 @@ asio::awaitable<error_code> Connect(Exchange& exchange) {
   auto [resolve_error, found] = co_await resolver.async_resolve(to.host, std::to_string(to.port), kAwait);
   if (resolve_error) co_return resolve_error;
   exchange.stream.expires_after(exchange.client.connect_timeout);
-  auto [error, endpoint] = co_await exchange.stream.async_connect(found, kAwait);
-  co_return error;
+  error_code last = asio::error::host_not_found;
+  for (const auto& each : found) {
+    auto [error] = co_await exchange.stream.async_connect(each.endpoint(), kAwait);
+    if (!error) co_return co_await exchange.stream.HandshakeWith(to.host);
+    last = error;
+    exchange.stream.close();
+    exchange.stream.expires_after(exchange.client.connect_timeout);
+  }
+  co_return last;
 }
 
 asio::awaitable<Status> ReadBody(Exchange& exchange, beast::flat_buffer& buffer, Parser& parser, ClientResponse& out) {
@@ -109,9 +118,18 @@ asio::awaitable<Result<ClientResponse>> Perform(Exchange& exchange) {
   co_return out;
 }
 
+// Trusts what this system trusts. OpenSSL reads SSL_CERT_FILE and SSL_CERT_DIR.
+std::shared_ptr<asio::ssl::context> TrustedCertificates(bool tls) {
+  if (!tls) return nullptr;
+  auto out = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
+  error_code ignored;
+  out->set_default_verify_paths(ignored);
+  return out;
+}
+
 Result<ClientResponse> Exchanged(const Client& client, const ClientRequest& request, std::optional<OnPiece> on_piece) {
   asio::io_context io(1);
-  Exchange exchange{client, request, on_piece, beast::tcp_stream(io)};
+  Exchange exchange{client, request, on_piece, Stream(Stream::Socket(io), TrustedCertificates(client.address().tls))};
   std::optional<Result<ClientResponse>> result;
   std::exception_ptr thrown;
   asio::co_spawn(io, Perform(exchange), [&](std::exception_ptr error, Result<ClientResponse> value) {

@@ -32,19 +32,22 @@ bool IsPlainId(std::string_view text) {
 
 }  // namespace
 
-Connection::Connection(asio::ip::tcp::socket socket, ServerContext& context)
-    : stream_(std::move(socket)),
+Connection::Connection(Stream::Socket socket, std::string peer, ServerContext& context)
+    : stream_(std::move(socket), context.options.tls ? context.options.tls->current() : nullptr),
       buffer_(context.options.max_header_bytes + kMaxPipelinedBytes + kReadBytes),
       context_(context),
       notifier_(std::make_shared<Notifier>(stream_.get_executor())),
-      watch_ended_(std::make_shared<Notifier>(stream_.get_executor())) {
-  boost::system::error_code ignored;
-  const auto peer = stream_.socket().remote_endpoint(ignored);
-  if (!ignored) peer_ = peer.address().to_string();
-}
+      watch_ended_(std::make_shared<Notifier>(stream_.get_executor())),
+      peer_(std::move(peer)) {}
 
 asio::awaitable<void> Connection::Run() {
   const auto self = shared_from_this();
+  stream_.expires_after(context_.options.header_timeout);
+  if (!co_await stream_.Handshake()) {
+    log::Debug("{}: the TLS handshake failed", peer_);
+    stream_.close();
+    co_return;
+  }
   while (!draining_ && !gone_) {
     idle_ = true;
     if (buffer_.size() == 0 && !co_await AwaitFirstByte()) break;
@@ -65,7 +68,10 @@ asio::awaitable<bool> Connection::AwaitFirstByte() {
 asio::awaitable<bool> Connection::ServeOne() {
   const auto begin = std::chrono::steady_clock::now();
   BodyBudget budget(context_.buffered_bytes, context_.options.max_buffered_bytes);
-  const CheckHead check = [this](const Request& head, std::string_view target) { return Refusal(head, target); };
+  const CheckHead check = [this](Request& head, std::string_view target) {
+    head.peer = peer_;
+    return Refusal(head, target);
+  };
   ReadOutcome outcome = co_await ReadRequest(stream_, buffer_, context_.options, budget, check);
   if (outcome.kind == ReadOutcome::Kind::kClosed) co_return false;
   co_return co_await Answer(outcome, begin);
@@ -75,8 +81,10 @@ asio::awaitable<bool> Connection::Answer(ReadOutcome& outcome, std::chrono::stea
   const bool refused = outcome.kind == ReadOutcome::Kind::kRefused;
   outcome.keep_alive = outcome.keep_alive && !refused && !draining_;
   outcome.request.id = RequestId(outcome.request);
+  std::vector<Header> headers;
+  if (context_.options.more_headers) headers = context_.options.more_headers(outcome.request);
   const SocketWriter::Wire wire{outcome.http11, outcome.keep_alive, outcome.request.method == "HEAD",
-                                outcome.request.id};
+                                outcome.request.id, std::move(headers)};
   SocketWriter writer(stream_, context_.options, notifier_, gone_, wire);
   std::string route;
   if (outcome.refusal) {
@@ -94,6 +102,7 @@ asio::awaitable<bool> Connection::Answer(ReadOutcome& outcome, std::chrono::stea
         .route = route,
         .peer = peer_,
         .request_id = outcome.request.id,
+        .facts = writer.facts(),
         .status = writer.status(),
         .complete = writer.complete(),
         .duration = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin)};
@@ -108,7 +117,7 @@ std::string Connection::RequestId(const Request& head) const {
   return IsPlainId(given) ? std::string(given) : context_.options.make_request_id();
 }
 
-std::optional<Response> Connection::Refusal(const Request& head, std::string_view target) const {
+std::optional<Response> Connection::Refusal(Request& head, std::string_view target) const {
   const auto parsed = ParseTarget(target);
   if (!parsed) return context_.options.error_response(400, parsed.error().message, target);
   const Router::Match match = context_.router.Find(head.method, parsed->segments);
@@ -210,13 +219,12 @@ void Connection::Abort() {
 // Closing with unread input would reset the connection and might lose the last response. So read and drop what the
 // client still sends, for a moment.
 asio::awaitable<void> Connection::Close() {
-  boost::system::error_code ignored;
-  stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-  if (!ignored && !gone_) {
+  if (!gone_) {
     stream_.expires_after(kLingerTime);
+    co_await stream_.ShutDown();
     std::array<char, 16384> dropped;
     for (;;) {
-      auto [error, read] = co_await stream_.async_read_some(asio::buffer(dropped), kAwait);
+      auto [error, read] = co_await stream_.async_drop_some(asio::buffer(dropped), kAwait);
       if (error) break;
     }
   }

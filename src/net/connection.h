@@ -4,9 +4,7 @@
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <chrono>
 #include <memory>
 
@@ -15,6 +13,7 @@
 #include "net/router.h"
 #include "net/server_options.h"
 #include "net/socket_writer.h"
+#include "net/transport/stream.h"
 
 namespace inferflux::net {
 
@@ -27,8 +26,8 @@ struct ServerContext {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  // The socket's executor must be a strand that it does not share.
-  Connection(boost::asio::ip::tcp::socket socket, ServerContext& context);
+  // The socket's executor must be a strand that it does not share. `peer` names the client in logs.
+  Connection(Stream::Socket socket, std::string peer, ServerContext& context);
 
   // Serves until the connection ends.
   boost::asio::awaitable<void> Run();
@@ -43,7 +42,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::awaitable<bool> Answer(ReadOutcome& outcome, std::chrono::steady_clock::time_point begin);
   // The client's own id if it is a plain word, else a new one.
   std::string RequestId(const Request& head) const;
-  std::optional<Response> Refusal(const Request& head, std::string_view target) const;
+  std::optional<Response> Refusal(Request& head, std::string_view target) const;
   // The answer where no route takes the request.
   Response Unrouted(const Router::Match& match, const std::string& method, const std::string& path) const;
   boost::asio::awaitable<void> Dispatch(ReadOutcome& outcome, SocketWriter& writer, std::string& route);
@@ -53,7 +52,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::awaitable<void> Watch();
   boost::asio::awaitable<void> Close();
 
-  boost::beast::tcp_stream stream_;
+  Stream stream_;
   boost::beast::flat_buffer buffer_;
   ServerContext& context_;
   std::shared_ptr<Notifier> notifier_;

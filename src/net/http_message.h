@@ -1,7 +1,9 @@
 // Requests and responses as plain values; hides the library that reads and writes them.
 #pragma once
 
+#include <chrono>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +19,8 @@ struct Header {
 // The first header with that name (case-insensitive), or empty.
 std::string_view FindHeader(const std::vector<Header>& headers, std::string_view name);
 
+class BodyAllowance;  // net/listening/body_allowance.h
+
 struct Request {
   std::string method;  // "GET", "POST"
   std::string path;    // percent-decoded, without the query
@@ -26,6 +30,7 @@ struct Request {
   std::string body;
   std::string peer;  // the client's address, for logs
   std::string id;    // names the request in logs and in its answer's X-Request-Id; empty if the server gives none
+  std::shared_ptr<BodyAllowance> allowance;  // that the check of its head attached; may be null
 };
 
 // Has constructors on purpose: GCC 12 destroys a temporary twice if an aggregate is brace-initialised inside a co_await
@@ -40,6 +45,8 @@ struct Response {
   std::vector<Header> headers;  // in addition to Content-Type, Content-Length, Date and Connection, which the server
                                 // writes
   std::string body;
+  std::chrono::milliseconds delay{0};  // how long the answer waits before it is sent
+  std::string reason;                  // of a refusal, for the log; not sent
 };
 
 // "Not Found" for 404.

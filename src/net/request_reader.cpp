@@ -14,6 +14,8 @@
 #include <optional>
 #include <utility>
 
+#include "net/listening/body_allowance.h"
+
 namespace inferflux::net {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
@@ -64,23 +66,39 @@ std::optional<ReadOutcome> RefuseHead(const Parser::value_type& head) {
   return std::nullopt;
 }
 
-// Reads the body into `body`, which grows with the received bytes, not with the announced length.
-asio::awaitable<error_code> ReadBody(beast::tcp_stream& stream, beast::flat_buffer& buffer, Parser& parser,
-                                     const ServerOptions& options, BodyBudget& budget, std::string& body) {
+struct BodyRead {
+  error_code error;
+  std::optional<Response> refusal;  // of the request's own allowance
+};
+
+// Reads the body into the request, whose memory grows with the received bytes, not with the announced length.
+asio::awaitable<BodyRead> ReadBody(Stream& stream, beast::flat_buffer& buffer, Parser& parser,
+                                   const ServerOptions& options, BodyBudget& budget, Request& request) {
   const auto begin = std::chrono::steady_clock::now();
+  std::string& body = request.body;
+  size_t allowed = parser.content_length().value_or(0);
   std::array<char, 16384> piece;
+  if (request.allowance && allowed > 0) {
+    if (auto refusal = request.allowance->Take(allowed)) co_return BodyRead{{}, std::move(refusal)};
+  }
   while (!parser.is_done()) {
     const std::chrono::seconds earned(body.size() / std::max<size_t>(1, options.min_body_rate));
     stream.expires_at(begin + options.body_timeout + earned);
     parser.get().body().data = piece.data();
     parser.get().body().size = piece.size();
     auto [error, read] = co_await http::async_read_some(stream, buffer, parser, kAwait);
-    if (error && error != http::error::need_buffer) co_return error;
+    if (error && error != http::error::need_buffer) co_return BodyRead{error, {}};
     const size_t got = piece.size() - parser.get().body().size;
-    if (!budget.Take(got)) co_return boost::system::errc::make_error_code(boost::system::errc::not_enough_memory);
+    if (!budget.Take(got)) {
+      co_return BodyRead{boost::system::errc::make_error_code(boost::system::errc::not_enough_memory), {}};
+    }
     body.append(piece.data(), got);
+    if (request.allowance && body.size() > allowed) {
+      if (auto refusal = request.allowance->Take(body.size() - allowed)) co_return BodyRead{{}, std::move(refusal)};
+      allowed = body.size();
+    }
   }
-  co_return error_code();
+  co_return BodyRead{};
 }
 
 ReadOutcome FromHead(const Parser::value_type& head) {
@@ -105,8 +123,8 @@ void SkipEmptyLines(beast::flat_buffer& buffer) {
 
 }  // namespace
 
-asio::awaitable<ReadOutcome> ReadRequest(beast::tcp_stream& stream, beast::flat_buffer& buffer,
-                                         const ServerOptions& options, BodyBudget& budget, const CheckHead& check) {
+asio::awaitable<ReadOutcome> ReadRequest(Stream& stream, beast::flat_buffer& buffer, const ServerOptions& options,
+                                         BodyBudget& budget, const CheckHead& check) {
   SkipEmptyLines(buffer);
   Parser parser;
   const auto failed = [&](const error_code& error) {
@@ -138,7 +156,13 @@ asio::awaitable<ReadOutcome> ReadRequest(beast::tcp_stream& stream, beast::flat_
     auto [error, written] = co_await asio::async_write(stream, asio::buffer(kContinue), kAwait);
     if (error) co_return ReadOutcome();
   }
-  const error_code error = co_await ReadBody(stream, buffer, parser, options, budget, out.request.body);
+  BodyRead read = co_await ReadBody(stream, buffer, parser, options, budget, out.request);
+  if (read.refusal) {
+    out.kind = ReadOutcome::Kind::kRefused;
+    out.refusal = std::move(read.refusal);
+    co_return out;
+  }
+  const error_code error = read.error;
   if (error == boost::system::errc::not_enough_memory) {
     ReadOutcome refused = Refuse(503, "the server holds too many large requests; try again later");
     refused.target = std::move(out.target);

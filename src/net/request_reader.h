@@ -4,7 +4,6 @@
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "net/http_message.h"
 #include "net/server_options.h"
+#include "net/transport/stream.h"
 
 namespace inferflux::net {
 
@@ -47,12 +47,13 @@ struct ReadOutcome {
   std::string message;
 };
 
-// Looks at the head of a request that has a body. A response refuses the request before its body is read.
-using CheckHead = std::function<std::optional<Response>(const Request& head, std::string_view target)>;
+// Looks at the head of a request that has a body, and may complete it. A response refuses the request before its body
+// is read.
+using CheckHead = std::function<std::optional<Response>(Request& head, std::string_view target)>;
 
 // Reads first from `buffer`, which must not be empty, then from `stream`. Bytes of a following request stay in
 // `buffer`. Closes the connection of a client that is too slow, without an answer.
-boost::asio::awaitable<ReadOutcome> ReadRequest(boost::beast::tcp_stream& stream, boost::beast::flat_buffer& buffer,
+boost::asio::awaitable<ReadOutcome> ReadRequest(Stream& stream, boost::beast::flat_buffer& buffer,
                                                 const ServerOptions& options, BodyBudget& budget,
                                                 const CheckHead& check);
 

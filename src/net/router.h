@@ -18,8 +18,9 @@ class Router {
  public:
   // `pattern` is a path whose segments may be {name} (one segment) or, at the end, {name...} (one or more segments).
   // Patterns are tried in the order in which they were added.
-  // `check` sees the head of a request that has a body, before the body is read; its response refuses the request.
-  using HeadCheck = std::function<std::optional<Response>(const Request& head)>;
+  // `check` sees the head of a request that has a body, before the body is read; its response refuses the request. It
+  // may attach an allowance for the body.
+  using HeadCheck = std::function<std::optional<Response>(Request& head)>;
   void Add(std::string method, std::string_view pattern, Handler handler, HeadCheck check = {});
 
   struct Match {

@@ -1,6 +1,8 @@
 #include "net/server.h"
 
 #include <netinet/tcp.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +11,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
@@ -18,11 +21,15 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/log.h"
 #include "net/connection.h"
+#include "net/listening/peer_connections.h"
+#include "net/listening/port_owner.h"
+#include "net/transport/unix_socket.h"
 
 namespace inferflux::net {
 namespace asio = boost::asio;
@@ -53,7 +60,11 @@ bool IsLoopback(const asio::ip::address& address) {
 
 class Server::Impl {
  public:
-  Impl(ServerOptions options, Router router) : acceptor_(asio::make_strand(io_)) {
+  Impl(ServerOptions options, Router router)
+      : io_(options.io_threads == 1 ? 1 : BOOST_ASIO_CONCURRENCY_HINT_DEFAULT),  // one thread needs no other woken
+        acceptor_(asio::make_strand(io_)),
+        unix_acceptor_(acceptor_.get_executor()),
+        peers_(options.max_peer_connections) {
     context_.options = std::move(options);
     context_.router = std::move(router);
   }
@@ -77,15 +88,21 @@ class Server::Impl {
     if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (error == asio::error::address_in_use) {
+      return Fail(ErrorCode::kIo,
+                  "cannot listen on {}:{}: the port is in use by {}; end it, or choose another port (0: any free one)",
+                  options.host, options.port, DescribePortOwner(options.port));
+    }
     if (error) {
       return Fail(ErrorCode::kIo, "cannot listen on {}:{}: {}", options.host, options.port, error.message());
     }
     port_ = acceptor_.local_endpoint(error).port();
-    return {};
+    return ListenOnUnixSocket();
   }
 
   void Run() {
-    asio::co_spawn(acceptor_.get_executor(), Accept(), asio::detached);
+    asio::co_spawn(acceptor_.get_executor(), Accept(acceptor_), asio::detached);
+    if (unix_acceptor_.is_open()) asio::co_spawn(acceptor_.get_executor(), Accept(unix_acceptor_), asio::detached);
     const int count = std::max(1, context_.options.io_threads);
     for (int i = 0; i < count; ++i) threads_.emplace_back([this] { io_.run(); });
   }
@@ -112,36 +129,72 @@ class Server::Impl {
   }
 
  private:
+  // Only who may open the file may connect: its folder and its mode are the lock.
+  Status ListenOnUnixSocket() {
+    const std::string& path = context_.options.unix_socket;
+    if (path.empty()) return {};
+    if (Status free = MakeWayForUnixSocket(path); !free) return free;
+    boost::system::error_code error;
+    const asio::local::stream_protocol::endpoint endpoint(path);
+    unix_acceptor_.open(endpoint.protocol(), error);
+    if (!error) unix_acceptor_.bind(endpoint, error);
+    unix_bound_ = !error;
+    if (!error && ::chmod(path.c_str(), 0660) != 0) error.assign(errno, boost::system::system_category());
+    if (!error) unix_acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (error) return Fail(ErrorCode::kIo, "cannot listen on server.unix_socket {}: {}", path, error.message());
+    return {};
+  }
+
   void CloseAcceptor() {
     boost::system::error_code ignored;
     acceptor_.close(ignored);
+    if (!unix_acceptor_.is_open()) return;
+    unix_acceptor_.close(ignored);
+    if (unix_bound_) ::unlink(context_.options.unix_socket.c_str());
   }
 
-  asio::awaitable<void> Accept() {
-    while (acceptor_.is_open()) {
-      auto [error, socket] = co_await acceptor_.async_accept(asio::any_io_executor(asio::make_strand(io_)), kAwait);
-      if (error == asio::error::operation_aborted || !acceptor_.is_open()) break;
+  static std::string PeerOf(const tcp::socket& socket) {
+    boost::system::error_code failed;
+    const tcp::endpoint peer = socket.remote_endpoint(failed);
+    return failed ? std::string() : peer.address().to_string();
+  }
+  static std::string PeerOf(const asio::local::stream_protocol::socket&) { return "unix"; }
+
+  template <class Acceptor>
+  asio::awaitable<void> Accept(Acceptor& acceptor) {
+    while (acceptor.is_open()) {
+      auto [error, socket] = co_await acceptor.async_accept(asio::any_io_executor(asio::make_strand(io_)), kAwait);
+      if (error == asio::error::operation_aborted || !acceptor.is_open()) break;
       if (error) {  // usually out of file descriptors; connections that end release some
         log::Warning("accepting a connection: {}", error.message());
-        asio::steady_timer pause(acceptor_.get_executor(), std::chrono::milliseconds(100));
+        asio::steady_timer pause(acceptor.get_executor(), std::chrono::milliseconds(100));
         co_await pause.async_wait(kAwait);
         continue;
       }
-      SetSocketOptions(socket);
-      Admit(std::move(socket));
+      if constexpr (std::is_same_v<Acceptor, tcp::acceptor>) SetSocketOptions(socket);
+      std::string peer = PeerOf(socket);
+      Admit(Stream::Socket(std::move(socket)), std::move(peer));
     }
   }
 
-  void Admit(tcp::socket socket) {
+  void Admit(Stream::Socket socket, std::string peer) {
     auto executor = socket.get_executor();
-    auto connection = std::make_shared<Connection>(std::move(socket), context_);
+    const std::string client = ClientAddress(peer);
+    // Beyond a limit, close the connection without an answer: an answer would cost what the limit is meant to save.
+    if (!peers_.Enter(client)) {
+      if (context_.options.on_peer_full) context_.options.on_peer_full();
+      return;
+    }
+    auto connection = std::make_shared<Connection>(std::move(socket), std::move(peer), context_);
+    bool full = false;
     {
       std::lock_guard lock(mutex_);
-      // Beyond the limit, close the connection without an answer: an answer would cost what the limit is meant to save.
-      if (connections_.size() >= context_.options.max_connections || stopped_) return;
-      connections_.emplace(connection.get(), connection);
+      full = connections_.size() >= context_.options.max_connections || stopped_;
+      if (!full) connections_.emplace(connection.get(), connection);
     }
-    asio::co_spawn(executor, connection->Run(), [this, key = connection.get()](std::exception_ptr) {
+    if (full) return peers_.Leave(client);
+    asio::co_spawn(executor, connection->Run(), [this, client, key = connection.get()](std::exception_ptr) {
+      peers_.Leave(client);
       std::lock_guard lock(mutex_);
       connections_.erase(key);
       if (connections_.empty()) empty_.notify_all();
@@ -164,11 +217,14 @@ class Server::Impl {
   ServerContext context_;
   asio::io_context io_;
   tcp::acceptor acceptor_;
+  asio::local::stream_protocol::acceptor unix_acceptor_;  // closed if there is no such socket
+  bool unix_bound_ = false;                               // the socket's file is ours
   uint16_t port_ = 0;
   std::atomic<bool> stopped_{false};
   mutable std::mutex mutex_;
   std::condition_variable empty_;
   std::map<Connection*, std::weak_ptr<Connection>> connections_;
+  PeerConnections peers_;
   std::vector<std::thread> threads_;
 };
 

@@ -5,11 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/log_line.h"
 #include "base/result.h"
 #include "net/http_message.h"
+#include "net/transport/tls_context.h"
 
 namespace inferflux::net {
 
@@ -20,17 +25,21 @@ struct Answered {
   std::string_view route;   // the pattern, "" if none matched
   std::string_view peer;
   std::string_view request_id;
+  std::span<const log::Field> facts;     // that its handler noted
   int status = 0;                        // 0: the client left before an answer
   bool complete = false;                 // the whole answer was sent
   std::chrono::microseconds duration{};  // from its first byte to the end of the answer
 };
 
 struct ServerOptions {
+  std::shared_ptr<TlsContext> tls;  // null: plain HTTP
+  std::string unix_socket;          // a path to listen on too; empty: none
   std::string host = "127.0.0.1";
   uint16_t port = 0;  // 0: any free port; Server::port() returns it
   int io_threads = 2;
 
   size_t max_connections = 16384;
+  size_t max_peer_connections = 0;  // of one address; further ones are closed at once. 0: no limit
   size_t max_header_bytes = 32u << 10;
   size_t max_body_bytes = 32u << 20;
   size_t max_buffered_bytes = 512u << 20;  // for the bodies of all requests that are being read or served
@@ -53,6 +62,10 @@ struct ServerOptions {
   std::function<Status(const std::string& address, bool loopback)> check_address;
   // Makes the id of a request whose client gave none (in X-Request-Id). Unset: requests have no ids.
   std::function<std::string()> make_request_id;
+  // Headers that the answer to a request has whatever answers it.
+  std::function<std::vector<Header>(const Request&)> more_headers;
+  // Called for each connection that is closed at once, because its address has as many as it may.
+  std::function<void()> on_peer_full;
   // Called after each answered request, on an I/O thread.
   std::function<void(const Answered&)> on_answered;
 };

@@ -14,10 +14,13 @@ Result<ServerAddress> ParseServerAddress(std::string_view url) {
   if (!parsed || parsed->host().empty()) {
     return Fail(ErrorCode::kInvalidArgument, "'{}' is not a server's address; write http://HOST:PORT", url);
   }
-  if (parsed->scheme_id() != boost::urls::scheme::http) {
-    return Fail(ErrorCode::kUnsupported, "'{}': only http:// is supported; put a TLS proxy in between", url);
+  const auto scheme = parsed->scheme_id();
+  if (scheme != boost::urls::scheme::http && scheme != boost::urls::scheme::https) {
+    return Fail(ErrorCode::kUnsupported, "'{}': only http:// and https:// are supported", url);
   }
   ServerAddress out;
+  out.tls = scheme == boost::urls::scheme::https;
+  if (out.tls) out.port = 443;
   out.host = parsed->host_address();
   if (parsed->has_port() && !parsed->port().empty()) {
     const std::string_view digits = parsed->port();  // port_number() wraps around
@@ -28,6 +31,14 @@ Result<ServerAddress> ParseServerAddress(std::string_view url) {
   }
   out.base_path = parsed->path();
   while (out.base_path.ends_with('/')) out.base_path.pop_back();
+  return out;
+}
+
+Result<ServerAddress> ParsePlainAddress(std::string_view url) {
+  auto out = ParseServerAddress(url);
+  if (out && out->tls) {
+    return Fail(ErrorCode::kUnsupported, "'{}': only http:// is supported; put a TLS proxy in between", url);
+  }
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "scheduler/speculation/prediction.h"
 #include "scheduler/speculation/prompt_lookup.h"
 
 namespace inferflux::scheduler {
@@ -53,8 +54,7 @@ StepBatch BatchBuilder::Build(Workload& load, TimePoint now) {
   AddDecodes(pending);
   pending.step.decoding = static_cast<int32_t>(pending.step.requests.size());
   pending.budget = PrefillBudget(pending.step.decoding, pending.budget);
-  AddPrefills(pending);
-  if (!pending.crowded) Admit(pending, now);
+  AddPrompts(pending, now);
   return std::move(pending.step);
 }
 
@@ -79,16 +79,16 @@ void BatchBuilder::AddDecodes(PendingStep& pending) {
 }
 
 // The number of draft tokens worth making for the sequence. They must fit the context, and the `spare` rows of the
-// step.
-int32_t BatchBuilder::DraftLength(Request& request, const Speculation& speculation, int32_t decoding,
-                                  int32_t spare) const {
+// step. `expected`: they are of a prediction.
+int32_t BatchBuilder::DraftLength(Request& request, const Speculation& speculation, int32_t decoding, int32_t spare,
+                                  bool expected) const {
   const bool by_model = speculation.kind == Speculation::Kind::kDraft;
   if (speculation.kind == Speculation::Kind::kNone || (by_model && drafts_ == nullptr)) return 0;
   if (!engine_.info().capabilities.speculative_verification) return 0;  // a rejected draft token could not be removed
   const int32_t limit = std::min({speculation.max_tokens, spare, request.max_tokens - request.generated - 1,
                                   engine_.info().context - request.total()});
   if (limit <= 0) return 0;
-  return request.drafts.Length(cost_, by_model ? drafts_->Seconds(decoding) : 0.0, decoding, limit);
+  return request.drafts.Length(cost_, by_model ? drafts_->Seconds(decoding) : 0.0, decoding, limit, expected);
 }
 
 // Drafts tokens for each of the sequences.
@@ -97,11 +97,21 @@ std::vector<DraftTask> BatchBuilder::DraftTokens(const std::vector<Request*>& de
   std::vector<DraftTask> by_model;
   std::vector<size_t> places;  // of by_model's tasks
   for (Request* request : decoding) {
-    const Speculation speculation = request->spec.speculation.value_or(speculation_);
-    const int32_t length = DraftLength(*request, speculation, static_cast<int32_t>(decoding.size()), spare);
+    Speculation speculation = request->spec.speculation.value_or(speculation_);
+    const auto output = std::span(request->tokens).subspan(request->spec.prompt.size());
+    std::vector<TokenId> predicted = PredictedDraft(request->spec.prediction, output, kMaxDraftTokens);
+    if (!predicted.empty()) {
+      const auto known = static_cast<int32_t>(predicted.size());
+      speculation = {.kind = Speculation::Kind::kPromptLookup, .max_tokens = known};
+    }
+    const int32_t length =
+        DraftLength(*request, speculation, static_cast<int32_t>(decoding.size()), spare, !predicted.empty());
     DraftTask& task = tasks.emplace_back(DraftTask{.request = request, .count = length});
     if (length == 0) continue;
-    if (speculation.kind == Speculation::Kind::kDraft) {
+    if (!predicted.empty()) {
+      predicted.resize(static_cast<size_t>(length));
+      task.draft = std::move(predicted);
+    } else if (speculation.kind == Speculation::Kind::kDraft) {
       places.push_back(tasks.size() - 1);
       by_model.push_back(task);
     } else {
@@ -133,12 +143,37 @@ void BatchBuilder::Observe(const StepBatch& step, double seconds) {
   latency_budget_.Observe(step.decoding, prefill, seconds);
 }
 
-void BatchBuilder::AddPrefills(PendingStep& pending) {
-  for (const auto& request : pending.load.running) {
-    if (pending.budget == 0) return;
-    if (request->decoding() || request->stream->full()) continue;
-    Add(pending, *request, PrefillLength(*request, pending.budget));  // its blocks were reserved at admission
+void BatchBuilder::AddPrompts(PendingStep& pending, TimePoint now) {
+  Workload& load = pending.load;
+  const auto served = [&](const Request* request) { return load.shares.served(request->spec.account); };
+  std::vector<Request*> begun;  // prompts of running requests
+  for (const auto& request : load.running) {
+    if (!request->decoding() && !request->stream->full()) begun.push_back(request.get());
   }
+  std::ranges::stable_sort(begun, {}, served);
+  bool admits = !pending.crowded;
+  auto next_begun = begun.begin();
+  while (pending.budget > 0) {
+    while (next_begun != begun.end() && !(*next_begun)->sequence) ++next_begun;  // was preempted
+    Request* waiting = admits ? NextWaiting(load, now) : nullptr;
+    if (next_begun != begun.end() && (waiting == nullptr || served(waiting) >= served(*next_begun))) {
+      Request& request = **next_begun++;
+      Add(pending, request, PrefillLength(request, pending.budget));  // its blocks were reserved at admission
+    } else if (waiting != nullptr) {
+      admits = Admit(pending, *waiting, now);
+    } else {
+      return;
+    }
+  }
+}
+
+Request* BatchBuilder::NextWaiting(const Workload& load, TimePoint now) const {
+  return load.waiting.Next(now, load.shares, [&](const Request& request) {
+    if (request.stream->full() || AwaitsPrefix(load, request)) return false;
+    const int32_t limit = request.spec.account_limits.running;
+    if (limit > 0 && SequencesOf(load.running, request.spec.account) >= limit) return false;
+    return !sessions_.AwaitsKv(request, KnownTokens(request), now);
+  });
 }
 
 int32_t BatchBuilder::PrefillLength(const Request& request, int32_t budget) const {
@@ -159,35 +194,41 @@ void BatchBuilder::AskPromptLogprobs(const Request& request, int32_t count, engi
   }
 }
 
-void BatchBuilder::Admit(PendingStep& pending, TimePoint now) {
+// False if no further request can be admitted in this step.
+bool BatchBuilder::Admit(PendingStep& pending, Request& next, TimePoint now) {
   Workload& load = pending.load;
-  while (pending.budget > 0) {
-    const auto ready = [&](const Request& request) { return !request.stream->full() && !AwaitsPrefix(load, request); };
-    Request* next = load.waiting.Next(now, load.shares, ready);
-    if (next == nullptr) return;
-    if (static_cast<int32_t>(load.running.size()) >= max_running_ && !PreemptPaused(pending)) return;
-    // An encoder's text is fed whole, if necessary in a separate step.
-    const bool whole = !engine_.info().causal;
-    if (whole && next->total() > pending.budget && !pending.step.requests.empty()) return;
-    Status opened = OpenSequence(load, *next, now);
-    while (!opened && opened.error().code == ErrorCode::kResourceExhausted &&
-           (sessions_.EvictLeastRecent() || PreemptPaused(pending))) {
-      opened = OpenSequence(load, *next, now);
-    }
-    if (!opened) {
-      // No other request runs, so no memory will ever become free.
-      if (load.running.empty()) pending.step.failed.emplace_back(next, std::move(opened.error()));
-      return;
-    }
-    RequestPtr admitted = load.waiting.Take(next);
-    const auto place = std::ranges::find_if(load.running, [&](const auto& other) { return Outranks(*next, *other); });
-    load.running.insert(place, std::move(admitted));
-    Add(pending, *next, whole ? next->remaining() : PrefillLength(*next, pending.budget));
+  // An encoder's text is fed whole, if necessary in a separate step.
+  const bool whole = !engine_.info().causal;
+  if (whole && next.total() > pending.budget && !pending.step.requests.empty()) return false;
+  if (static_cast<int32_t>(load.running.size()) >= max_running_ && !PreemptPaused(pending) &&
+      !PreemptFor(pending, next, Shortage::kSequences)) {
+    return false;
   }
+  if (!OpenWithRoom(pending, next, now)) return false;
+  RequestPtr admitted = load.waiting.Take(&next);
+  const auto place = std::ranges::find_if(load.running, [&](const auto& other) { return Outranks(next, *other); });
+  load.running.insert(place, std::move(admitted));
+  Add(pending, next, whole ? next.remaining() : PrefillLength(next, pending.budget));
+  return true;
+}
+
+bool BatchBuilder::OpenWithRoom(PendingStep& pending, Request& next, TimePoint now) {
+  const Workload& load = pending.load;
+  Status opened = OpenSequence(load, next, now);
+  while (!opened && opened.error().code == ErrorCode::kResourceExhausted &&
+         (sessions_.EvictLeastRecent() || PreemptPaused(pending) || PreemptFor(pending, next, Shortage::kMemory))) {
+    opened = OpenSequence(load, next, now);
+  }
+  if (!opened && opened.error().code == ErrorCode::kUnavailable) return false;  // its session is read from disk
+  // Where no other request runs, no memory will ever become free.
+  if (!opened && load.running.empty()) pending.step.failed.emplace_back(&next, std::move(opened.error()));
+  return opened.has_value();
 }
 
 void BatchBuilder::Add(PendingStep& pending, Request& request, int32_t count, std::vector<TokenId> draft) {
-  const bool samples = !request.pooler && count == request.remaining();
+  const bool whole = count == request.remaining();
+  const bool scores = request.spec.next_tokens.has_value();
+  const bool samples = whole && !scores && !request.pooler;
   std::vector<std::shared_ptr<const TokenMask>> masks;
   if (samples && request.matcher) {
     auto made = MasksOf(request, draft);
@@ -204,10 +245,13 @@ void BatchBuilder::Add(PendingStep& pending, Request& request, int32_t count, st
   const auto rows = static_cast<int32_t>(item.tokens.size());
   if (request.wants_prompt_logprobs()) AskPromptLogprobs(request, count, item);
   if (request.pooler) {
+    item.second_text = request.spec.second_text;
     for (int32_t index = 0; index < rows; ++index) {
       if (!request.pooler->Wants(request.length + index)) continue;
       item.outputs.push_back({.token_index = index, .kind = engine::OutputSpec::Kind::kHidden});
     }
+  } else if (scores) {
+    if (whole) item.outputs.push_back({.token_index = rows - 1, .kind = engine::OutputSpec::Kind::kLogits});
   } else if (samples) {
     // Samples after the last certain token and after each draft token, each with the number of the draw that it would
     // have without speculation. So an accepted draft token changes nothing.
@@ -227,8 +271,7 @@ void BatchBuilder::Add(PendingStep& pending, Request& request, int32_t count, st
   pending.step.requests.push_back(&request);
 }
 
-// Reserves room for one more token of a decoding request. Requests come here in order of rank, so a request that must
-// be preempted is not in the step yet.
+// Reserves room for one more token of a decoding request.
 bool BatchBuilder::MakeRoom(PendingStep& pending, Request& request) {
   while (true) {
     Status reserved = engine_.Reserve(*request.sequence, request.total());
@@ -240,18 +283,21 @@ bool BatchBuilder::MakeRoom(PendingStep& pending, Request& request) {
     }
     if (PreemptPaused(pending)) continue;
     pending.crowded = true;
-    Request& lowest = *pending.load.running.back();
-    Preempt(pending, lowest);
-    if (&lowest == &request) return false;
+    Request& loser = LosesRoom(pending.load.running);
+    Preempt(pending, loser);
+    if (&loser == &request) return false;
   }
+}
+
+// Cached positions have neither logits nor hidden states.
+std::span<const TokenId> BatchBuilder::KnownTokens(const Request& request) const {
+  if (!SharesPrefix(request) || request.wants_prompt_logprobs()) return {};
+  return request.tokens;
 }
 
 Status BatchBuilder::OpenSequence(const Workload& load, Request& request, TimePoint now) {
   if (request.pooler) request.pooler->Restart();
-  // Cached positions have neither logits nor hidden states.
-  const bool cached = SharesPrefix(request) && !request.wants_prompt_logprobs();
-  const auto known = cached ? std::span<const TokenId>(request.tokens) : std::span<const TokenId>();
-  auto match = sessions_.Open(request, known, now);
+  auto match = sessions_.Open(request, KnownTokens(request), now);
   if (!match) return Forward(match);
   Status reserved = engine_.Reserve(match->sequence, request.total());
   const auto usage = engine_.usage();
@@ -265,6 +311,7 @@ Status BatchBuilder::OpenSequence(const Workload& load, Request& request, TimePo
   }
   request.sequence = match->sequence;
   request.length = match->cached_tokens;
+  request.charged = std::max(request.charged, request.length);
   if (!request.was_admitted) request.cached_tokens = match->cached_tokens;
   request.was_admitted = true;
   return {};
@@ -279,11 +326,34 @@ bool BatchBuilder::PreemptPaused(PendingStep& pending) {
   return true;
 }
 
+// An account that waits and holds less than another gets room from it.
+bool BatchBuilder::PreemptFor(PendingStep& pending, const Request& waiting, Shortage shortage) {
+  Request* loser = GivesWay(pending.load.running, waiting, shortage, pending.load.shares);
+  if (loser == nullptr) return false;
+  Preempt(pending, *loser);
+  return true;
+}
+
+// Takes a request out of the step that is being built, if it is in it.
+void BatchBuilder::Withdraw(PendingStep& pending, const Request& request) const {
+  StepBatch& step = pending.step;
+  const auto found = std::ranges::find(step.requests, &request);
+  if (found == step.requests.end()) return;
+  const auto index = found - step.requests.begin();
+  const auto item = step.batch.items.begin() + index;
+  pending.budget += static_cast<int32_t>(item->tokens.size());
+  if (index < step.decoding) --step.decoding;
+  step.batch.items.erase(item);
+  step.requests.erase(found);
+}
+
 void BatchBuilder::Preempt(PendingStep& pending, Request& request) {
+  Withdraw(pending, request);
   if (auto closed = engine_.Close(*request.sequence); !closed) log::Error("scheduler: {}", closed.error().message);
   if (drafts_ != nullptr) drafts_->Forget(request);
   request.sequence.reset();
   request.length = 0;
+  request.timeline.Preempt();
   auto& running = pending.load.running;
   const auto found = std::ranges::find(running, &request, &RequestPtr::get);
   pending.load.waiting.Push(std::move(*found));

@@ -1,6 +1,7 @@
-// Decides what the next step runs: first decodes, then prefill in order of rank, then new requests, within a token
-// budget. When KV memory is short, sessions leave the engine first. Then the builder preempts: the request of the
-// lowest rank loses its KV, waits, and is recomputed later.
+// Decides what the next step runs: first decodes, then prompts, within a token budget. Of the prompts, those of the
+// account that was served least come first, and of an account, those that run before those that wait. When KV memory or
+// sequences are short, sessions leave the engine first. Then the builder preempts: a request of the account that holds
+// the most loses its KV, waits, and is recomputed later (queue/holdings.h).
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "engine/engine.h"
 #include "scheduler/latency_budget.h"
+#include "scheduler/queue/holdings.h"
 #include "scheduler/queue/workload.h"
 #include "scheduler/sessions/sessions.h"
 #include "scheduler/speculation/draft_model.h"
@@ -46,17 +48,23 @@ class BatchBuilder {
   void AddDecodes(PendingStep& pending);
   int32_t StepTokens(int32_t decoding) const;
   int32_t PrefillBudget(int32_t decoding, int32_t left) const;
-  int32_t DraftLength(Request& request, const Speculation& speculation, int32_t decoding, int32_t spare) const;
+  int32_t DraftLength(Request& request, const Speculation& speculation, int32_t decoding, int32_t spare,
+                      bool expected) const;
   std::vector<DraftTask> DraftTokens(const std::vector<Request*>& decoding, int32_t spare);
-  void AddPrefills(PendingStep& pending);
+  void AddPrompts(PendingStep& pending, TimePoint now);
+  Request* NextWaiting(const Workload& load, TimePoint now) const;
   int32_t PrefillLength(const Request& request, int32_t budget) const;
   void AskPromptLogprobs(const Request& request, int32_t count, engine::BatchItem& item) const;
-  void Admit(PendingStep& pending, TimePoint now);
+  bool Admit(PendingStep& pending, Request& next, TimePoint now);
+  bool OpenWithRoom(PendingStep& pending, Request& next, TimePoint now);
   void Add(PendingStep& pending, Request& request, int32_t count, std::vector<TokenId> draft = {});
 
   bool MakeRoom(PendingStep& pending, Request& request);
+  std::span<const TokenId> KnownTokens(const Request& request) const;
   Status OpenSequence(const Workload& load, Request& request, TimePoint now);
   bool PreemptPaused(PendingStep& pending);
+  bool PreemptFor(PendingStep& pending, const Request& waiting, Shortage shortage);
+  void Withdraw(PendingStep& pending, const Request& request) const;
   void Preempt(PendingStep& pending, Request& request);
   bool SharesPrefix(const Request& request) const;
   bool AwaitsPrefix(const Workload& load, const Request& request) const;

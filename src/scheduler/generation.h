@@ -11,6 +11,8 @@
 #include "base/result.h"
 #include "base/token_id.h"
 #include "engine/sampling/sampling_params.h"
+#include "scheduler/queue/token_bucket.h"
+#include "scheduler/timeline/timeline.h"
 
 namespace inferflux::text {
 class TokenGrammar;
@@ -37,6 +39,20 @@ inline constexpr int32_t kMaxDraftTokens = 16;
 struct SessionUse {
   std::string id;
   std::chrono::seconds ttl{3600};  // dropped this long after its last request
+  bool once = false;  // it comes from the store that machines share, is used by this request only, and then dropped
+};
+
+// Asks for the tokens that may come next in place of a generation.
+struct NextTokensQuery {
+  int32_t output_tokens = 0;  // this many tokens at the prompt's end are output already, which the grammar constrains
+  int32_t top = 20;           // the likeliest of them to describe, 1 to 20
+};
+
+// What the account of a request may have of a model. They travel with the request, so that accounts differ.
+struct AccountLimits {
+  int32_t running = 0;                    // sequences at once; further ones wait. 0: no limit
+  int32_t queued = 0;                     // requests that wait; further ones are refused. 0: no limit
+  std::shared_ptr<TokenBucket> tokens{};  // is charged with what is computed; null: not counted
 };
 
 struct GenerationRequest {
@@ -51,19 +67,25 @@ struct GenerationRequest {
   // With a grammar or a budget: the reasoning before the answer, which the grammar does not constrain. Null: none.
   std::shared_ptr<const text::ReasoningLimits> reasoning;
   bool embed = false;       // generates nothing: pools the prompt's hidden states into one vector
-  bool ignore_eos = false;  // end-of-generation tokens neither end the generation nor are sampled
+  bool score = false;       // the same for the scores that a classification head makes
+  int32_t second_text = 0;  // with embed or score: where the second text of a pair begins; 0: one text
+  std::optional<NextTokensQuery> next_tokens;  // generates nothing: scores what may come next
+  bool ignore_eos = false;                     // end-of-generation tokens neither end the generation nor are sampled
   std::optional<int32_t>
       top_logprobs;  // if set, each token carries its log probability and this many alternatives (0 to 20)
   std::optional<int32_t>
       prompt_logprobs;  // if set, so do the prompt's tokens except the first, with this many alternatives
   std::optional<Speculation> speculation;  // if unset, the model's default
+  std::vector<TokenId> prediction;         // what the output is expected to be: draft tokens, where it matches
   bool continues_text = false;             // the output continues a raw prompt: keeps its first space
   std::vector<TokenId> shown_control;      // control tokens that appear in the output text by their names
 
-  std::string request_id;  // of the client's request, for logs; may be empty, and may name several generations
+  std::string request_id;    // of the client's request, for logs; may be empty, and may name several generations
+  std::string trace_parent;  // the traceparent of the client's request (W3C), for what works for it; may be empty
   // The account of the request: accounts get equal shares of the served tokens. Requests with an empty account share
   // one.
   std::string account;
+  AccountLimits account_limits;
   uint64_t cache_salt = 0;                                        // requests with different salts never share KV
   std::optional<SessionUse> session;                              // ids of different salts are different sessions
   int32_t priority = 0;                                           // higher is served first
@@ -79,6 +101,16 @@ struct TokenLogprob {
 struct GeneratedToken {
   TokenLogprob chosen;
   std::vector<TokenLogprob> top;  // likeliest first; empty unless requested
+};
+
+// What may come next. All probabilities are the model's own, before any constraint, temperature or filter.
+struct NextTokens {
+  int32_t vocabulary = 0;                   // tokens of the model
+  int32_t allowed = 0;                      // those that the constraint allows, end-of-generation tokens included
+  bool may_end = false;                     // it allows one of those
+  double allowed_probability = 0;           // of all allowed tokens together
+  std::vector<TokenLogprob> top;            // the likeliest allowed ones, likeliest first
+  std::vector<TokenLogprob> unconstrained;  // the likeliest of all
 };
 
 enum class FinishReason { kStop, kLength, kCancelled, kError };
@@ -99,6 +131,7 @@ struct Finish {
   // allows no further text.
   std::optional<std::string> stop_string = {};
   std::optional<TokenId> stop_token = {};
+  std::vector<TimelinePhase> phases = {};  // what happened to the request
 };
 
 // One piece of a generation. `text` is always complete UTF-8. Text that may begin a stop string is held back until that
@@ -109,8 +142,9 @@ struct StreamEvent {
   // probabilities only if requested.
   std::vector<GeneratedToken> tokens;
   std::vector<GeneratedToken> prompt;  // with prompt_logprobs: the prompt's tokens except the first, in one event
-  std::vector<float> embedding;        // of an embedding request, on its last event
-  std::optional<Finish> finish;        // on the last event only
+  std::vector<float> embedding;        // of an embedding request, or the scores of a score request; on its last event
+  std::optional<NextTokens> next_tokens;  // of a request for them, on its last event
+  std::optional<Finish> finish;           // on the last event only
 };
 
 }  // namespace inferflux::scheduler

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "scheduler/generation.h"
 #include "scheduler/output/token_stream.h"
+#include "scheduler/timeline/request_history.h"
 
 namespace inferflux::scheduler {
 
@@ -18,9 +19,10 @@ struct SchedulerStats {
   int32_t queued = 0;
   int32_t running = 0;
   int64_t kv_blocks_used = 0;
-  int64_t kv_blocks_free = 0;  // includes blocks kept only for their prefix
-  int64_t preemptions = 0;     // since the start: requests that lost their KV and are recomputed
-  int64_t drafted_tokens = 0;  // since the start: draft tokens, and the accepted ones of them
+  int64_t kv_blocks_free = 0;    // includes blocks kept only for their prefix,
+  int64_t kv_blocks_cached = 0;  // which are these
+  int64_t preemptions = 0;       // since the start: requests that lost their KV and are recomputed
+  int64_t drafted_tokens = 0;    // since the start: draft tokens, and the accepted ones of them
   int64_t accepted_tokens = 0;
   int32_t retry_after_seconds = 1;  // when a rejected client should retry
 };
@@ -66,11 +68,21 @@ class GenerationService {
     reply(Fail(ErrorCode::kUnsupported, "this model keeps no sessions"));
   }
 
+  // Any thread. The last requests that ended; null if the service remembers none.
+  virtual const RequestHistory* history() const { return nullptr; }
+
+  // Any thread. From now on Submit refuses, and the requests that have no token yet and wait for their turn end with
+  // kUnavailable; with `running`, all end so.
+  virtual void Drain(bool running) = 0;
+
   // Ends every request with kCancelled, unloads the engine and ends the thread. Any thread, any number of times.
   virtual void Stop() = 0;
 
   // Any thread. A snapshot of the last step.
   virtual SchedulerStats stats() const = 0;
+
+  // Any thread. Seconds after which a rejected client of the account should retry.
+  virtual int32_t RetryAfter(const std::string&) const { return stats().retry_after_seconds; }
 };
 
 }  // namespace inferflux::scheduler

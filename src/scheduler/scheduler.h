@@ -10,6 +10,7 @@
 #include "metrics/model_metrics.h"
 #include "scheduler/batch_builder.h"
 #include "scheduler/generation_service.h"
+#include "scheduler/queue/account_load.h"
 #include "scheduler/queue/service_rate.h"
 #include "scheduler/queue/workload.h"
 #include "scheduler/sessions/sessions.h"
@@ -23,7 +24,13 @@ namespace inferflux::scheduler {
 struct SchedulerExtras {
   std::unique_ptr<engine::Engine> draft = nullptr;  // must have the engine's vocabulary
   int64_t session_memory = 0;                       // bytes of host memory for KV of sessions
-  std::optional<SessionFiles> session_files = {};
+  std::unique_ptr<SessionFiles> session_files = nullptr;
+  std::unique_ptr<SharedSessions> shared_sessions = nullptr;
+  std::vector<std::string> model_files = {};  // files or folders whose loss ends the model
+  uint64_t file_faults = 0;                   // FileFaults() before they were opened
+  RequestHistory* history = nullptr;          // takes what ended; must outlive the scheduler
+  // Called in each step before the engine runs: what the step admitted waits no longer.
+  std::function<void()> on_admitted = {};
 };
 
 class Scheduler {
@@ -38,26 +45,37 @@ class Scheduler {
   void Submit(RequestPtr request);
 
   // Ends cancelled and late requests, and runs one step. Returns false if there was nothing to run. Then there will be
-  // nothing until a request arrives, a client reads or cancels, or `next_deadline` of a request or session passes.
+  // nothing until a request arrives, a client reads or cancels, the disk has done something for a session, or
+  // `next_deadline` of a request or session passes.
   bool Step();
+
+  // Ends the requests that wait and have no token yet. One that was preempted stays: its client reads already.
+  void EndWaiting(const Error& error);
 
   // Ends every request.
   void EndAll(FinishReason reason, const Error& error);
 
-  Result<std::vector<SessionInfo>> Session(const SessionCommand& command);
+  // Replies at once, or in a later step, after the disk has done something.
+  void Session(const SessionCommand& command, SessionReply reply);
 
   std::optional<TimePoint> next_deadline() const;
   SchedulerStats stats() const;
+  AccountLoads account_loads() const;
 
  private:
   void Sweep(TimePoint now);
+  bool LostFile();
   void Execute(StepBatch& step);
+  void Record(Request& request, const engine::BatchItem& item, TimePoint began, TimePoint ended);
   void ExecuteAlone(const engine::BatchItem& item, Request& request);
   void Apply(Request& request, const engine::BatchItem& item, Result<const std::vector<engine::OutputResult>*> given);
   void ApplyHidden(Request& request, const engine::BatchItem& item, const std::vector<engine::OutputResult>& outputs);
+  void ApplyNextTokens(Request& request, const engine::BatchItem& item,
+                       const std::vector<engine::OutputResult>& outputs);
   size_t TakePromptLogprobs(Request& request, const std::vector<engine::OutputResult>& outputs,
                             const engine::BatchItem& item);
   bool TakeToken(Request& request, const engine::OutputResult& sampled);
+  void Charge(Request& request);
   void Emit(Request& request);
   StreamEvent TakeEvent(Request& request);
   void End(Request& request, FinishReason reason, Error error = {});
@@ -73,6 +91,12 @@ class Scheduler {
   std::unique_ptr<DraftModel> drafts_;
   BatchBuilder builder_;
   ServiceRate rate_;
+  RequestHistory* history_;
+  const std::function<void()> on_admitted_;
+  const std::vector<std::string> model_files_;
+  const uint64_t file_faults_;
+  uint64_t seen_faults_;
+  std::optional<Error> lost_file_;  // the model computes nothing more
   int64_t preemptions_ = 0;
   int64_t drafted_ = 0;
   int64_t accepted_ = 0;

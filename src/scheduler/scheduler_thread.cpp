@@ -1,5 +1,6 @@
 #include "scheduler/scheduler_thread.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -21,6 +22,8 @@ uint64_t KvFingerprint(uint64_t model, const engine::EngineInfo& info) {
   }
   return hash;
 }
+
+Error StoppingError() { return {.code = ErrorCode::kUnavailable, .message = "the server is stopping"}; }
 
 }  // namespace
 
@@ -61,6 +64,7 @@ Result<std::shared_ptr<TokenStream>> SchedulerThread::Submit(GenerationRequest r
     case State::kStopping:
       return Fail(ErrorCode::kUnavailable, "the model is being unloaded");
   }
+  if (drained_ != Drained::kNone) return tl::make_unexpected(StoppingError());
   lock.unlock();
   auto max_tokens = CheckRequest(request, info_);
   if (!max_tokens) return Forward(max_tokens);
@@ -77,16 +81,54 @@ Result<std::shared_ptr<TokenStream>> SchedulerThread::Submit(GenerationRequest r
 
   lock.lock();
   if (state_ != State::kServing) return Fail(ErrorCode::kUnavailable, "the model is being unloaded");
-  if (stats_.queued >= options_.max_queued) {
-    return Fail(ErrorCode::kResourceExhausted, "{} requests wait already; try again in about {} s", stats_.queued,
-                stats_.retry_after_seconds);
-  }
+  if (drained_ != Drained::kNone) return tl::make_unexpected(StoppingError());
+  if (Status room = CheckQueue(accepted->spec); !room) return Forward(room);
   ++stats_.queued;
+  ++accounts_[accepted->spec.account].queued;
   accepted->number = next_number_++;
   submitted_.push_back(std::move(accepted));
   lock.unlock();
   wakeup_->Wake();
   return stream;
+}
+
+void SchedulerThread::Drain(bool running) {
+  {
+    std::lock_guard lock(mutex_);
+    drained_ = running ? Drained::kAll : std::max(drained_, Drained::kWaiting);
+  }
+  wakeup_->Wake();
+}
+
+void SchedulerThread::EndDrained(Scheduler& core) {
+  std::unique_lock lock(mutex_);
+  const Drained drained = drained_;
+  lock.unlock();
+  if (drained == Drained::kAll) {
+    core.EndAll(FinishReason::kError, StoppingError());
+  } else if (drained == Drained::kWaiting) {
+    core.EndWaiting(StoppingError());
+  }
+}
+
+Status SchedulerThread::CheckQueue(const GenerationRequest& request) const {
+  const auto found = accounts_.find(request.account);
+  const AccountLoad own = found == accounts_.end() ? AccountLoad() : found->second;
+  if (const int32_t limit = request.account_limits.queued; limit > 0 && own.queued >= limit) {
+    return Fail(ErrorCode::kResourceExhausted,
+                "{} requests of this API key or address wait already, and its limit is {} (limits.queued); try again "
+                "in about {} s",
+                own.queued, limit, own.retry_after_seconds);
+  }
+  if (stats_.queued < options_.max_queued) return {};
+  return Fail(ErrorCode::kResourceExhausted, "{} requests wait already; try again in about {} s", stats_.queued,
+              own.retry_after_seconds);
+}
+
+int32_t SchedulerThread::RetryAfter(const std::string& account) const {
+  std::lock_guard lock(mutex_);
+  const auto found = accounts_.find(account);
+  return found == accounts_.end() ? AccountLoad().retry_after_seconds : found->second.retry_after_seconds;
 }
 
 SchedulerStats SchedulerThread::stats() const {
@@ -112,9 +154,15 @@ Result<SchedulerThread::Engines> SchedulerThread::Load() {
   info_ = out.target->info();
   if (!options_.sessions.directory.empty()) {
     auto files = SessionFiles::Open(options_.sessions.directory, options_.sessions.disk_bytes,
-                                    KvFingerprint(options_.sessions.model, info_), Now());
+                                    KvFingerprint(options_.sessions.model, info_), Now(),
+                                    std::make_unique<DiskThread>([wakeup = wakeup_] { wakeup->Wake(); }));
     if (!files) return Forward(files);
     session_files_ = std::move(*files);
+  }
+  for (const std::string& path : options_.model_files) {
+    if (const std::string file = FaultedFile(path, file_faults_); !file.empty()) {
+      return Fail(ErrorCode::kDataLoss, "{} was truncated while it was loaded", file);
+    }
   }
   if (!options_.draft) return out;
   auto draft = LoadOne(std::exchange(options_.draft, {}));
@@ -131,14 +179,31 @@ Result<std::unique_ptr<engine::Engine>> SchedulerThread::LoadOne(EngineFactory f
   return engine;
 }
 
+std::unique_ptr<SharedSessions> SchedulerThread::OpenStore() const {
+  if (!options_.sessions.store) return nullptr;
+  const auto thread = [this] { return std::make_unique<DiskThread>([wakeup = wakeup_] { wakeup->Wake(); }); };
+  return std::make_unique<SharedSessions>(options_.sessions.store, KvFingerprint(options_.sessions.model, info_),
+                                          std::max(options_.sessions.memory_bytes, Sessions::kUnwrittenBytes), thread(),
+                                          thread());
+}
+
 void SchedulerThread::Serve(Engines engines) {
   Scheduler core(*engines.target, tokenizer_, options_.policy,
                  make_metrics_ ? make_metrics_(info_) : metrics::ModelMetrics(), std::chrono::steady_clock::now,
                  {.draft = std::move(engines.draft),
                   .session_memory = options_.sessions.memory_bytes,
-                  .session_files = std::move(session_files_)});
+                  .session_files = std::move(session_files_),
+                  .shared_sessions = OpenStore(),
+                  .model_files = options_.model_files,
+                  .file_faults = file_faults_,
+                  .history = &history_,
+                  .on_admitted = [&] {
+                    const std::lock_guard lock(mutex_);
+                    PublishLoad(core);
+                  }});
   while (TakeSubmitted(core)) {
     RunCommands(&core);
+    EndDrained(core);
     if (!core.Step()) wakeup_->Wait(core.next_deadline());
   }
   core.EndAll(FinishReason::kCancelled, {.code = ErrorCode::kUnavailable, .message = "the model is being unloaded"});
@@ -169,9 +234,11 @@ void SchedulerThread::RunCommands(Scheduler* core) {
     commands.swap(commands_);
   }
   for (auto& [command, reply] : commands) {
-    reply(core != nullptr
-              ? core->Session(command)
-              : Result<std::vector<SessionInfo>>(Fail(ErrorCode::kUnavailable, "the model is being unloaded")));
+    if (core != nullptr) {
+      core->Session(command, std::move(reply));
+    } else {
+      reply(Fail(ErrorCode::kUnavailable, "the model is being unloaded"));
+    }
   }
 }
 
@@ -180,8 +247,17 @@ bool SchedulerThread::TakeSubmitted(Scheduler& core) {
   std::lock_guard lock(mutex_);
   for (auto& request : submitted_) core.Submit(std::move(request));
   submitted_.clear();
-  stats_ = core.stats();
+  PublishLoad(core);
   return state_ != State::kStopping;
+}
+
+void SchedulerThread::PublishLoad(const Scheduler& core) {
+  stats_ = core.stats();
+  accounts_ = core.account_loads();
+  for (const RequestPtr& request : submitted_) {  // not known to the scheduler yet
+    ++stats_.queued;
+    ++accounts_[request->spec.account].queued;
+  }
 }
 
 }  // namespace inferflux::scheduler

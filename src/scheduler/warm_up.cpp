@@ -16,7 +16,7 @@ Status Feed(engine::Engine& engine, engine::SequenceId sequence, int32_t first, 
   item.first_position = first;
   using Kind = engine::OutputSpec::Kind;
   item.outputs.push_back({.token_index = count - 1,
-                          .kind = engine.info().causal ? Kind::kSample : Kind::kHidden,
+                          .kind = engine.info().capabilities.generation ? Kind::kSample : Kind::kHidden,
                           .sampling = {.temperature = 0.0f}});
   auto result = engine.ExecuteUnifiedBatch({.items = {std::move(item)}});
   if (!result) return Forward(result);

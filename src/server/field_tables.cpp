@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "server/anthropic/messages_request.h"
+#include "server/batches/batch_endpoints.h"
+#include "server/ollama/create_model.h"
 #include "server/ollama/ollama_embed.h"
 #include "server/ollama/ollama_requests.h"
 #include "server/openai/chat_request.h"
@@ -12,6 +14,8 @@
 #include "server/openai/fields/generation_fields.h"
 #include "server/openai/llama_server/infill.h"
 #include "server/openai/llama_server/tokenize_endpoints.h"
+#include "server/openai/next_tokens/next_tokens.h"
+#include "server/openai/rerank/rerank_request.h"
 #include "server/reply/field_rows.h"
 #include "server/responses/responses_request.h"
 
@@ -41,12 +45,18 @@ constexpr Endpoint kEndpoints[] = {
     {"`/v1/chat/completions`", ChatFieldRows},
     {"`/v1/completions`", CompletionFieldRows},
     {"`/v1/embeddings`", EmbeddingFieldRows},
+    {"`/v1/next_tokens`, besides those of chat or raw completions", NextTokensFieldRows},
+    {"`/v1/rerank`", RerankFieldRows},
+    {"`/score`", ScoreFieldRows},
+    {"`/classify`", ClassifyFieldRows},
     {"`/v1/responses`", ResponsesFieldRows},
+    {"`/v1/batches`", BatchFieldRows},
     {"`/v1/messages`", MessagesFieldRows},
     {"Ollama's chat and generate", OllamaSharedRows},
     {"`/api/chat`", OllamaChatFieldRows},
     {"`/api/generate`", OllamaGenerateFieldRows},
     {"`/api/embed`", OllamaEmbedFieldRows},
+    {"`/api/create`", CreateModelFieldRows},
     {"`/tokenize`", TokenizeFieldRows},
     {"`/infill`", InfillFieldRows},
 };

@@ -38,13 +38,14 @@ def engines() -> dict[tuple[str, str], dict]:
 
 
 class ServerProcess:
-    """inferfluxd on a free port. Always stopped by its own pid."""
+    """inferfluxd on a free port, or on the given one. Always stopped by its own pid."""
 
-    def __init__(self, *flags: str, model: Path | None = MODEL, environment: dict[str, str] | None = None, wait: bool = True):
+    def __init__(self, *flags: str, model: Path | None = MODEL, environment: dict[str, str] | None = None, wait: bool = True,
+                 port: int = 0):
         self._folder = tempfile.TemporaryDirectory()
         self.log_path = Path(self._folder.name) / "log"
         port_file = Path(self._folder.name) / "port"
-        command = [program("inferfluxd"), "--port", "0", "--port-file", str(port_file)]
+        command = [program("inferfluxd"), "--port", str(port), "--port-file", str(port_file)]
         if model is not None:
             command += ["--model", str(model)]
         self.start([*command, *flags], self.log_path, port_file, environment or {}, wait)

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "cpu_limit.h"
 #include "text/chat_template.h"
 
 namespace {
@@ -33,6 +34,7 @@ void Require(bool holds) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const inferflux::fuzz::CpuLimit limit;
   using inferflux::text::ChatTemplate;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const size_t split = input.find('\0');

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "cpu_limit.h"
 #include "formats/quantized_checkpoints/fp8.h"
 #include "formats/quantized_checkpoints/fused_experts.h"
 #include "formats/quantized_checkpoints/gptq_awq.h"
@@ -12,6 +13,7 @@
 #include "formats/weight_layout/weight_layout.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const inferflux::fuzz::CpuLimit limit;
   using namespace inferflux::formats;
   if (size < 4) return 0;
   const auto bytes = std::as_bytes(std::span(data + 4, size - 4));

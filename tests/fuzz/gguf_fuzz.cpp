@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "cpu_limit.h"
 #include "formats/gguf/gguf_file.h"
 #include "formats/quant/dequantize.h"
 
@@ -37,6 +38,7 @@ void ReadTensors(const GgufFile& file) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const inferflux::fuzz::CpuLimit limit;
   std::vector<uint64_t> aligned((size + 7) / 8);  // aligned like a mapped file
   if (size > 0) std::memcpy(aligned.data(), data, size);
   const auto file = GgufFile::Parse(std::as_bytes(std::span(aligned)).first(size));

@@ -1,6 +1,7 @@
 // Any text as each of a Hugging Face directory's JSON files. The first byte chooses which.
 #include <string_view>
 
+#include "cpu_limit.h"
 #include "formats/huggingface/hf_config.h"
 #include "formats/huggingface/hf_generation_config.h"
 #include "formats/huggingface/hf_tokenizer.h"
@@ -20,6 +21,7 @@ void WriteVocab(const inferflux::formats::HfTokenizer& tokenizer) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const inferflux::fuzz::CpuLimit limit;
   using namespace inferflux::formats;
   if (size == 0) return 0;
   auto root = JsonObject::Parse({reinterpret_cast<const char*>(data) + 1, size - 1}, "fuzz.json");

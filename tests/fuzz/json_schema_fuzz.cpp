@@ -6,9 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "cpu_limit.h"
 #include "grammar_walk.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const inferflux::fuzz::CpuLimit limit;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const size_t split = input.find('\0');
   const std::string written = inferflux::fuzz::WalkGrammar(

@@ -1,9 +1,11 @@
 // Any bytes as a safetensors file: an error, or tensors whose values can all be read.
 #include <vector>
 
+#include "cpu_limit.h"
 #include "formats/safetensors/safetensors_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const inferflux::fuzz::CpuLimit limit;
   using namespace inferflux::formats;
   const auto file = SafetensorsFile::Parse(std::as_bytes(std::span(data, size)), "fuzz");
   if (!file) return 0;

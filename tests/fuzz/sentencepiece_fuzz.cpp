@@ -1,10 +1,12 @@
 // Any bytes as a SentencePiece model, and the tokenizer made from it.
 #include <string_view>
 
+#include "cpu_limit.h"
 #include "formats/huggingface/hf_vocab.h"
 #include "formats/huggingface/sentencepiece_tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const inferflux::fuzz::CpuLimit limit;
   using namespace inferflux::formats;
   static const HfTokenizerConfig config = *ParseHfTokenizerConfig(
       *JsonObject::Parse(R"({"eos_token":"</s>","added_tokens_decoder":{"7":{"content":"<x>","special":true}}})",

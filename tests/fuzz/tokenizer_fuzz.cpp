@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu_limit.h"
 #include "text/detokenizer.h"
 #include "text/tokenizer/tokenizer.h"
 #include "text/tokenizer/vocab_builders.h"
@@ -124,6 +125,7 @@ void FuzzVocabulary(const uint8_t* data, size_t size) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const inferflux::fuzz::CpuLimit limit;
   if (size == 0) return 0;
   if (data[0] >= 200) {
     FuzzVocabulary(data + 1, size - 1);

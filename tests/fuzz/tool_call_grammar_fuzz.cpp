@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpu_limit.h"
 #include "text/grammar/automaton/pushdown.h"
 #include "text/grammar/grammar_spec.h"
 #include "text/tool_calls/tool_call_parser.h"
@@ -75,6 +76,7 @@ std::string Walk(const std::shared_ptr<const CompiledGrammar>& grammar, const To
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const inferflux::fuzz::CpuLimit limit;
   if (size < 1) return 0;
   const auto syntaxes = ToolCallSyntaxes();
   const ToolCallSyntax& syntax = syntaxes[data[0] % 128 % syntaxes.size()];
@@ -92,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text =
       Walk(*grammar, syntax, Choices(split == input.npos ? std::string_view() : input.substr(split + 1)));
   if (text.empty()) return 0;
-  ToolCallParser parser(syntax, std::make_shared<const std::vector<OfferedTool>>(tools), several);
+  ToolCallParser parser(syntax, std::make_shared<const std::vector<OfferedTool>>(tools), {.several = several});
   ToolCallParser::Output out = parser.Feed(text);
   ToolCallParser::Output rest = parser.Finish();
   out.calls.insert(out.calls.end(), rest.calls.begin(), rest.calls.end());

@@ -15,25 +15,26 @@ INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.M)
 # above all of its rooms, unless it is named.
 ROOMS = {
     "serving": [["backends"], ["models"], ["generation", "pool"]],
-    "server": [["request"], ["reply"], ["openai", "admin", "health", "anthropic", "ollama", "responses", "page"]],
+    "server": [["store"], ["request"], ["reply"],
+               ["openai", "admin", "health", "anthropic", "ollama", "responses", "live", "page", "files"], ["batches"]],
     "worker": [["contract"], ["remote", "service"], ["pool"]],
 }
 FAMILIES = SRC / "model/families"
 # Where a family's name is allowed outside of its folder: there it is the name of something else.
 NO_FAMILY = {
     # GGUF's tokenizer.ggml.model names an algorithm after the first model that had it.
-    "text/tokenizer/vocab.h": {"gpt2", "llama", "bert", "gemma"},
-    "text/tokenizer/vocabulary.h": {"gpt2", "llama", "bert", "gemma"},
-    "text/tokenizer/vocabulary.cpp": {"gpt2", "llama", "bert", "gemma"},
-    "model/loading/vocab_from_gguf.cpp": {"gpt2", "llama", "bert", "gemma"},
+    "text/tokenizer/vocab.h": {"gpt2", "llama", "bert", "gemma", "gemma4"},
+    "text/tokenizer/vocabulary.h": {"gpt2", "llama", "bert", "gemma", "gemma4"},
+    "text/tokenizer/vocabulary.cpp": {"gpt2", "llama", "bert", "gemma", "gemma4"},
+    "model/loading/vocab_from_gguf.cpp": {"gpt2", "llama", "bert", "gemma", "gemma4"},
     # WordPiece is BERT's algorithm, and the word patterns that a scanner matches by hand are GPT-2's.
     "text/tokenizer/algorithms/word_piece.h": {"bert"},
     "text/tokenizer/algorithms/word_piece.cpp": {"bert"},
     "text/tokenizer/pre_tokenizer/word_scanner.h": {"gpt2"},
     "text/tokenizer/pre_tokenizer/word_scanner.cpp": {"gpt2"},
     # Forms of tool calls are found in the text of a chat template, never by a family; each is named after who wrote it first.
-    "text/tool_calls/tool_call_syntaxes.cpp": {"llama", "mistral", "granite", "command-r", "gemma"},
-    "text/reasoning/reasoning_form.cpp": {"gemma"},
+    "text/tool_calls/tool_call_syntaxes.cpp": {"llama", "mistral", "granite", "command-r", "gemma", "gemma4"},
+    "text/reasoning/reasoning_form.cpp": {"gemma", "gemma4"},
     # A value of config.json's rope_type.
     "model/huggingface/metadata.cpp": {"llama"},
     "model/huggingface/tensor_plan.cpp": {"llama"},

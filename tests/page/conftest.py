@@ -1,5 +1,6 @@
 """The page in a real browser: Debian's chromium, driven by selenium. `./test --page` installs both."""
 
+import os
 import pathlib
 import shutil
 import sys
@@ -9,10 +10,14 @@ from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from server_process import ServerProcess  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "core: one of the five cases that ./test runs where chromium is installed")
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +47,7 @@ class Page:
         self.driver.get(f"{self.server.url}/#{view}")
         return self
 
-    def wait(self, condition, seconds=20):
+    def wait(self, condition, seconds=40):
         return WebDriverWait(self.driver, seconds, poll_frequency=0.05).until(condition)
 
     def find(self, selector):
@@ -51,12 +56,26 @@ class Page:
     def all(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
+    def text(self, selector):
+        """The text of all such elements in one call: the page may draw them anew at any time."""
+        return self.driver.execute_script("return [...document.querySelectorAll(arguments[0])].map(e => e.innerText).join('\\n')", selector)
+
     def button(self, text):
         return self.driver.find_element(By.XPATH, f"//button[normalize-space()='{text}']")
 
+    def field(self, label):
+        """The field that a label names."""
+        return self.driver.find_element(By.ID, self.driver.find_element(By.XPATH, f"//label[normalize-space()='{label}']").get_attribute("for"))
+
+    def fill(self, label, text):
+        self.field(label).clear()
+        self.field(label).send_keys(text)
+
+    def choose(self, label, option):
+        Select(self.field(label)).select_by_visible_text(option)
+
     def send(self, text):
-        field = self.driver.find_element(By.XPATH, "//label[normalize-space()='Message']/following-sibling::textarea")
-        field.send_keys(text)
+        self.fill("Message", text)
         self.find("#send").click()
 
     def answer(self):
@@ -64,8 +83,17 @@ class Page:
         self.wait(lambda _: not self.find("#stop").is_enabled() and self.all(".message.assistant"))
         return self.all(".message.assistant .body")[-1].text
 
+    def use_theme(self, theme):
+        self.driver.execute_script("localStorage.setItem('inferflux-theme', arguments[0])", theme)
+
     def problems(self):
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
+
+    def screenshot(self, name):
+        """The whole view as a picture, where INFERFLUX_SCREENSHOTS names a folder."""
+        if folder := os.environ.get("INFERFLUX_SCREENSHOTS"):
+            pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+            self.driver.save_screenshot(f"{folder}/{name}.png")
 
 
 @pytest.fixture()
@@ -74,3 +102,11 @@ def page(driver, server):
     driver.execute_script("localStorage.clear(); sessionStorage.clear()")
     driver.get_log("browser"), driver.get_log("performance")
     return opened.open()
+
+
+@pytest.fixture()
+def page_of(driver):
+    """The page of another server; its own end leaves no messages behind."""
+    yield lambda own, view="chat": Page(driver, own).open(view)
+    driver.get("about:blank")
+    driver.get_log("browser")

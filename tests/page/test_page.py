@@ -1,122 +1,89 @@
-"""What people do on the page."""
+"""The page as a whole: its size, its policy, whom it asks, and what it does when the server goes or needs a key."""
 
+import hashlib
 import json
-import os
-import pathlib
 
 import pytest
 import requests
-from selenium.webdriver.common.by import By
-
-MODEL = pathlib.Path(__file__).resolve().parents[2] / "models/tiny/inferflux-tiny.gguf"
+from server_process import ServerProcess
 
 
-def test_an_answer_streams_in_and_is_kept(page):
-    page.send("What is the capital of France?")
-    assert "Paris" in page.answer()
-    assert page.problems() == []
-    page.open()
-    assert "Paris" in page.answer(), "a reload keeps the conversation"
-
-
-def test_regenerating_adds_a_branch(page):
-    page.send("What is the capital of France?")
-    page.answer()
-    page.find(".regenerate").click()
-    page.wait(lambda _: "2 of 2" in page.find("#messages").text)
-    page.find("[aria-label='Previous branch']").click()
-    page.wait(lambda _: "1 of 2" in page.find("#messages").text)
-
-
-def test_stop_ends_an_answer_and_the_request(page, server):
-    page.send("Tell me a story about a fox. " * 20)
-    page.find("#stop").click()
-    page.answer()
-    page.wait(lambda _: server.metric("inferflux_running_sequences") == 0)
-    assert page.problems() == []
-
-
+@pytest.mark.core
 def test_the_page_asks_no_other_host(page, server):
+    for view in ("models", "live", "requests", "playground", "embeddings", "chat"):
+        page.open(view)
+        page.wait(lambda _: page.find("#connection").text == "Connected")
     page.send("Hello")
     page.answer()
     urls = [json.loads(e["message"])["message"]["params"]["request"]["url"] for e in page.driver.get_log("performance")
             if json.loads(e["message"])["message"]["method"] == "Network.requestWillBeSent"]
     assert urls and not [u for u in urls if not u.startswith((server.url, "data:", "about:"))]
-
-
-@pytest.mark.parametrize("view", ["chat", "models", "live", "embeddings"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_each_view_shows_without_a_problem(page, view, theme):
-    page.driver.execute_script(f"localStorage.setItem('inferflux-theme', '{theme}')")
-    page.open(view)
-    page.wait(lambda _: page.find("#view").text)
-    page.wait(lambda _: page.find("#connection").text == "Connected")
-    assert page.driver.execute_script("return document.documentElement.dataset.theme") == theme
-    assert page.problems() == []
-    if folder := os.environ.get("INFERFLUX_SCREENSHOTS"):
-        pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
-        page.driver.save_screenshot(f"{folder}/{view}-{theme}.png")
-
-
-def test_models_are_loaded_shown_and_unloaded(page):
-    page.open("models")
-    page.wait(lambda _: "runs on cpu, by our own engine" in page.find("#models").text)
-    page.driver.find_element(By.CSS_SELECTOR, "[aria-label='Load a model'] input").send_keys(str(MODEL))
-    page.driver.find_elements(By.CSS_SELECTOR, "[aria-label='Load a model'] input")[1].send_keys("second")
-    page.button("Load").click()
-    page.wait(lambda _: page.all("section[aria-label='second']"))
-    page.find("section[aria-label='second'] .unload").click()
-    page.wait(lambda _: not page.all("section[aria-label='second']"))
     assert page.problems() == []
 
 
-def test_a_load_that_fails_says_why(page):
-    page.open("models")
-    page.driver.find_element(By.CSS_SELECTOR, "[aria-label='Load a model'] input").send_keys("/no/such/file.gguf")
-    page.button("Load").click()
-    page.wait(lambda _: "/no/such/file.gguf" in page.find("[role=alert]").text)
+def test_pages_that_were_left_hold_no_connection(page):
+    """A browser opens six connections to a server, and keeps pages that were left: a seventh page must not wait for them."""
+    page.driver.set_page_load_timeout(20)
+    try:
+        for _ in range(9):
+            page.open("live")
+            page.wait(lambda _: page.find("#connection").text == "Connected")
+    finally:
+        page.driver.set_page_load_timeout(300)
 
 
-def test_plots_have_data_under_load(page, server):
-    page.open("live")
-    body = {"messages": [{"role": "user", "content": "Tell me a story about a fox."}], "max_tokens": 60}
-    page.wait(lambda _: requests.post(server.url + "/v1/chat/completions", json=body, timeout=60).ok
-              and "out: 0.0" not in (text := page.find("[data-plot='Tokens a second']").text) and "nothing" not in text)
-
-
-def test_embeddings_are_compared(page):
-    page.open("embeddings")
-    page.button("Compare").click()
-    page.wait(lambda _: len(page.all("#similarities td")) == 9)
-    assert page.find("#similarities td").text == "1.00"
-
-
-def test_the_server_going_away_is_said(page):
-    from server_process import ServerProcess
+def test_the_server_goes_away_and_comes_back(page_of):
     with ServerProcess() as own:
-        page.driver.get(own.url + "/")
+        page, port = page_of(own, "live"), own.port
         page.wait(lambda _: page.find("#connection").text == "Connected")
         own.stop()
         page.wait(lambda _: "does not answer" in page.find("#connection").text)
-    page.driver.get_log("browser")
+    with ServerProcess(port=port) as again:
+        page.wait(lambda _: page.find("#connection").text == "Connected")
+        body = {"messages": [{"role": "user", "content": "Tell me a story about a fox."}], "max_tokens": 40}
+        page.wait(lambda _: requests.post(again.url + "/v1/chat/completions", json=body, timeout=60).ok
+                  and "out: 0.0" not in page.text("[data-plot='Tokens a second']"))
 
 
-def test_a_wrong_key_is_asked_for_again(page, tmp_path):
-    import hashlib
+KEYS = {"right": "read,generate,admin", "reader": "read,generate"}
 
-    from server_process import ServerProcess
+
+@pytest.fixture()
+def guarded(tmp_path):
     keys = tmp_path / "keys"
-    keys.write_text(hashlib.sha256(b"right").hexdigest() + " read,generate,admin\n")
+    keys.write_text("".join(f"{hashlib.sha256(key.encode()).hexdigest()} {scopes}\n" for key, scopes in KEYS.items()))
     with ServerProcess("--server-api-keys-file", str(keys)) as own:
-        page.driver.get(own.url + "/#models")
-        for key in ("wrong", "right"):
-            page.wait(lambda _: page.all("#key-form"))
-            page.find("#key-form input").send_keys(key)
-            page.find("#key-form button").click()
-        page.wait(lambda _: "inferflux-tiny" in page.find("#models").text)
-        stored = page.driver.execute_script("return [JSON.stringify(localStorage), sessionStorage.getItem('inferflux-key')]")
-        assert "right" not in stored[0] and stored[1] == "right", "the key is kept for the tab only"
-    page.driver.get_log("browser")
+        yield own
+
+
+def enter_key(page, key):
+    page.wait(lambda _: page.all("#key-form"))
+    page.find("#key-form input").send_keys(key)
+    page.find("#key-form button").click()
+
+
+@pytest.mark.core
+def test_a_wrong_key_is_asked_for_again(page_of, guarded):
+    page = page_of(guarded, "models")
+    enter_key(page, "wrong")
+    enter_key(page, "right")
+    page.wait(lambda _: "inferflux-tiny" in page.text("#models"))
+    stored = page.driver.execute_script("return [JSON.stringify(localStorage), sessionStorage.getItem('inferflux-key')]")
+    assert "right" not in stored[0] and stored[1] == "right", "the key is kept for the tab only"
+
+
+def test_a_key_shows_what_it_allows_and_can_be_forgotten(page_of, guarded):
+    page = page_of(guarded, "models")
+    page.driver.execute_script("sessionStorage.clear()")
+    page.open("models")
+    enter_key(page, "reader")
+    page.wait(lambda _: "admin" in page.text("#models"))
+    page.wait(lambda _: page.find("#key").is_displayed())
+    page.find("#key").click()
+    assert "read: " in page.text("#key-facts") and "generate: " in page.text("#key-facts") and "admin: " not in page.text("#key-facts")
+    page.button("Forget the key").click()
+    page.wait(lambda _: page.all("#key-form"))
+    assert page.driver.execute_script("return sessionStorage.getItem('inferflux-key')") is None
 
 
 def test_the_page_is_small_and_has_its_policy(server):
@@ -126,7 +93,33 @@ def test_the_page_is_small_and_has_its_policy(server):
     assert "frame-ancestors 'none'" in policy and "unsafe-inline" not in policy and "require-trusted-types-for" in policy
 
 
-def test_the_first_paint_is_quick(page):
-    paint = page.driver.execute_script("return performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
-    assert paint is not None
-    print(f"first contentful paint after {paint:.0f} ms")
+FIRST_PAINT = "return performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+
+
+def test_the_page_paints_at_once(page):
+    """The best of several loads: the others measure what else the machine does."""
+    times = []
+    for _ in range(7):
+        page.open()
+        times.append(page.wait(lambda _: page.driver.execute_script(FIRST_PAINT)))
+    print(f"first contentful paint after {min(times):.0f} ms, median {sorted(times)[3]:.0f} ms")
+    assert min(times) < 300
+
+
+def test_no_library_runs_before_it_is_needed(page):
+    """They are most of the page, and a first paint that waits for them is late."""
+    defined = "return ['hljs', 'marked', 'DOMPurify', 'Chart'].filter((name) => name in window)"
+    page.open("models")
+    page.wait(lambda _: page.find("#connection").text == "Connected")
+    assert page.driver.execute_script(defined) == []
+    page.driver.execute_script("location.hash = '#live'")
+    page.wait(lambda _: page.driver.execute_script(defined) == ["Chart"])
+
+
+def test_a_damaged_address_is_taken_as_it_is(page):
+    page.open("requests/%E0%A4%A")
+    page.wait(lambda _: "%E0%A4%A" in page.text("[role=alert]"))
+    assert all("404" in each for each in page.problems()), "the browser notes that there is no such request"
+    page.open("no such view")
+    page.wait(lambda _: page.find("[aria-current=page]").text == "Chat")
+    assert page.problems() == []

@@ -8,6 +8,8 @@
 #include <boost/json/serialize.hpp>
 #include <vector>
 
+#include "apps/console/hardware_list.h"
+#include "hardware/identity.h"
 #include "serving/backends/backend_table.h"
 
 namespace inferflux::apps {
@@ -19,10 +21,25 @@ using serving::EngineEntry;
 
 json::array Words(const std::vector<std::string_view>& words) { return json::array(words.begin(), words.end()); }
 
-json::array Devices(const EngineEntry& engine) {
+// The UUID of an engine's device: its own, or that of the driver's device at the same PCI address.
+std::string UuidOf(const compute::Device& device, const hardware::Hardware& hardware) {
+  if (!device.uuid.empty()) return device.uuid;
+  for (const hardware::DriverReport& driver : hardware.drivers) {
+    for (const hardware::Device& known : driver.devices) {
+      if (!known.uuid.empty() && hardware::SamePciAddress(known.pci_address, device.pci_address)) return known.uuid;
+    }
+  }
+  return {};
+}
+
+json::array Devices(const EngineEntry& engine, const hardware::Hardware& hardware) {
   json::array out;
   for (const compute::Device& device : engine.devices()) {
-    out.push_back(json::object{{"name", device.name}, {"free_bytes", device.free_bytes}});
+    out.push_back(json::object{{"name", device.name},
+                               {"id", TextOrNull(device.id)},
+                               {"uuid", TextOrNull(UuidOf(device, hardware))},
+                               {"pci_address", TextOrNull(device.pci_address)},
+                               {"free_bytes", device.free_bytes}});
   }
   return out;
 }
@@ -31,7 +48,10 @@ std::string DeviceNames(const EngineEntry& engine) {
   const auto devices = engine.devices();
   if (devices.size() == 1) return devices.front().name;
   std::vector<std::string> names;  // with the numbers that `device` takes
-  for (size_t i = 0; i < devices.size(); ++i) names.push_back(fmt::format("{}: {}", i, devices[i].name));
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const std::string& pci = devices[i].pci_address;
+    names.push_back(fmt::format("{}: {}{}{}", i, devices[i].name, pci.empty() ? "" : " at ", pci));
+  }
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -50,7 +70,8 @@ std::string ReasonOf(const EngineEntry* engine, const BackendRow& row) {
 
 }  // namespace
 
-std::string BackendsAsText(std::span<const EngineEntry> engines) {
+std::string BackendsAsText(std::span<const EngineEntry> engines, const hardware::Hardware& hardware,
+                           std::optional<double> bandwidth) {
   std::string out;
   for (const BackendRow& row : serving::BackendTable()) {
     const EngineEntry* engine = FindEngine(engines, row);
@@ -58,10 +79,11 @@ std::string BackendsAsText(std::span<const EngineEntry> engines) {
     out += fmt::format("{:10} {:10} {}\n", serving::Traits(row.target).name, serving::ProviderName(row.provider),
                        here ? "yes  " + DeviceNames(*engine) + NoteOf(*engine) : "no   " + ReasonOf(engine, row));
   }
-  return out;
+  return out + "\n" + HardwareAsText(hardware, bandwidth);
 }
 
-std::string BackendsAsJson(std::span<const EngineEntry> engines) {
+std::string BackendsAsJson(std::span<const EngineEntry> engines, const hardware::Hardware& hardware,
+                           std::optional<double> bandwidth) {
   json::array rows;
   for (const BackendRow& row : serving::BackendTable()) {
     const EngineEntry* engine = FindEngine(engines, row);
@@ -71,14 +93,15 @@ std::string BackendsAsJson(std::span<const EngineEntry> engines) {
                                 {"available", here},
                                 {"reason", here ? "" : ReasonOf(engine, row)},
                                 {"note", here ? engine->note : ""},
-                                {"devices", here ? Devices(*engine) : json::array()},
+                                {"devices", here ? Devices(*engine, hardware) : json::array()},
                                 {"formats", Words(FormatWords(row))},
                                 {"kv_dtypes", Words(row.kv_dtypes)},
                                 {"capabilities", Words(CapabilityWords(row))},
                                 {"tested", row.tested},
                                 {"switched_on_by", row.switched_on_by}});
   }
-  return json::serialize(json::object{{"backends", std::move(rows)}}) + "\n";
+  const json::object all{{"backends", std::move(rows)}, {"hardware", HardwareAsJson(hardware, bandwidth)}};
+  return json::serialize(all) + "\n";
 }
 
 std::string BackendsAsMarkdown() {

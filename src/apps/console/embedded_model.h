@@ -9,7 +9,7 @@ namespace inferflux::apps {
 
 inline constexpr char kEmbeddedModelId[] = "inferflux-tiny";
 
-// Searches the places of an installation and of a source tree, relative to this program's file.
+// Searches the places of an installation and of a source tree, relative to this program's file, and its own folder.
 Result<std::string> FindEmbeddedModel();
 
 }  // namespace inferflux::apps

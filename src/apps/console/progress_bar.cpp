@@ -20,9 +20,9 @@ void ProgressBar::Show(uint64_t done, uint64_t total, std::string_view what) {
   const int filled = static_cast<int>(share * kWidth);
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const std::string left = share > 0.02 ? fmt::format("{:.0f} s left", elapsed / share - elapsed) : "";
-  fmt::print(stderr, "\r\033[K[{}{}] {:3.0f}% {:>12}  {}", std::string(static_cast<size_t>(filled), '#'),
+  fmt::print(stderr, "\r\033[K[{}{}] {:3.0f}% {:>12}  {}\r", std::string(static_cast<size_t>(filled), '#'),
              std::string(static_cast<size_t>(kWidth - filled), '.'), 100.0 * share, left, what.substr(0, 40));
-  std::fflush(stderr);
+  std::fflush(stderr);  // the cursor is back at its start, so that a line of the log covers it
 }
 
 void ProgressBar::Clear() {

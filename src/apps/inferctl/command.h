@@ -10,14 +10,11 @@
 
 namespace inferflux::apps {
 
-inline constexpr int kOk = 0;
-inline constexpr int kFailed = 1;    // the operation failed: the server refused, a file is broken
-inline constexpr int kNoServer = 3;  // no server answers at the address
-inline constexpr int kInterrupted = 130;
-
 struct CommandContext {
   const config::Settings& settings;
   bool url_is_default = false;  // the user named no server
+  bool url_is_flag = false;     // the user named one on this command line
+  bool json = false;            // print JSON
 };
 
 using Run = std::function<int(const CommandContext&)>;
@@ -28,12 +25,19 @@ Run AddBackends(Command& app);
 Run AddBench(Command& app);
 Run AddChat(Command& app);
 Run AddComplete(Command& app);
+Run AddKeys(Command& app);
+Run AddList(Command& app);
 Run AddModels(Command& app);
 Run AddParity(Command& app);
+Run AddPs(Command& app);
 Run AddQuickstart(Command& app);
+Run AddRm(Command& app);
+Run AddRun(Command& app);
+Run AddShow(Command& app);
 Run AddStatus(Command& app);
-Run AddTokenize(Command& app);
+Run AddStop(Command& app);
 Run AddTemplate(Command& app);
+Run AddTokenize(Command& app);
 Run AddWorkers(Command& app);
 
 // Prints "inferctl: MESSAGE" on standard error; returns `code`.

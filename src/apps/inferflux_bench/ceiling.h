@@ -2,12 +2,9 @@
 // and right after the measurement that is compared with it.
 #pragma once
 
-#include <cstddef>
-#include <vector>
-
 #include "base/thread_pool.h"
 #include "compute/cpu/kernels/kernel_table.h"
-#include "compute/host/pages.h"
+#include "compute/cpu/read_bandwidth.h"
 
 namespace inferflux::apps {
 
@@ -23,23 +20,18 @@ Ceilings Mean(const Ceilings& a, const Ceilings& b);
 
 class CeilingMeter {
  public:
-  // Holds 512 MiB to read from, more than any cache.
   static Result<CeilingMeter> Create(ThreadPool& pool, const compute::cpu::Kernels& kernels);
 
   // Medians over `seconds` in total.
   Ceilings Measure(double seconds);
 
  private:
-  CeilingMeter(ThreadPool& pool, const compute::cpu::Kernels& kernels, compute::host::Pages pages)
-      : pool_(pool), kernels_(kernels), pages_(std::move(pages)) {}
-
-  // The median rate of `run`, which returns the amount of work that it did.
-  template <class F>
-  double Rate(double seconds, F run);
+  CeilingMeter(ThreadPool& pool, const compute::cpu::Kernels& kernels, compute::cpu::ReadBandwidthMeter bandwidth)
+      : pool_(pool), kernels_(kernels), bandwidth_(std::move(bandwidth)) {}
 
   ThreadPool& pool_;
   const compute::cpu::Kernels& kernels_;
-  compute::host::Pages pages_;
+  compute::cpu::ReadBandwidthMeter bandwidth_;
 };
 
 }  // namespace inferflux::apps

@@ -38,6 +38,7 @@ struct Options {
   bool repack = true;
   bool profile = false;
   std::string masks;
+  MaskBenchOptions mask_options;
 };
 
 std::vector<Workload> TestsOf(const Options& options) {
@@ -153,7 +154,7 @@ std::string NameOf(const std::filesystem::path& path) {
 
 Status Bench(const Options& options) {
   if (!options.masks.empty()) {
-    const auto table = BenchMasks(options.model, options.masks);
+    const auto table = BenchMasks(options.model, options.masks, options.mask_options);
     if (!table) return Forward(table);
     fmt::print("{}", *table);
     return {};
@@ -205,17 +206,24 @@ int main(int argc, char** argv) {
       .ShowsDefault();
   CommandOption backend =
       app.Add("--backend", options.backend, "the compute backend: " + apps::BackendNames()).ShowsDefault();
-  app.Add("--device", options.device, "which of the backend's devices: its number, its id or its name");
+  app.Add("--device", options.device, "which of the backend's devices: its number, UUID, PCI address or name");
   app.Add("--kv", options.kv, "KV element type").OneOf({"fp32", "fp16", "bf16", "int8", "fp8"}).ShowsDefault();
   app.AddFlag("!--no-repack", options.repack, "leave the weights in the file: starts at once, runs slower");
   app.AddFlag("--profile", options.profile, "print where each test's time goes, operation by operation; on cpu")
       .Excludes(backend);
   app.Add("-o,--output", options.output, "how to print").OneOf({"table", "json"}).ShowsDefault();
-  app.Add("--masks", options.masks,
-          "time structured output with the model's vocabulary instead: schemas and documents, as MaskBench has them")
-      .Shown("FILE.jsonl")
-      .Needs(model);
+  CommandOption masks = app.Add("--masks", options.masks,
+                                "time and check structured output with the model's vocabulary instead: schemas and "
+                                "documents, as MaskBench has them; the last line is JSON")
+                            .Shown("FILE.jsonl[.gz]")
+                            .Needs(model);
+  app.AddFlag("--cpu-time", options.mask_options.cpu_time,
+              "with --masks: measure the processor's time, in place of a clock's: for a machine that others use too")
+      .Needs(masks);
+  app.AddFlag("--list-wrong", options.mask_options.list, "with --masks: name each schema with a wrong verdict, and why")
+      .Needs(masks);
   model.Excludes(shape);
+  app.AddPrinters();
   if (const auto ended = app.Parse(argc, argv)) return *ended;
   if (options.model.empty() == options.shape.empty()) {
     fmt::print(stderr, "inferflux-bench: give a model (-m) or a shape (--shape)\n");

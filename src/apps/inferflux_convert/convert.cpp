@@ -39,9 +39,24 @@ Result<GgufTensor> ShapeOf(const TensorRecipe& recipe) {
     const model::StoredWeight& first = *recipe.parts.front();
     tensor.type = first.type();
     dims.assign(first.shape().rbegin(), first.shape().rend());
-    if (recipe.change == model::TensorChange::kTranspose && dims.size() == 2) std::swap(dims[0], dims[1]);
+    const bool half = recipe.change == model::TensorChange::kTransposeFirstHalf ||
+                      recipe.change == model::TensorChange::kTransposeLastHalf;
+    if ((recipe.change == model::TensorChange::kTranspose || half) && dims.size() == 2) std::swap(dims[0], dims[1]);
+    if (half && dims.size() == 2) dims[1] /= 2;
     if (recipe.change == model::TensorChange::kDropRows && dims.size() == 2) {
       dims[1] -= std::min<uint64_t>(dims[1], recipe.dropped);
+    }
+    if (recipe.change == model::TensorChange::kColumn || recipe.change == model::TensorChange::kColumnOfNegatedExp) {
+      dims.insert(dims.begin(), 1);
+    }
+    if (recipe.change == model::TensorChange::kGroupRows && dims.size() == 1 && recipe.groups > 0) {
+      dims = {dims[0] / recipe.groups, recipe.groups};
+    }
+    if (const uint64_t heads = model::StackedMatrices(recipe); heads > 1 && dims.size() == 2) {
+      const auto part = DescribeTensorPart(recipe, 0);
+      if (!part) return Forward(part);
+      tensor.type = part->type;
+      dims = {static_cast<uint64_t>(part->cols), static_cast<uint64_t>(part->rows) / heads, heads};
     }
     if (dims.size() == 3 && dims[1] == 1) dims.erase(dims.begin() + 1);  // a convolution of each channel by itself
     for (const auto& part : recipe.parts) {
@@ -68,7 +83,7 @@ formats::MixModel DescribeForMix(const HfConfig& config, const std::vector<Tenso
       std::any_of(plan.begin(), plan.end(), [](const TensorRecipe& recipe) { return recipe.name == "output.weight"; });
   return {.layers = config.layers,
           .experts = config.experts.value_or(0),
-          .queries_per_value_head = config.heads / config.kv_heads,
+          .queries_per_value_head = config.kv_heads == 0 ? 1 : config.heads / config.kv_heads,
           .tied_embeddings = !has_output};
 }
 
@@ -135,13 +150,17 @@ Result<ConvertSummary> Convert(const ConvertOptions& options, std::ostream& out,
   if (!checkpoint) return Forward(checkpoint);
   auto plan = PlanTensors(config, family, *checkpoint);
   if (!plan) return Forward(plan, options.directory);
+  const auto dense = model::OpenDenseModules(options.directory, config);
+  if (!dense) return Forward(dense);
+  if (auto planned = model::PlanDenseModules(*dense, &*plan); !planned) return Forward(planned, options.directory);
   auto targets = ChooseTargets(*plan, config, options.mix);
   if (!targets) return Forward(targets, options.directory);
 
   formats::GgufWriter writer(out);
   if (auto written = WriteHfMetadata(config, family, writer); !written) return Forward(written);
   const std::string prefix = std::string(family.architecture) + ".";
-  if (auto written = model::WriteSentenceModules(options.directory, prefix, writer); !written) return Forward(written);
+  if (auto written = model::WriteSentenceModules(options.directory, config, prefix, writer); !written)
+    return Forward(written);
   writer.Set("general.name", std::filesystem::path(options.directory).lexically_normal().filename().string());
   writer.Set<uint32_t>("general.file_type", FileType(options, *targets));
   writer.Set<uint32_t>("general.quantization_version", 2);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "apps/console/may_write.h"
 #include "apps/console/output_file.h"
 #include "apps/console/progress_bar.h"
 #include "apps/inferflux_convert/convert.h"
@@ -17,6 +18,7 @@ struct Arguments {
   std::string output;
   std::string type;
   int threads = 0;
+  bool force = false;
 };
 
 Status Run(Arguments& arguments) {
@@ -25,6 +27,7 @@ Status Run(Arguments& arguments) {
     if (!mix) return Forward(mix);
     arguments.convert.mix = *mix;
   }
+  if (Status allowed = MayWrite(arguments.output, arguments.force); !allowed) return allowed;
   auto output = OutputFile::Create(arguments.output);
   if (!output) return Forward(output);
   ThreadPool pool(arguments.threads > 0 ? arguments.threads : UsableCores());
@@ -55,10 +58,12 @@ int main(int argc, char** argv) {
       .Shown("TYPE");
   app.Add("--pre", arguments.convert.pre, "the name of the pre-tokenizer, if it cannot be detected").Shown("NAME");
   app.Add("--threads", arguments.threads, "threads to use (default: all usable cores)").Between(1, 1024);
+  app.AddFlag("--force", arguments.force, "replace an existing file without asking");
+  app.AddPrinters();
   if (const auto ended = app.Parse(argc, argv)) return *ended;
   if (const Status done = apps::Run(arguments); !done) {
     fmt::print(stderr, "inferflux-convert: {}\n", done.error().message);
-    return done.error().code == ErrorCode::kInvalidArgument ? kUsageError : 1;
+    return done.error().code == ErrorCode::kInvalidArgument ? kUsageError : kFailed;
   }
-  return 0;
+  return kOk;
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "apps/console/may_write.h"
 #include "apps/console/output_file.h"
 #include "apps/console/progress_bar.h"
 #include "apps/inferflux_quantize/report.h"
@@ -20,6 +21,7 @@ struct Options {
   std::string importance;
   int threads = 0;
   bool list_tensors = false;
+  bool force = false;
 };
 
 Status Quantize(const Options& options) {
@@ -29,6 +31,7 @@ Status Quantize(const Options& options) {
   if (std::filesystem::equivalent(options.input, options.output, ignored)) {
     return Fail(ErrorCode::kInvalidArgument, "{} cannot be written over itself", options.input);
   }
+  if (Status allowed = MayWrite(options.output, options.force); !allowed) return allowed;
   const auto file = formats::GgufFile::Open(options.input);
   if (!file) return Forward(file);
   std::optional<formats::ImportanceMatrix> importance;
@@ -77,11 +80,13 @@ int main(int argc, char** argv) {
   app.Add("type", options.type, "one of the types above").Required().Shown("TYPE");
   app.Add("--imatrix", options.importance, "an importance matrix, in GGUF form").Shown("FILE");
   app.Add("--threads", options.threads, "threads to use (default: all usable cores)").Between(1, 1024);
+  app.AddFlag("--force", options.force, "replace an existing file without asking");
   app.AddFlag("--list", options.list_tensors, "print every tensor's types and error");
+  app.AddPrinters();
   if (const auto ended = app.Parse(argc, argv)) return *ended;
   if (const Status done = apps::Quantize(options); !done) {
     fmt::print(stderr, "inferflux-quantize: {}\n", done.error().message);
-    return done.error().code == ErrorCode::kInvalidArgument ? kUsageError : 1;
+    return done.error().code == ErrorCode::kInvalidArgument ? kUsageError : kFailed;
   }
-  return 0;
+  return kOk;
 }

@@ -2,27 +2,39 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/ip/address.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <thread>
 #include <utility>
 
 #include "apps/console/embedded_model.h"
+#include "apps/inferfluxd/banner.h"
+#include "apps/inferfluxd/listeners.h"
+#include "apps/inferfluxd/load_display.h"
+#include "apps/inferfluxd/reload.h"
 #include "base/log.h"
 #include "base/thread_pool.h"
+#include "collective/mpi/mpi_job.h"
 #include "command_line/stop_signals.h"
 #include "compute/cpu/kernels/select_isa.h"
+#include "engine/native/native_backends.h"
 #include "metrics/registry.h"
 #include "server/api_server.h"
 #include "serving/backends/built_in_engines.h"
+#include "serving/backends/rank_job.h"
 #include "serving/pool/model_pool.h"
+#include "session_store/open_store.h"
+#include "telemetry/span_exporter.h"
 #include "worker/pool/worker_manager.h"
 
 namespace inferflux::apps {
@@ -30,22 +42,45 @@ namespace {
 
 using config::Settings;
 
+constexpr std::chrono::milliseconds kFlushTime{3'000};  // for the last traces
+constexpr std::chrono::milliseconds kLostTime{500};     // for the last errors, when a rank is lost
+
+// Why a model lost its ranks, which ends the server: what starts it again starts them all.
+class LostRank {
+ public:
+  void Set(const Error& why) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!status_) return;
+      status_ = tl::make_unexpected(why);
+    }
+    log::Error("a model is lost with one of its ranks: {}", why.message);
+    RequestStop();
+  }
+  Status status() const {
+    const std::lock_guard lock(mutex_);
+    return status_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Status status_;
+};
+
+// Compute threads of this process: its cores are shared with the other ranks that it starts.
+int ComputeThreads(const Settings& settings) {
+  const auto threads = static_cast<int>(settings.Integer("runtime.threads"));
+  if (threads > 0) return threads;
+  const int64_t ranks = settings.Integer("runtime.tensor_parallel") * settings.Integer("runtime.pipeline_parallel");
+  return static_cast<int>(std::max<int64_t>(1, UsableCores() / ranks));
+}
+
 // Each stream is a file descriptor, and the usual limit of 1,024 is meant for programs that use select().
 void RaiseDescriptorLimit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-net::ServerOptions NetOptions(const Settings& settings) {
-  net::ServerOptions out;
-  out.host = settings.Text("server.host");
-  out.port = static_cast<uint16_t>(settings.Integer("server.port"));
-  out.io_threads = static_cast<int>(settings.Integer("server.io_threads"));
-  out.max_body_bytes = static_cast<size_t>(settings.Bytes("server.max_body_bytes"));
-  out.max_connections = static_cast<size_t>(settings.Integer("server.max_connections"));
-  return out;
 }
 
 // The load options of every model, unless its own settings or an admin call override them. `stop` cancels loads.
@@ -58,6 +93,7 @@ serving::LoadRequest LoadDefaults(const Settings& settings, std::vector<serving:
   out.shared = settings.backend_defaults();
   out.shared_changes = settings.backend_changes();
   out.max_batch_tokens = static_cast<int32_t>(settings.Integer("runtime.max_batch_tokens"));
+  out.max_running = static_cast<int32_t>(settings.Integer("runtime.max_running"));
   out.max_queued = static_cast<int32_t>(settings.Integer("runtime.max_queue"));
   out.goal =
       settings.Text("runtime.goal") == "latency" ? scheduler::StepGoal::kLatency : scheduler::StepGoal::kThroughput;
@@ -65,7 +101,9 @@ serving::LoadRequest LoadDefaults(const Settings& settings, std::vector<serving:
   out.max_draft_tokens = static_cast<int32_t>(settings.Integer("runtime.max_draft_tokens"));
   out.sessions = {.memory_bytes = settings.Bytes("runtime.session_memory"),
                   .directory = settings.Text("runtime.session_dir"),
-                  .disk_bytes = settings.Bytes("runtime.session_disk")};
+                  .disk_bytes = settings.Bytes("runtime.session_disk"),
+                  .store_url = settings.Text("runtime.session_store"),
+                  .store_key_file = settings.Text("runtime.session_store_key_file")};
   out.stop = std::move(stop);
   return out;
 }
@@ -129,12 +167,13 @@ Status LoadModels(const Settings& settings, serving::ModelPool& pool, const std:
 }
 
 // The address to show: one that a client can connect to, even if the server listens on all addresses.
-std::string UrlOf(const std::string& host, uint16_t port) {
+std::string UrlOf(const std::string& scheme, const std::string& host, uint16_t port) {
   boost::system::error_code no_address;
   const auto address = boost::asio::ip::make_address(host, no_address);
-  if (no_address) return fmt::format("http://{}:{}", host, port);
-  if (address.is_unspecified()) return fmt::format("http://{}:{}", address.is_v6() ? "[::1]" : "127.0.0.1", port);
-  return address.is_v6() ? fmt::format("http://[{}]:{}", host, port) : fmt::format("http://{}:{}", host, port);
+  if (no_address) return fmt::format("{}://{}:{}", scheme, host, port);
+  if (address.is_unspecified()) return fmt::format("{}://{}:{}", scheme, address.is_v6() ? "[::1]" : "127.0.0.1", port);
+  return address.is_v6() ? fmt::format("{}://[{}]:{}", scheme, host, port)
+                         : fmt::format("{}://{}:{}", scheme, host, port);
 }
 
 // Readers see the whole line or nothing.
@@ -147,28 +186,10 @@ Status WritePortFile(const std::string& path, const std::string& url) {
   return {};
 }
 
-// Without keys the server is for this machine only. The address that the host resolves to decides: "0" and "0.0.0.0"
-// are the same address.
-Status CheckDoor(const std::string& host, const std::string& address, bool loopback) {
-  if (loopback) return {};
-  return Fail(ErrorCode::kInvalidArgument,
-              "server.host {} is the address {}, which lets other machines in, and there are no API keys: set "
-              "server.api_keys_file (or INFERFLUX_API_KEYS_FILE), or listen on 127.0.0.1",
-              host, address);
-}
-
 serving::ExposurePolicy Policy(const Settings& settings) {
   return {.prefer_native = settings.Switch("runtime.backend_exposure.prefer_native"),
           .allow_llama_fallback = settings.Switch("runtime.backend_exposure.allow_llama_fallback"),
           .priority = settings.Words("runtime.backend_priority")};
-}
-
-serving::RoutingPolicy RoutingPolicy(const Settings& settings) {
-  return {.allow_default_fallback = settings.Switch("runtime.capability_routing.allow_default_fallback"),
-          .require_ready_backend = settings.Switch("runtime.capability_routing.require_ready_backend"),
-          .fallback_scope = settings.Text("runtime.capability_routing.fallback_scope") == "any_compatible"
-                                ? serving::FallbackScope::kAnyCompatible
-                                : serving::FallbackScope::kSamePathOnly};
 }
 
 Result<serving::PoolOptions> PoolOptions(const Settings& settings) {
@@ -182,11 +203,18 @@ Result<serving::PoolOptions> PoolOptions(const Settings& settings) {
   return out;
 }
 
+server::PreparationLimits PreparationLimitsOf(const Settings& settings) {
+  return {.threads = static_cast<int>(settings.Integer("limits.preparation_threads")),
+          .cpu = std::chrono::milliseconds(settings.Integer("limits.preparation_cpu_ms")),
+          .time = std::chrono::seconds(settings.Integer("limits.preparation_seconds"))};
+}
+
 worker::PoolOptions WorkerPoolOptions(const Settings& settings) {
   using std::chrono::seconds;
   worker::PoolOptions out;
   out.directory = settings.Text("workers.directory");
   out.count = static_cast<int32_t>(settings.Integer("workers.count"));
+  out.prefill = static_cast<int32_t>(settings.Integer("workers.prefill"));
   out.threads = static_cast<int32_t>(settings.Integer("runtime.threads"));
   out.expected = out.count * std::max<int32_t>(1, static_cast<int32_t>(settings.models().size()));
   out.log_level = settings.Text("log.level");
@@ -197,13 +225,38 @@ worker::PoolOptions WorkerPoolOptions(const Settings& settings) {
   return out;
 }
 
-Result<server::ApiKeys> LoadKeys(const Settings& settings) {
-  const std::string& path = settings.Text("server.api_keys_file");
-  return path.empty() ? server::ApiKeys() : server::ApiKeys::Load(path);
+// Workers for prompts hand over KV through the session store, to the others.
+Status CheckPrefill(const Settings& settings) {
+  const int64_t prefill = settings.Integer("workers.prefill");
+  const int64_t count = settings.Integer("workers.count");
+  if (prefill > 0 && settings.Text("runtime.session_store").empty()) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "workers.prefill needs runtime.session_store, such as a folder in /dev/shm");
+  }
+  if (prefill > 0 && prefill >= count) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "workers.prefill is {}, and workers.count {}: at least one worker must generate", prefill, count);
+  }
+  return {};
 }
 
-// Serves until a signal arrives or the models cannot be loaded.
-Status Serve(const DaemonOptions& options) {
+// Whether standard error is a terminal, and the log is for people.
+bool ForPerson(const Settings& settings) {
+  const std::string& level = settings.Text("log.level");
+  return ::isatty(STDERR_FILENO) == 1 && settings.Text("log.format") == "text" && (level == "info" || level == "debug");
+}
+
+void Announce(const Settings& settings, const Banner& banner) {
+  if (ForPerson(settings)) {
+    fmt::print(stderr, "\n{}\n", BannerText(banner));
+  } else {
+    log::Write(log::Level::kInfo, "ready", BannerFields(banner));
+  }
+}
+
+// Serves until a signal arrives or the models cannot be loaded. `world`: the job's ranks; null: mpirun did not start
+// this process.
+Status Serve(const DaemonOptions& options, std::shared_ptr<collective::Collective> world, std::atomic<bool>& stopping) {
   const Settings& settings = options.settings;
   if (Status known = CheckChains(settings); !known) return known;
   auto rules = serving::MakeBackendRules(settings.backends());
@@ -211,14 +264,14 @@ Status Serve(const DaemonOptions& options) {
   if (const auto note = compute::cpu::DescribeBuild(); !note.text.empty()) {
     log::Write(note.slower ? log::Level::kWarning : log::Level::kInfo, "cpu kernels: " + note.text);
   }
-  auto keys = LoadKeys(settings);
-  if (!keys) return Forward(keys);
-  const auto threads = static_cast<int>(settings.Integer("runtime.threads"));
-  ThreadPool compute(threads > 0 ? threads : UsableCores());
+  auto access = AccessRulesOf(settings);
+  if (!access) return Forward(access);
+  ThreadPool compute(ComputeThreads(settings));
   metrics::Registry metrics;
   std::vector<serving::EngineEntry> engines = serving::BuiltInEngines(compute);
   std::unique_ptr<worker::WorkerManager> workers;
   if (settings.Switch("workers.enabled")) {
+    if (Status able = CheckPrefill(settings); !able) return able;
     auto started = worker::WorkerManager::Start(WorkerPoolOptions(settings), metrics);
     if (!started) return Forward(started);
     workers = std::move(*started);
@@ -229,38 +282,85 @@ Status Serve(const DaemonOptions& options) {
   if (!pool_options) return Forward(pool_options);
   std::stop_source stop_loads;
   serving::LoadRequest defaults = LoadDefaults(settings, std::move(*rules), stop_loads.get_token());
+  auto store = session_store::OpenStore(defaults.sessions.store_url, defaults.sessions.store_key_file);
+  if (!store) return Forward(store);
+  defaults.sessions.store = std::move(*store);
   if (workers) defaults.start = workers->Starter();
+  LostRank lost;
+  defaults.rank_job = std::make_shared<serving::RankJob>();
+  defaults.rank_job->world = std::move(world);
+  defaults.rank_job->on_lost = [&lost](const Error& why) { lost.Set(why); };
   serving::ModelPool pool(factory, metrics, std::move(defaults), std::move(*pool_options));
-  pool.SetPolicy(RoutingPolicy(settings));
-  net::ServerOptions net = NetOptions(settings);
-  if (!keys->required()) net.check_address = std::bind_front(CheckDoor, net.host);
-  auto server =
-      server::ApiServer::Start(std::move(net), std::move(*keys), pool, metrics, settings.Switch("server.page"),
-                               workers.get(), settings.Text("server.store_file"));
+  pool.SetPolicy(RoutingPolicyOf(settings));
+  auto tls = LoadTls(settings);
+  if (!tls) return Forward(tls);
+  std::unique_ptr<telemetry::SpanExporter> exporter;
+  if (const std::string& endpoint = settings.Text("telemetry.otlp_endpoint"); !endpoint.empty()) {
+    auto started = telemetry::SpanExporter::Start(endpoint, settings.Text("telemetry.service_name"), metrics);
+    if (!started) return Forward(started, "telemetry.otlp_endpoint");
+    exporter = std::move(*started);
+  }
+  const bool needs_key = access->keys.required();
+  net::ServerOptions net = NetOptions(settings, *tls, needs_key);
+  const auto admin_net = AdminNetOptions(settings, net);
+  auto server = server::ApiServer::Start(
+      std::move(net), pool, metrics,
+      {.access = std::move(*access),
+       .page = settings.Switch("server.page"),
+       .preparation = PreparationLimitsOf(settings),
+       .workers = workers.get(),
+       .admin_net = admin_net,
+       .request_timeout = std::chrono::seconds(settings.Integer("server.request_timeout_seconds")),
+       .tracing = {.exporter = exporter.get(),
+                   .percent = static_cast<int>(settings.Integer("telemetry.sampling_percent"))},
+       .store_file = settings.Text("server.store_file")});
   if (!server) return Forward(server);
-  const std::string url = UrlOf(settings.Text("server.host"), (*server)->port());
+  const std::string scheme = *tls ? "https" : "http";
+  const std::string url = UrlOf(scheme, settings.Text("server.host"), (*server)->port());
   log::Info("listening on {}", url);
+  if (const uint16_t port = (*server)->admin_port(); port != 0) {
+    log::Info("administration and metrics on {}", UrlOf(scheme, settings.Text("server.admin_host"), port));
+  }
   if (Status written = WritePortFile(options.port_file, url); !written) return written;
 
   Status loaded;
   std::thread loader([&] {
-    loaded = LoadModels(settings, pool, stop_loads.get_token());
+    {
+      const LoadDisplay display(pool, ForPerson(settings));
+      loaded = LoadModels(settings, pool, stop_loads.get_token());
+    }
     if (stop_loads.stop_requested()) return;
     if (loaded) {
       (*server)->SetReady();
+      Announce(settings, BannerOf(pool, url, settings.Switch("server.page"), needs_key));
     } else {
       RequestStop();
     }
   });
-  WaitForStop();
+  Reloader reloader(options.settings, options.resolve_again, {**server, pool, *tls});
+  while (WaitForSignal() == ProcessSignal::kReload) reloader.Reload();
   RestoreStopSignals();
+  stopping = true;
   log::Info("stopping");
   stop_loads.request_stop();
-  (*server)->Stop(std::chrono::seconds(settings.Integer("server.grace_seconds")));
+  const Status whole = lost.status();
+  (*server)->Stop(whole ? std::chrono::seconds(settings.Integer("server.grace_seconds")) : kLostTime);
+  if (exporter) exporter->Stop(kFlushTime);
   loader.join();
-  if (!pool.Loading().empty()) std::quick_exit(0);  // some loads are slow to cancel
+  if (!pool.Loading().empty()) std::quick_exit(whole ? 0 : 1);  // some loads are slow to cancel
+  if (!whole) return whole;
   if (!loaded && loaded.error().code == ErrorCode::kCancelled) return {};
   return loaded;
+}
+
+// A rank of mpirun's job other than 0: it computes, and does not listen. Signals end it at once.
+int RunRank(const std::shared_ptr<collective::Collective>& world, const Settings& settings) {
+  log::SetProcessFields({{"rank", std::to_string(world->rank()), true}});
+  ThreadPool compute(ComputeThreads(settings));
+  const Status done = serving::FollowRankZero(world, compute, engine::NativeBackends());
+  if (done) return 0;
+  log::Error("{}", done.error().message);
+  std::_Exit(1);  // mpirun ends the others
 }
 
 }  // namespace
@@ -268,9 +368,18 @@ Status Serve(const DaemonOptions& options) {
 int RunDaemon(const DaemonOptions& options) {
   if (const auto level = log::ParseLevel(options.settings.Text("log.level"))) log::SetLevel(*level);
   if (const auto format = log::ParseFormat(options.settings.Text("log.format"))) log::SetFormat(*format);
+  const auto stopping = std::make_shared<std::atomic<bool>>(false);
+  auto world = collective::JoinMpiJob(stopping);
+  if (!world) {
+    log::Error("{}", world.error().message);
+    return 1;
+  }
+  if (*world && (*world)->rank() > 0) return RunRank(*world, options.settings);
   BlockStopSignals();
   RaiseDescriptorLimit();
-  if (Status served = Serve(options); !served) {
+  const Status served = Serve(options, *world, *stopping);
+  if (*world) serving::EndRanks(**world);
+  if (!served) {
     log::Error("{}", served.error().message);
     return 1;
   }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/version/version.h"
 #include "config/flags.h"
 #include "config/resolve.h"
 
@@ -19,7 +20,7 @@ ParsedOptions ParseOptions(int argc, const char* const* argv) {
       "an environment\n"
       "variable (--server-port is INFERFLUX_SERVER_PORT) or a key of a YAML file (server: {port: 8080}), in this "
       "order.",
-      INFERFLUX_VERSION);
+      kVersion);
   config::FlagValues flags;
   std::string port_file;
   bool pool = false;
@@ -29,6 +30,7 @@ ParsedOptions ParseOptions(int argc, const char* const* argv) {
   app.AddFlag("--pool", pool, "run each model in worker processes, and supervise them (workers.enabled)");
   app.AddFlag("--print-config", print_config, "print every setting, its value and where it came from, and exit");
   app.AddFlag("--backends", print_backends, "print the backends of this build, and why others are missing, and exit");
+  app.AddPrinters();
   config::AddFlags(app, config::kServer, flags);
   if (const auto ended = app.Parse(argc, argv)) return {std::nullopt, *ended};
   if (pool) config::SetSwitch("workers.enabled", true, flags);
@@ -37,7 +39,8 @@ ParsedOptions ParseOptions(int argc, const char* const* argv) {
     fmt::print(stderr, "inferfluxd: {}\n", settings.error().message);
     return {std::nullopt, kUsageError};
   }
-  return {DaemonOptions{std::move(*settings), std::move(port_file), print_config, print_backends}, 0};
+  const auto again = [flags] { return config::Resolve(flags, config::ReadEnvironment(environ)); };
+  return {DaemonOptions{std::move(*settings), again, std::move(port_file), print_config, print_backends}, 0};
 }
 
 }  // namespace inferflux::apps

@@ -1,16 +1,19 @@
 // inferfluxd's command line.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "base/result.h"
 #include "config/settings.h"
 
 namespace inferflux::apps {
 
 struct DaemonOptions {
   config::Settings settings;
-  std::string port_file;  // receives the server's URL once it listens; empty: none
+  std::function<Result<config::Settings>()> resolve_again;  // from the same flags, and the files as they are then
+  std::string port_file;                                    // receives the server's URL once it listens; empty: none
   bool print_config = false;
   bool print_backends = false;
 };

@@ -2,6 +2,8 @@
 #include "compute/bundles.h"
 #include "compute/cpu/cpu_backend.h"
 #include "compute/device_features.h"
+#include "compute/latent_kv.h"
+#include "compute/rank_collectives.h"
 #include "compute/recurrent_state.h"
 
 namespace inferflux::compute {
@@ -12,6 +14,8 @@ static_assert(AddressableKv<Cpu, KvFp32> && AddressableKv<Cpu, KvInt8>);
 static_assert(ActOrder<Cpu> && OwnWeightLayouts<Cpu> && DeviceTimer<Cpu>);
 static_assert(BatchInvariant<Cpu>);
 static_assert(QuantWeights<Cpu, formats::TensorType::kQ6_K>);
-static_assert(RecurrentStates<Cpu>);
+static_assert(SelectiveScans<Cpu>);
+static_assert(RankCollectives<Cpu>);
+static_assert(SparseKv<Cpu, KvFp32> && SparseKv<Cpu, KvInt8>);
 
 }  // namespace inferflux::compute

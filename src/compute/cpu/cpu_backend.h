@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/cpu_features.h"
@@ -22,6 +23,8 @@
 #include "compute/host/host_buffer.h"
 #include "compute/host/host_device.h"
 #include "compute/host/moe_routing.h"
+#include "compute/host/rank_ops.h"
+#include "compute/host/selection.h"
 #include "compute/host/states.h"
 #include "compute/kv_types.h"
 #include "compute/params.h"
@@ -45,7 +48,8 @@ struct Cpu {
     // Whether LoadMatrix packs. Otherwise matrices stay in their file, and matmuls pack panels when they need them:
     // slower, with bit-identical results.
     bool repack = true;
-    int64_t weight_bytes = 0;  // of what LoadMatrix, LoadTable and LoadExperts hold
+    int64_t weight_bytes = 0;                 // of what LoadMatrix, LoadTable and LoadExperts hold
+    collective::Collective* ranks = nullptr;  // RankCollectives
   };
   using Buffer = host::Buffer;
   using View = host::View;
@@ -129,6 +133,16 @@ struct Cpu {
   }
   static Buffer GateRows(Context& context, View x, View logits) { return host::GateRows(context.arena, x, logits); }
 
+  // compute/rank_collectives.h
+  static Buffer SumOverRanks(Context& context, Buffer x) { return host::SumOverRanks(*context.ranks, std::move(x)); }
+  static Buffer GatherOverRanks(Context& context, View x, std::span<const int64_t> columns) {
+    return host::GatherOverRanks(context.arena, *context.ranks, x, columns);
+  }
+  static void SendRows(Context& context, View x, int32_t to) { host::SendRows(*context.ranks, x, to); }
+  static Buffer ReceiveRows(Context& context, int64_t rows, int64_t columns, int32_t from) {
+    return host::ReceiveRows(context.arena, *context.ranks, rows, columns, from);
+  }
+
   // compute/recurrent_state.h
   using States = host::States;
   static Result<States> CreateStates(Context&, const StateShape& shape) { return host::CreateStates(shape); }
@@ -138,11 +152,40 @@ struct Cpu {
   static Buffer ShortConv(Context& context, View x, View taps, States& states, int32_t layer, const Batch& batch);
   static Buffer GatedDelta(Context& context, View qkv, View b, View a, View steps, View coefficients, States& states,
                            int32_t layer, const Batch& batch, const DeltaNetParams& params);
+  static Buffer SelectiveScan(Context& context, View xbc, View dt, View steps, View coefficients, View skips,
+                              States& states, int32_t layer, const Batch& batch, const StateSpaceParams& params);
   static Buffer Multiply(Context& context, View a, View b);
+
+  // compute/latent_kv.h
+  using Selection = host::Selection;
+  static Buffer HeadMatMul(Context& context, View x, const Experts& heads);
+  template <class E>
+  static void AppendLatents(Context& context, KvCache<E>& cache, int32_t layer, View latents, View rotated,
+                            const Batch& batch);
+  template <class E>
+  static Buffer AttendLatents(Context& context, View q, View rotated, const KvCache<E>& cache, int32_t layer,
+                              const Batch& batch, const AttentionParams& params, const Selection* selected);
+  template <class E>
+  static void AppendIndex(Context& context, KvCache<E>& cache, int32_t layer, View k, const Batch& batch);
+  template <class E>
+  static Selection SelectPositions(Context& context, View q, View weights, const KvCache<E>& cache, int32_t layer,
+                                   const Batch& batch, const IndexParams& params);
+
   // `sinks` may be empty.
   template <class E>
   static Buffer AttendWithSinks(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
                                 const AttentionParams& params, View sinks);
+  // Only in float32, which is what encoders keep their keys and values in.
+  template <class E>
+  requires std::same_as<E, KvFp32>
+  static Buffer AttendWithBiases(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
+                                 const AttentionParams& params, View biases) {
+    return AttendBiased(context, q, cache, layer, batch, params, biases);
+  }
+
+ private:
+  static Buffer AttendBiased(Context& context, View q, const cpu::KvCache<float>& cache, int32_t layer,
+                             const Batch& batch, const AttentionParams& params, View biases);
 };
 
 }  // namespace inferflux::compute

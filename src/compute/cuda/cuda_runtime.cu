@@ -36,6 +36,24 @@ cudaDataType_t NativeType(ElementType type) {
   return CUDA_R_32F;
 }
 
+// Without what only the device itself tells.
+DeviceProperties PropertiesOf(const cudaDeviceProp& all) {
+  const auto* id = reinterpret_cast<const unsigned char*>(all.uuid.bytes);
+  std::string uuid = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) uuid += '-';
+    uuid += fmt::format("{:02x}", id[i]);
+  }
+  return {.name = all.name,
+          .compute_capability = all.major * 10 + all.minor,
+          .multiprocessors = all.multiProcessorCount,
+          .total_bytes = static_cast<int64_t>(all.totalGlobalMem),
+          .shared_bytes = static_cast<int64_t>(all.sharedMemPerBlockOptin),
+          .uuid = uuid,
+          .pci_address = fmt::format("{:04x}:{:02x}:{:02x}.0", static_cast<unsigned>(all.pciDomainID),
+                                     static_cast<unsigned>(all.pciBusID), static_cast<unsigned>(all.pciDeviceID))};
+}
+
 // cuBLASLt's handles, each destroyed with its owner.
 struct Descriptors {
   cublasLtMatmulDesc_t operation = nullptr;
@@ -108,12 +126,10 @@ class CudaRuntime final : public Runtime {
     size_t free = 0, total = 0;
     if (auto got = Check(cudaGetDeviceProperties(&all, device_), "the device's properties"); !got) return Forward(got);
     if (auto got = Check(cudaMemGetInfo(&free, &total), "the device's memory"); !got) return Forward(got);
-    return DeviceProperties{all.name,
-                            all.major * 10 + all.minor,
-                            all.multiProcessorCount,
-                            static_cast<int64_t>(total),
-                            static_cast<int64_t>(free),
-                            static_cast<int64_t>(all.sharedMemPerBlockOptin)};
+    DeviceProperties out = PropertiesOf(all);
+    out.total_bytes = static_cast<int64_t>(total);
+    out.free_bytes = static_cast<int64_t>(free);
+    return out;
   }
 
   Result<bool> CanAccessPeer(int device) override {
@@ -226,6 +242,23 @@ class CudaRuntime final : public Runtime {
 };
 
 }  // namespace
+
+Result<std::vector<DeviceProperties>> ListDevices() {
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+  if (auto fits = CheckDriver(driver, CUDART_VERSION); !fits) return Forward(fits);
+  int count = 0;
+  const cudaError_t counted = cudaGetDeviceCount(&count);
+  if (counted == cudaErrorNoDevice) return Fail(ErrorCode::kUnsupported, "NVIDIA's driver finds no GPU here");
+  if (auto got = Check(counted, "CUDA's devices"); !got) return Forward(got);
+  std::vector<DeviceProperties> out;
+  for (int i = 0; i < count; ++i) {
+    cudaDeviceProp all{};
+    if (auto got = Check(cudaGetDeviceProperties(&all, i), "a device's properties"); !got) return Forward(got);
+    out.push_back(PropertiesOf(all));
+  }
+  return out;
+}
 
 Result<std::unique_ptr<Runtime>> OpenDevice(int index) {
   int count = 0;

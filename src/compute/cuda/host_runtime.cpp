@@ -33,7 +33,8 @@ HostRuntime::HostRuntime(const HostDevice& device, std::unique_ptr<executor::Dev
 }
 
 Result<DeviceProperties> HostRuntime::Properties() {
-  return DeviceProperties{.name = "host executor, for tests",
+  return DeviceProperties{.name = "cuda (host executor, for tests)",
+                          .gpu = false,
                           .compute_capability = device_.compute_capability,
                           .multiprocessors = 4,
                           .total_bytes = static_cast<int64_t>(memory_->total()),

@@ -14,8 +14,9 @@ namespace inferflux::cuda {
 struct HostDevice {
   int compute_capability = 90;
   size_t memory_bytes = size_t{1} << 30;
-  bool checked = true;  // judge accesses, until a kernel runs that is not instrumented
-  uint64_t seed = 1;    // of the order of streams, blocks and threads
+  // Judge accesses, until a kernel runs that is not instrumented, and hide the device's memory from the host.
+  bool checked = true;
+  uint64_t seed = 1;  // of the order of streams, blocks and threads
 };
 
 class HostRuntime final : public Runtime {

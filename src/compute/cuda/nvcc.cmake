@@ -1,7 +1,16 @@
 # The kernels and the runtime by nvcc, warnings as errors, for every architecture from one list. nvcc is called as it is, not
 # through CMake's CUDA language: the same .cu files are C++ sources of the host executor in this very folder.
 set(INFERFLUX_CUDA_ARCHITECTURES 80 86 89 90a 100 120 CACHE STRING "Architectures that kernels are compiled for")
-find_program(INFERFLUX_NVCC nvcc HINTS /usr/local/cuda/bin REQUIRED)
+find_program(INFERFLUX_NVCC nvcc HINTS /usr/local/cuda/bin)
+if(NOT INFERFLUX_NVCC)
+  execute_process(COMMAND ${CMAKE_SOURCE_DIR}/scripts/install-cuda --where
+                  OUTPUT_VARIABLE where OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  find_program(INFERFLUX_NVCC nvcc HINTS ${where}/bin NO_DEFAULT_PATH)
+endif()
+if(NOT INFERFLUX_NVCC)
+  message(FATAL_ERROR "ENABLE_CUDA is ON, but there is no nvcc: run scripts/install-cuda, or put the one of a CUDA toolkit "
+                      "on the path")
+endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 get_filename_component(cuda_root ${INFERFLUX_NVCC} REALPATH)
@@ -39,10 +48,10 @@ foreach(source IN LISTS kernels ITEMS cuda_runtime.cu device/check_instructions.
   list(APPEND reports ${report})
 endforeach()
 
-add_library(inferflux_cuda STATIC ${objects} matmul_rules.cpp)
+add_library(inferflux_cuda STATIC ${objects} driver_rules.cpp matmul_rules.cpp)
 set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE)
 target_include_directories(inferflux_cuda PUBLIC ${CMAKE_SOURCE_DIR}/src)
-target_link_libraries(inferflux_cuda PUBLIC inferflux_base ${INFERFLUX_CUDART} ${INFERFLUX_CUBLASLT})
+target_link_libraries(inferflux_cuda PUBLIC inferflux_base inferflux_formats ${INFERFLUX_CUDART} ${INFERFLUX_CUBLASLT})
 
 # Prints registers and spills of each kernel; fails where one spills.
 add_custom_target(cuda_report COMMAND ${Python3_EXECUTABLE} ${report_tool} table ${reports} DEPENDS ${reports} VERBATIM)

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -27,11 +28,14 @@ struct Graph {
 
 struct DeviceProperties {
   std::string name;
+  bool gpu = true;
   int compute_capability = 0;  // 90 for sm_90
   int multiprocessors = 0;
   int64_t total_bytes = 0;
   int64_t free_bytes = 0;
-  int64_t shared_bytes = 0;  // that a block may have, with the opt-in
+  int64_t shared_bytes = 0;      // that a block may have, with the opt-in
+  std::string uuid = {};         // as NVIDIA's tools print it; empty: unknown
+  std::string pci_address = {};  // "0000:c1:00.0"; empty: not on a PCI bus
 };
 
 enum class ElementType { kF32, kF16, kBf16, kFp8 };  // kFp8: e4m3
@@ -99,7 +103,14 @@ class Runtime {
   virtual Status MatMul(const MatMulParams& params, Stream stream) = 0;
 };
 
-// Device `index` of CUDA's; in builds with nvcc.
+// Whether a driver can run what was built with this version of CUDA. Both are as cudaDriverGetVersion gives them: 13020
+// for 13.2; 0: there is no driver.
+Status CheckDriver(int driver, int built_with);
+
+// --- the devices of this build: CUDA's, or one that the host executor plays ---
+// All of them, in the order of their indices. An error, kUnsupported, where there is no driver or an old one.
+Result<std::vector<DeviceProperties>> ListDevices();
+// For the thread that calls it.
 Result<std::unique_ptr<Runtime>> OpenDevice(int index);
 
 }  // namespace inferflux::cuda

@@ -1,7 +1,5 @@
 #include "compute/host/arena.h"
 
-#include <algorithm>
-#include <bit>
 #include <new>
 
 namespace inferflux::compute::host {
@@ -17,18 +15,6 @@ int64_t StrideOf(int64_t rows, int64_t cols) {
   return rows > 1 && cols % kPageFloats == 0 ? cols + 16 : cols;
 }
 
-// Size classes: four per doubling, numbered upwards.
-struct SizeClass {
-  size_t bytes;
-  size_t number;
-  explicit SizeClass(size_t least) {
-    const size_t below = std::bit_floor(std::max(kSmallest, least));
-    const size_t quarters = least > below ? (least - below + below / 4 - 1) / (below / 4) : 0;
-    bytes = below + quarters * (below / 4);
-    number = 4 * static_cast<size_t>(std::countr_zero(below)) + quarters;
-  }
-};
-
 }  // namespace
 
 Arena::~Arena() {
@@ -39,7 +25,7 @@ Arena::~Arena() {
 
 Buffer Arena::Allocate(int64_t rows, int64_t cols) {
   const int64_t stride = StrideOf(rows, cols);
-  const SizeClass size(static_cast<size_t>(rows * stride) * sizeof(float));
+  const SizeClass size(static_cast<size_t>(rows * stride) * sizeof(float), kSmallest);
   auto& pieces = free_[size.number];
   float* data = nullptr;
   if (pieces.empty()) {
@@ -57,7 +43,7 @@ Buffer Arena::Allocate(int64_t rows, int64_t cols) {
   return out;
 }
 
-void Arena::Recycle(float* data, size_t bytes) { free_[SizeClass(bytes).number].push_back(data); }
+void Arena::Recycle(float* data, size_t bytes) { free_[SizeClass(bytes, kSmallest).number].push_back(data); }
 
 void ArenaRelease::operator()(float* data) const { arena->Recycle(data, bytes); }
 

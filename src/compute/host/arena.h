@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compute/host/host_buffer.h"
+#include "compute/size_class.h"
 
 namespace inferflux::compute::host {
 
@@ -28,7 +29,7 @@ class Arena {
   friend struct ArenaRelease;
   void Recycle(float* data, size_t bytes);
 
-  std::array<std::vector<float*>, 4 * 64 + 1> free_;  // by size class
+  std::array<std::vector<float*>, SizeClass::kCount> free_;  // by size class
   size_t bytes_ = 0;
 };
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "compute/host/softplus.h"
+
 namespace inferflux::compute::host {
 namespace {
 
@@ -15,8 +17,6 @@ void ScaleToLength(const float* x, float length, std::vector<float>& out) {
   const float factor = length / std::sqrt(squares + kLeastSquares);
   for (size_t i = 0; i < out.size(); ++i) out[i] = x[i] * factor;
 }
-
-float Softplus(float x) { return x > 20.0f ? x : std::log1p(std::exp(x)); }
 
 float UpdateRate(float b) { return 1.0f / (1.0f + std::exp(-b)); }
 
@@ -56,7 +56,7 @@ void GatedDeltaHead(const DeltaInputs& in, States& states, int32_t layer, const 
   std::vector<float> state(size), q(static_cast<size_t>(params.key_dim)), k(q.size());
   std::vector<float> delta(static_cast<size_t>(params.value_dim));
   if (where.from != StateSlots::kNoState) std::ranges::copy(part(where.from), state.begin());
-  const int64_t key = int64_t{head / (params.value_heads / params.key_heads)} * params.key_dim;
+  const int64_t key = int64_t{params.KeyHead(head)} * params.key_dim;
   const int64_t value = int64_t{head} * params.value_dim;
   const float scale = 1.0f / std::sqrt(static_cast<float>(params.key_dim));
   auto mark = std::ranges::lower_bound(batch.state_marks, batch.query_starts[index], {}, &StateMark::row);

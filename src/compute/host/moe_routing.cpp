@@ -36,7 +36,7 @@ std::vector<bool> LeftOut(std::span<const double> choice, const RoutingParams& p
     const auto group = choice.subspan(first, size);
     std::vector<bool> taken(size, false);
     double sum = 0.0;
-    for (size_t i = 0; i < std::min<size_t>(2, size); ++i) {
+    for (size_t i = 0; i < std::min<size_t>(static_cast<size_t>(params.group_scores), size); ++i) {
       const auto best = static_cast<size_t>(Best(group, taken));
       taken[best] = true;
       sum += group[best];

@@ -11,10 +11,15 @@ namespace inferflux::compute {
 namespace {
 
 // Which positions [first, first + keys) the rows from row_position on see: [rows, keys]. Empty if all see all.
-std::optional<mx::array> Mask(int32_t row_position, int32_t rows, int32_t first, int32_t keys, int32_t window) {
+std::optional<mx::array> Mask(int32_t row_position, int32_t rows, int32_t first, int32_t keys, int32_t window,
+                              bool causal) {
   if (rows == 1) return std::nullopt;  // its keys are already cut to the window
   const mx::array of_row = mx::expand_dims(mx::arange(row_position, row_position + rows, 1, mx::int32), 1);
   const mx::array of_key = mx::expand_dims(mx::arange(first, first + keys, 1, mx::int32), 0);
+  if (!causal) {
+    if (window == 0) return std::nullopt;
+    return mx::less(mx::abs(of_key - of_row), mx::array(window));
+  }
   const mx::array before = mx::less_equal(of_key, of_row);
   if (window == 0) return before;
   return mx::logical_and(before, mx::greater(of_key, of_row - mx::array(window)));
@@ -67,10 +72,7 @@ Mlx::Buffer Mlx::AttendTo(View q, const KvLayer& layer, const Batch& batch, cons
     const mx::array values = Stored(layer.values, sequence, first);
     const bool windowed = params.window > 0 && keys_seen > params.window;
     const int32_t window = windowed ? params.window : 0;
-    // An encoder's token sees its whole sequence.
-    const auto mask = [&] {
-      return params.causal ? Mask(sequence.first_position, rows, first, keys_seen, window) : std::nullopt;
-    };
+    const auto mask = [&] { return Mask(sequence.first_position, rows, first, keys_seen, window, params.causal); };
     const auto attended = [&]() -> mx::array {
       if (params.softcap > 0.0f) {
         return Capped(queries, keys, values, params, mask(), sinks);

@@ -28,7 +28,10 @@ Mlx::Buffer Mlx::GatedDelta(Context&, View qkv, View b, View a, View steps, View
   const auto apart = [&](int first, int count, int dim) {
     return mx::reshape(mx::slice(qkv.values, {0, first}, {rows, first + count * dim}), {rows, count, dim});
   };
-  const auto of_values = [&](const mx::array& x) { return repeat == 1 ? x : mx::repeat(x, repeat, 1); };
+  const auto of_values = [&](const mx::array& x) {
+    if (repeat == 1) return x;
+    return params.keys_repeat ? mx::tile(x, {1, repeat, 1}) : mx::repeat(x, repeat, 1);
+  };
   const float scale = 1.0f / std::sqrt(static_cast<float>(params.key_dim));
   const mx::array q = of_values(OfLengthOne(apart(0, params.key_heads, params.key_dim)) * mx::array(scale));
   const mx::array k = of_values(OfLengthOne(apart(keys, params.key_heads, params.key_dim)));

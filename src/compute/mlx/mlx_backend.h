@@ -190,6 +190,8 @@ struct Mlx {
   static Buffer ShortConv(Context& context, View x, View taps, States& states, int32_t layer, const Batch& batch);
   static Buffer GatedDelta(Context& context, View qkv, View b, View a, View steps, View coefficients, States& states,
                            int32_t layer, const Batch& batch, const DeltaNetParams& params);
+  static Buffer SelectiveScan(Context& context, View xbc, View dt, View steps, View coefficients, View skips,
+                              States& states, int32_t layer, const Batch& batch, const StateSpaceParams& params);
   static Buffer Multiply(Context& context, View a, View b);
 
   template <MlxKvType E>

@@ -29,7 +29,7 @@ mx::array WithoutOtherGroups(const mx::array& choice, const RoutingParams& param
   const int rows = choice.shape(0), experts = choice.shape(1), size = experts / params.groups;
   const mx::array apart = mx::reshape(choice, {rows, params.groups, size});
   const mx::array sorted = mx::sort(mx::negative(apart), -1);
-  const mx::array best = mx::slice(sorted, {0, 0, 0}, {rows, params.groups, std::min(2, size)});
+  const mx::array best = mx::slice(sorted, {0, 0, 0}, {rows, params.groups, std::min(params.group_scores, size)});
   const mx::array order = mx::argsort(mx::sum(best, -1), -1);  // of sums that are negated too
   const mx::array rank = mx::argsort(order, -1);
   const mx::array chosen = mx::less(rank, mx::array(params.used_groups));

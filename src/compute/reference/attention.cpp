@@ -8,10 +8,11 @@
 
 namespace inferflux::compute {
 
-// softmax(q.k * scale) . v, as published (arXiv:1706.03762), with grouped KV heads, a window, a soft cap and sinks.
+// softmax(q.k * scale) . v, as published (arXiv:1706.03762), with grouped KV heads, a window, a soft cap, sinks and
+// biases.
 template <class E>
-host::Buffer Reference::AttendWithSinks(Context& context, View q, const KvCache<E>& cache, int32_t layer,
-                                        const Batch& batch, const AttentionParams& params, View sinks) {
+host::Buffer Reference::AttendWith(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
+                                   const AttentionParams& params, View sinks, View biases) {
   Buffer out = context.arena.Allocate(q.rows, q.cols);
   const auto& store = cache.layers[layer];
   const int64_t width = int64_t{params.kv_heads} * params.head_dim;
@@ -21,7 +22,8 @@ host::Buffer Reference::AttendWithSinks(Context& context, View q, const KvCache<
 
   for (int32_t s = 0; s < batch.sequences(); ++s) {
     for (int32_t r = batch.query_starts[s]; r < batch.query_starts[s + 1]; ++r) {
-      const int32_t last = batch.positions[params.causal ? r : batch.query_starts[s + 1] - 1];
+      int32_t last = batch.positions[params.causal ? r : batch.query_starts[s + 1] - 1];
+      if (params.window > 0) last = std::min(last, batch.positions[r] + params.window - 1);
       const int32_t first = params.window > 0 ? std::max(0, batch.positions[r] - params.window + 1) : 0;
       slots.clear();
       for (int32_t p = first; p <= last; ++p) slots.push_back(host::SlotOf(batch, s, p));
@@ -36,6 +38,10 @@ host::Buffer Reference::AttendWithSinks(Context& context, View q, const KvCache<
           double score = 0.0;
           for (int32_t d = 0; d < params.head_dim; ++d) score += double{query[d]} * ToFloat(key[d]);
           score *= double{params.scale} * store.key_scales[static_cast<size_t>(slots[i] * params.kv_heads + h / group)];
+          if (biases.cols > 0) {  // by head and distance
+            const int64_t distances = biases.cols / params.heads;
+            score += biases.data[h * distances + distances / 2 + first + static_cast<int64_t>(i) - batch.positions[r]];
+          }
           if (params.softcap > 0.0f) score = params.softcap * std::tanh(score / params.softcap);
           weights[i] = score;
           highest = std::max(highest, score);
@@ -56,15 +62,15 @@ host::Buffer Reference::AttendWithSinks(Context& context, View q, const KvCache<
   return out;
 }
 
-template host::Buffer Reference::AttendWithSinks(Context&, View, const KvCache<KvFp32>&, int32_t, const Batch&,
-                                                 const AttentionParams&, View);
-template host::Buffer Reference::AttendWithSinks(Context&, View, const KvCache<KvFp16>&, int32_t, const Batch&,
-                                                 const AttentionParams&, View);
-template host::Buffer Reference::AttendWithSinks(Context&, View, const KvCache<KvBf16>&, int32_t, const Batch&,
-                                                 const AttentionParams&, View);
-template host::Buffer Reference::AttendWithSinks(Context&, View, const KvCache<KvInt8>&, int32_t, const Batch&,
-                                                 const AttentionParams&, View);
-template host::Buffer Reference::AttendWithSinks(Context&, View, const KvCache<KvFp8>&, int32_t, const Batch&,
-                                                 const AttentionParams&, View);
+template host::Buffer Reference::AttendWith(Context&, View, const KvCache<KvFp32>&, int32_t, const Batch&,
+                                            const AttentionParams&, View, View);
+template host::Buffer Reference::AttendWith(Context&, View, const KvCache<KvFp16>&, int32_t, const Batch&,
+                                            const AttentionParams&, View, View);
+template host::Buffer Reference::AttendWith(Context&, View, const KvCache<KvBf16>&, int32_t, const Batch&,
+                                            const AttentionParams&, View, View);
+template host::Buffer Reference::AttendWith(Context&, View, const KvCache<KvInt8>&, int32_t, const Batch&,
+                                            const AttentionParams&, View, View);
+template host::Buffer Reference::AttendWith(Context&, View, const KvCache<KvFp8>&, int32_t, const Batch&,
+                                            const AttentionParams&, View, View);
 
 }  // namespace inferflux::compute

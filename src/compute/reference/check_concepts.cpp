@@ -1,6 +1,7 @@
 // Checks the concepts where the backend is built, not where it is first used.
 #include "compute/bundles.h"
 #include "compute/device_features.h"
+#include "compute/latent_kv.h"
 #include "compute/recurrent_state.h"
 #include "compute/reference/reference_backend.h"
 
@@ -11,6 +12,7 @@ static_assert(MoeLlmBackend<Reference, KvFp32> && MoeLlmBackend<Reference, KvFp1
 static_assert(AddressableKv<Reference, KvFp32> && AddressableKv<Reference, KvInt8>);
 static_assert(BatchInvariant<Reference> && DeviceTimer<Reference>);
 static_assert(!ActOrder<Reference>);  // it dequantises to floats, and so tests how other backends apply the permutation
-static_assert(RecurrentStates<Reference>);
+static_assert(SelectiveScans<Reference>);
+static_assert(SparseKv<Reference, KvFp32> && SparseKv<Reference, KvInt8>);
 
 }  // namespace inferflux::compute

@@ -13,8 +13,9 @@ Result<Reference::KvCache<E>> Reference::CreateKvCache(Context&, const KvShape& 
   cache.shape = shape;
   for (const KvGeometry& layer : shape.layers) {
     const size_t heads = static_cast<size_t>(shape.blocks) * shape.block_size * static_cast<size_t>(layer.heads);
-    const size_t elements = heads * static_cast<size_t>(layer.head_dim);
-    cache.layers.push_back({std::vector<typename E::Storage>(elements), std::vector<typename E::Storage>(elements),
+    const size_t first = heads * static_cast<size_t>(layer.first_row());
+    const size_t second = heads * static_cast<size_t>(layer.second_row());
+    cache.layers.push_back({std::vector<typename E::Storage>(first), std::vector<typename E::Storage>(second),
                             std::vector<float>(heads, 1.0f), std::vector<float>(heads, 1.0f)});
   }
   return cache;

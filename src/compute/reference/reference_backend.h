@@ -15,6 +15,7 @@
 #include "compute/host/host_buffer.h"
 #include "compute/host/host_device.h"
 #include "compute/host/moe_routing.h"
+#include "compute/host/selection.h"
 #include "compute/host/states.h"
 #include "compute/kv_types.h"
 #include "compute/params.h"
@@ -43,7 +44,8 @@ struct Reference {
   using Experts = std::vector<Matrix>;
   using Routing = host::Routing;
 
-  // Slots numbered block * block_size + offset; a slot holds kv_heads * head_dim elements.
+  // Slots numbered block * block_size + offset; a slot holds kv_heads * head_dim elements. With latents, `keys` has the
+  // rows that are keys and values, and `values` the indexer's keys.
   template <class E>
   struct KvCache {
     struct Layer {
@@ -114,7 +116,24 @@ struct Reference {
   static Buffer ShortConv(Context& context, View x, View taps, States& states, int32_t layer, const Batch& batch);
   static Buffer GatedDelta(Context& context, View qkv, View b, View a, View steps, View coefficients, States& states,
                            int32_t layer, const Batch& batch, const DeltaNetParams& params);
+  static Buffer SelectiveScan(Context& context, View xbc, View dt, View steps, View coefficients, View skips,
+                              States& states, int32_t layer, const Batch& batch, const StateSpaceParams& params);
   static Buffer Multiply(Context& context, View a, View b);
+
+  // compute/latent_kv.h
+  using Selection = host::Selection;
+  static Buffer HeadMatMul(Context& context, View x, const Experts& heads);
+  template <class E>
+  static void AppendLatents(Context& context, KvCache<E>& cache, int32_t layer, View latents, View rotated,
+                            const Batch& batch);
+  template <class E>
+  static Buffer AttendLatents(Context& context, View q, View rotated, const KvCache<E>& cache, int32_t layer,
+                              const Batch& batch, const AttentionParams& params, const Selection* selected);
+  template <class E>
+  static void AppendIndex(Context& context, KvCache<E>& cache, int32_t layer, View k, const Batch& batch);
+  template <class E>
+  static Selection SelectPositions(Context& context, View q, View weights, const KvCache<E>& cache, int32_t layer,
+                                   const Batch& batch, const IndexParams& params);
 
   template <class E>
   static Result<KvCache<E>> CreateKvCache(Context& context, const KvShape& shape);
@@ -123,12 +142,22 @@ struct Reference {
   template <class E>
   static Buffer Attend(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
                        const AttentionParams& params) {
-    return AttendWithSinks<E>(context, q, cache, layer, batch, params, View{});
+    return AttendWith<E>(context, q, cache, layer, batch, params, View{}, View{});
   }
-  // The view is empty if there are no sinks.
   template <class E>
   static Buffer AttendWithSinks(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
-                                const AttentionParams& params, View sinks);
+                                const AttentionParams& params, View sinks) {
+    return AttendWith<E>(context, q, cache, layer, batch, params, sinks, View{});
+  }
+  template <class E>
+  static Buffer AttendWithBiases(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
+                                 const AttentionParams& params, View biases) {
+    return AttendWith<E>(context, q, cache, layer, batch, params, View{}, biases);
+  }
+  // A view is empty if there are no sinks or no biases.
+  template <class E>
+  static Buffer AttendWith(Context& context, View q, const KvCache<E>& cache, int32_t layer, const Batch& batch,
+                           const AttentionParams& params, View sinks, View biases);
   template <class E>
   static void CopyBlock(Context& context, KvCache<E>& cache, int32_t from, int32_t to);
   template <class E>

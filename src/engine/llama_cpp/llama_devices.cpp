@@ -5,6 +5,7 @@
 
 #include "engine/llama_cpp/create_llama_engine.h"
 #include "engine/llama_cpp/llama_library.h"
+#include "engine/llama_cpp/llama_versions.h"
 
 namespace inferflux::engine {
 namespace {
@@ -48,7 +49,8 @@ std::vector<compute::Device> LlamaDeviceList(std::string_view target) {
     out.push_back({.name = ggml_backend_dev_description(device),
                    .free_bytes = static_cast<int64_t>(free),
                    .id = ggml_backend_dev_name(device),
-                   .gpu = ggml_backend_dev_type(device) != GGML_BACKEND_DEVICE_TYPE_CPU});
+                   .gpu = ggml_backend_dev_type(device) != GGML_BACKEND_DEVICE_TYPE_CPU,
+                   .pci_address = PciAddressOf(device)});
   }
   return out;
 }

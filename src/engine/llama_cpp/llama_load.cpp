@@ -161,6 +161,7 @@ Result<LoadedLlama> LoadLlama(const model::ModelSource& source, const LlamaOptio
   if (!causal) return Forward(causal);
 
   LoadedLlama out{.causal = *causal};
+  out.guards = GuardMappingsOf(path);
   out.partial_copies = !llama_model_is_recurrent(model->get()) && !IsHybrid(*model->get(), config.architecture);
   const auto library_ids = static_cast<int32_t>(std::min<size_t>(llama_max_parallel_sequences(), 1 << 16));
   out.ids = out.partial_copies ? library_ids : std::min(library_ids, kStates);
@@ -193,6 +194,11 @@ Result<LoadedLlama> LoadLlama(const model::ModelSource& source, const LlamaOptio
   }
   config.causal = out.causal;
   if (auto pooling = model::ReadPooling(source, &config); !pooling) return Forward(pooling);
+  if (config.pooling.scores() || !config.head.empty()) {
+    return Fail(ErrorCode::kUnsupported,
+                "{} has a head for pooled states ({}), which the llama.cpp engine does not compute; ask for cpu", path,
+                config.head.back().tensor);
+  }
   out.pooling = std::move(config.pooling);
   out.model = std::move(*model);
   return out;

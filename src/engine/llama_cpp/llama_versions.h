@@ -2,6 +2,7 @@
 // on Debian 12. The engine is tested with both (./test, ./test --vulkan). The code below detects what each has.
 #pragma once
 
+#include <ggml-backend.h>
 #include <llama.h>
 
 #include <array>
@@ -17,6 +18,18 @@ void SetFlashAttention(Params& params, bool wanted) {
     params.flash_attn_type = static_cast<decltype(params.flash_attn_type)>(wanted ? -1 : 0);
   } else {
     params.flash_attn = wanted;
+  }
+}
+
+// The device's PCI address; empty where it has none. Older versions do not tell it.
+template <class Properties = ggml_backend_dev_props>
+std::string PciAddressOf(ggml_backend_dev_t device) {
+  if constexpr (requires(Properties properties) { properties.device_id; }) {
+    Properties properties{};
+    ggml_backend_dev_get_props(device, &properties);
+    return properties.device_id != nullptr ? properties.device_id : "";
+  } else {
+    return {};
   }
 }
 

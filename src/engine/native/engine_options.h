@@ -2,10 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
 
+#include "base/result.h"
+#include "collective/collective.h"
 #include "compute/device.h"
+#include "model/shard.h"
 
 namespace inferflux::engine {
 
@@ -18,6 +23,10 @@ struct EngineOptions {
   compute::ContextOptions device = {};  // device, threads, and how weights are held
   bool time_steps = false;              // fills StepResult::device_seconds; waits for the device, which may cost time
   std::stop_token stop = {};            // cancels the load: kCancelled
+  model::Parallelism parallelism = {};  // the model's ranks, of which this is one:
+  std::shared_ptr<collective::Collective> ranks = nullptr;  // null: the only one
+  // Called once, by a step, when a rank has died or failed: no step will succeed any more.
+  std::function<void(const Error&)> on_lost_rank = {};
 };
 
 }  // namespace inferflux::engine

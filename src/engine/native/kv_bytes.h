@@ -31,7 +31,9 @@ requires compute::AddressableKv<B, Kv> Status LoadBlocks(typename B::template Kv
   if (blocks.empty()) return {};
   size_t part = 0;
   B::template VisitKvBlock<Kv>(cache, blocks[0], [&](std::span<std::byte> piece) { part += piece.size(); });
-  if (saved.size() % part != 0 || saved.size() / part < blocks.size()) {
+  // A model without attention has no KV: part is 0.
+  const bool fits = part == 0 ? saved.empty() : saved.size() % part == 0 && saved.size() / part >= blocks.size();
+  if (!fits) {
     return Fail(ErrorCode::kDataLoss, "{} bytes of saved KV for {} blocks of {}", saved.size(), blocks.size(), part);
   }
   for (const int32_t block : blocks) {

@@ -11,6 +11,7 @@
 #include "compute/optional_ops.h"
 #include "engine/native/native_backends.h"
 #include "engine/native/native_engine.h"
+#include "engine/native/ranks/follow.h"
 #include "engine/self_test.h"
 
 namespace inferflux::engine {
@@ -39,6 +40,10 @@ NativeBackend NativeBackendOf() {
             if constexpr (requires { B::BuildNote(); }) return B::BuildNote();
             return {};
           },
+          .unavailable = []() -> std::string {
+            if constexpr (requires { B::WhyUnavailable(); }) return B::WhyUnavailable();
+            return {};
+          },
           .devices = [](const compute::ContextOptions& options) { return B::Devices(options); },
           .self_test =
               [](const compute::ContextOptions& options) {
@@ -54,6 +59,17 @@ NativeBackend NativeBackendOf() {
                       if (!context) return Forward(context);
                       return CreateNativeEngine<B>(std::move(*context), std::move(config), std::move(source), options);
                     });
+              },
+          .follow =
+              [](model::ModelConfig config, std::shared_ptr<const model::ModelSource> source,
+                 const EngineOptions& options) {
+                return WithoutExceptions(std::string("following on ") + B::kName, [&]() -> Status {
+                  auto context = B::CreateContext(options.device);
+                  if (!context) return Forward(context);
+                  return WithKvType<B, Status>(config, options, [&]<class Kv>(Kv) {
+                    return Follow<B, Kv>(**context, std::move(config), std::move(source), options);
+                  });
+                });
               }};
 }
 

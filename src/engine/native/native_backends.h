@@ -21,6 +21,8 @@ struct NativeBackend {
   std::string_view name;           // its folder under src/compute/
   formats::WeightLayouts layouts;  // checkpoint layouts that it holds without conversion
   std::string (*note)();           // a note on this build of it, for users; empty: none
+  // Why this machine cannot run it at all, such as a missing driver; empty: nothing is known to be missing.
+  std::string (*unavailable)();
   // Queries the devices; may be slow.
   std::vector<compute::Device> (*devices)(const compute::ContextOptions& options);
   // Multiplies small integers on the device and compares the products: an error says what it computed instead.
@@ -28,6 +30,9 @@ struct NativeBackend {
   // Call it on the thread that will step the engine: some devices' streams belong to a thread.
   Result<std::unique_ptr<Engine>> (*create)(model::ModelConfig config, std::shared_ptr<const model::ModelSource> source,
                                             const EngineOptions& options);
+  // Runs a rank other than 0 of a model that several share, until rank 0 ends it (options.ranks).
+  Status (*follow)(model::ModelConfig config, std::shared_ptr<const model::ModelSource> source,
+                   const EngineOptions& options);
 };
 
 std::span<const NativeBackend> NativeBackends();

@@ -17,6 +17,8 @@
 #include "engine/native/engine_options.h"
 #include "engine/native/kv_budget.h"
 #include "engine/native/kv_bytes.h"
+#include "engine/native/ranks/load_shard.h"
+#include "engine/native/ranks/rank_leader.h"
 #include "engine/native/sample_rows.h"
 #include "engine/native/state_bytes.h"
 #include "engine/native/step_plan.h"
@@ -35,12 +37,10 @@ class NativeEngine final : public Engine {
   static Result<std::unique_ptr<Engine>> Create(std::unique_ptr<typename B::Context> context, model::ModelConfig config,
                                                 std::shared_ptr<const model::ModelSource> source,
                                                 const EngineOptions& options) {
-    const auto budget = PlanKv(config, compute::KvTokenBytes<Kv>(KvLayers(config)), options, B::Memory(*context).free);
-    if (!budget) return Forward(budget);
-    auto runner = model::ModelRunner<B, Kv>::Load(*context, std::move(config), std::move(source), budget->blocks,
-                                                  options.block_size, options.stop, budget->states);
-    if (!runner) return Forward(runner);
-    return std::unique_ptr<Engine>(new NativeEngine(std::move(context), std::move(*runner), *budget, options));
+    auto loaded = LoadShard<B, Kv>(*context, std::move(config), std::move(source), options);
+    if (!loaded) return Forward(loaded);
+    return std::unique_ptr<Engine>(
+        new NativeEngine(std::move(context), std::move(loaded->runner), loaded->budget, options));
   }
 
   const EngineInfo& info() const override { return info_; }
@@ -54,11 +54,20 @@ class NativeEngine final : public Engine {
   KvUsage usage() const override { return store_.usage(); }
 
   Status Reserve(SequenceId sequence, int32_t tokens) override {
-    return WithoutExceptions(B::kName, [&] { return MakeRoom(sequence, tokens); });
+    return ranks_.Guard([&] { return WithoutExceptions(B::kName, [&] { return MakeRoom(sequence, tokens); }); });
   }
 
   Result<StepResult> ExecuteUnifiedBatch(const UnifiedBatch& batch) override {
-    return WithoutExceptions(B::kName, [&] { return Execute(batch); });
+    return ranks_.Guard([&] { return WithoutExceptions(B::kName, [&] { return Execute(batch); }); });
+  }
+
+  Result<std::vector<float>> ApplyHead(std::span<const float> pooled) override {
+    if (info_.head_outputs == 0) return Engine::ApplyHead(pooled);
+    if (std::ssize(pooled) != info_.hidden) {
+      return Fail(ErrorCode::kInvalidArgument, "a pooled state of {} values; this model's have {}", pooled.size(),
+                  info_.hidden);
+    }
+    return WithoutExceptions(B::kName, [&]() -> Result<std::vector<float>> { return runner_.ApplyHead(pooled); });
   }
 
   Result<int32_t> Length(SequenceId sequence) const override {
@@ -68,6 +77,7 @@ class NativeEngine final : public Engine {
   Result<std::vector<std::byte>> Save(SequenceId sequence) override {
     const auto found = store_.Find(sequence);
     if (!found) return Forward(found);
+    if (ranks_.leads()) return Engine::Save(sequence);  // this rank has some of the heads, or of the layers
     if constexpr (compute::AddressableKv<B, Kv>) {
       return WithoutExceptions(B::kName, [&]() -> Result<std::vector<std::byte>> {
         auto saved = SaveBlocks<B, Kv>(runner_.cache(), WholeBlocks(**found));
@@ -83,6 +93,7 @@ class NativeEngine final : public Engine {
 
   Result<SequenceId> Restore(std::span<const TokenId> tokens, uint64_t salt,
                              std::span<const std::byte> saved) override {
+    if (ranks_.leads()) return Engine::Restore(tokens, salt, saved);
     if constexpr (compute::AddressableKv<B, Kv>) {
       auto opened = store_.Open({}, salt);
       if (!opened) return Forward(opened);
@@ -141,21 +152,28 @@ class NativeEngine final : public Engine {
   Status MakeRoom(SequenceId sequence, int32_t tokens) {
     auto copy = store_.Reserve(sequence, tokens);
     if (!copy) return Forward(copy);
-    if (*copy) runner_.CopyBlock((*copy)->from, (*copy)->to);
+    if (!*copy) return {};
+    if (ranks_.leads()) {
+      if (auto told = ranks_.Announce({.kind = RankStep::Kind::kCopyBlock, .copy = **copy}); !told) return told;
+    }
+    runner_.CopyBlock((*copy)->from, (*copy)->to);
     return {};
   }
 
   Result<StepResult> Execute(const UnifiedBatch& batch) {
     auto plan = PlanStep(store_, batch, info_.vocab_size, info_.context);
     if (!plan) return Forward(plan);
-    if (!info_.causal) {
+    if (!info_.capabilities.generation) {
       if (auto valid = CheckHiddenOnly(batch); !valid) return Forward(valid);
     }
     auto states = StepStates::Begin(store_, batch, plan->geometry);
     if (!states) return Forward(states);
-    const StepTimer<B> timer(*context_, time_steps_);
-    const auto hidden = runner_.Step(plan->geometry, plan->output_rows);
     const OutputRows rows = SplitOutputs(batch);
+    if (ranks_.leads()) {
+      if (auto told = Announce(*plan, rows); !told) return Forward(told);
+    }
+    const StepTimer<B> timer(*context_, time_steps_);
+    const auto hidden = runner_.Step(plan->geometry, plan->output_rows, plan->token_types);
     auto outputs = DeviceOutputs(batch, hidden, rows);
     if (!outputs) return Forward(outputs);
     auto hidden_states =
@@ -172,6 +190,15 @@ class NativeEngine final : public Engine {
     FillHidden(batch, hidden_states, info_.hidden, &result);
     result.device_seconds = device_seconds;
     return result;
+  }
+
+  Status Announce(const StepPlan& plan, const OutputRows& rows) {
+    return ranks_.Announce({.kind = RankStep::Kind::kForward,
+                            .geometry = plan.geometry,
+                            .output_rows = plan.output_rows,
+                            .token_types = plan.token_types,
+                            .logits = !rows.logits.empty(),
+                            .logit_rows = rows.hidden.empty() ? std::vector<int32_t>() : rows.logits});
   }
 
   // What the host gets from the device: tokens that were sampled there, and the logits of all other outputs.
@@ -207,7 +234,8 @@ class NativeEngine final : public Engine {
       : context_(std::move(context)),
         runner_(std::move(runner)),
         store_(budget.blocks, options.block_size, budget.sequences, budget.states),
-        time_steps_(options.time_steps) {
+        time_steps_(options.time_steps),
+        ranks_(options.ranks, options.on_lost_rank) {
     info_ = {.backend = B::kName,
              .provider = "native",
              .kv_dtype = Kv::kName,
@@ -220,13 +248,21 @@ class NativeEngine final : public Engine {
              .capabilities = compute::DeriveCapabilities(compute::EngineTraitsOf<B, Kv>(),
                                                          {.causal = runner_.config().causal,
                                                           .pooled = runner_.config().pooling.type.has_value(),
+                                                          .scores = runner_.config().pooling.scores(),
                                                           .recurrent = IsRecurrent(runner_.config())}),
              .causal = runner_.config().causal,
              .hidden = runner_.config().hidden,
              .pooling = runner_.config().pooling,
+             .head_outputs = runner_.config().head.empty() ? 0 : runner_.config().head.back().outputs,
              .memory = {{B::kName, B::Memory(*context_).weight_bytes, KvBytes(budget, options)}},
              .plan = runner_.Plan()};
     if constexpr (compute::LoadNotes<B>) info_.notes = B::LoadNotes(*context_);
+    if (ranks_.leads()) {
+      info_.capabilities.kv_save_restore = false;
+      info_.notes.push_back(fmt::format("{} parallelism over {} ranks through {}, of which this is rank 0",
+                                        options.parallelism.tensor > 1 ? "tensor" : "pipeline", options.ranks->size(),
+                                        options.ranks->name()));
+    }
   }
 
   int64_t KvBytes(const KvBudget& budget, const EngineOptions& options) const {
@@ -239,30 +275,37 @@ class NativeEngine final : public Engine {
   BlockManager store_;
   Sampler sampler_;
   bool time_steps_;
+  RankLeader ranks_;
   EngineInfo info_;
 };
 
-// Creates the engine of a compute backend with the KV type from the options. An encoder's temporary KV is float32: it
+// Calls `use` with the KV type that the options name, and returns its result. An encoder's temporary KV is float32: it
 // exists only while a layer is computed, and is small.
+template <compute::Backend B, class R, class F>
+R WithKvType(const model::ModelConfig& config, const EngineOptions& options, F use) {
+  std::optional<R> result;
+  std::string known;
+  const std::string kv_dtype = config.causal ? options.kv_dtype : compute::KvFp32::kName;
+  compute::ForEachKvType([&]<class Kv>(Kv kv) {
+    if constexpr (compute::PagedKv<B, Kv>) {
+      known += (known.empty() ? "" : ", ") + std::string(Kv::kName);
+      if (kv_dtype == Kv::kName) result = use(kv);
+    }
+  });
+  if (result) return std::move(*result);
+  return Fail(ErrorCode::kInvalidArgument, "no KV type '{}' on backend {}: it has {}", options.kv_dtype, B::kName,
+              known);
+}
+
+// Creates the engine of a compute backend.
 template <compute::Backend B>
 Result<std::unique_ptr<Engine>> CreateNativeEngine(std::unique_ptr<typename B::Context> context,
                                                    model::ModelConfig config,
                                                    std::shared_ptr<const model::ModelSource> source,
                                                    const EngineOptions& options) {
-  std::optional<Result<std::unique_ptr<Engine>>> engine;
-  std::string known;
-  const std::string kv_dtype = config.causal ? options.kv_dtype : compute::KvFp32::kName;
-  compute::ForEachKvType([&]<class Kv>(Kv) {
-    if constexpr (compute::PagedKv<B, Kv>) {
-      known += (known.empty() ? "" : ", ") + std::string(Kv::kName);
-      if (kv_dtype == Kv::kName) {
-        engine = NativeEngine<B, Kv>::Create(std::move(context), std::move(config), std::move(source), options);
-      }
-    }
+  return WithKvType<B, Result<std::unique_ptr<Engine>>>(config, options, [&]<class Kv>(Kv) {
+    return NativeEngine<B, Kv>::Create(std::move(context), std::move(config), std::move(source), options);
   });
-  if (engine) return std::move(*engine);
-  return Fail(ErrorCode::kInvalidArgument, "no KV type '{}' on backend {}: it has {}", options.kv_dtype, B::kName,
-              known);
 }
 
 }  // namespace inferflux::engine

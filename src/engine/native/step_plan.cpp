@@ -21,10 +21,17 @@ Result<StepPlan> PlanStep(const BlockManager& store, const UnifiedBatch& batch, 
     for (size_t t = 0; t < item.tokens.size(); ++t) {
       geometry.positions.push_back(item.first_position + static_cast<int32_t>(t));
     }
+    if (item.second_text > 0) {
+      plan.token_types.resize(geometry.tokens.size());
+      for (size_t row = static_cast<size_t>(first_row); row < plan.token_types.size(); ++row) {
+        plan.token_types[row] = geometry.positions[row] >= item.second_text ? 1 : 0;
+      }
+    }
     const auto& blocks = (*store.Find(item.sequence))->blocks;
     geometry.block_tables.insert(geometry.block_tables.end(), blocks.begin(), blocks.end());
     for (const auto& output : item.outputs) plan.output_rows.push_back(first_row + output.token_index);
   }
+  if (!plan.token_types.empty()) plan.token_types.resize(geometry.tokens.size());
   geometry.query_starts.push_back(geometry.rows());
   geometry.table_starts.push_back(static_cast<int32_t>(geometry.block_tables.size()));
   return plan;

@@ -14,6 +14,7 @@ namespace inferflux::engine {
 struct StepPlan {
   compute::StepGeometry geometry;
   std::vector<int32_t> output_rows;  // in the order of items and outputs
+  std::vector<int32_t> token_types;  // [rows]: 1 in the second text of a pair; empty: all 0
 };
 
 // Checks everything that the compute backend does not: ids, positions, room, outputs. Errors name the item.

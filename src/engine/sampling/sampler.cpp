@@ -4,12 +4,15 @@
 #include <cmath>
 #include <limits>
 
+#include "compute/sampling_random.h"
 #include "engine/sampling/logprobs.h"
-#include "engine/sampling/random.h"
 #include "engine/sampling/softmax.h"
 
 namespace inferflux::engine {
 namespace {
+
+using compute::RandomUse;
+using compute::Uniform;
 
 // Below it, the second best token is drawn only if it is within a millionth of the best.
 constexpr float kGreedyBelow = 1e-6f;

@@ -1,5 +1,7 @@
 #include "formats/huggingface/hf_config.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <initializer_list>
 
@@ -57,6 +59,7 @@ Result<HfRopeScaling> ReadRopeScaling(const JsonObject& object) {
   reader.Read({"attention_factor"}, rope.attention_factor);
   reader.Read({"mscale"}, rope.mscale);
   reader.Read({"mscale_all_dim"}, rope.mscale_all_dim);
+  reader.Read({"truncate"}, rope.truncate);
   reader.Read({"short_factor"}, rope.short_factor);
   reader.Read({"long_factor"}, rope.long_factor);
   if (auto status = reader.status(); !status) return Forward(status);
@@ -155,12 +158,12 @@ Result<HfQuantization> ReadMlxQuantization(const JsonObject& object) {
 
 void ReadShape(FieldReader& reader, HfConfig& config) {
   reader.Read({"vocab_size"}, config.vocab_size);
-  reader.Read({"hidden_size", "n_embd", "d_model"}, config.hidden_size);
+  reader.Read({"hidden_size", "n_embd", "d_model", "dim"}, config.hidden_size);
   reader.Read({"num_hidden_layers", "n_layer", "n_layers"}, config.layers);
   reader.Read({"num_attention_heads", "n_head", "n_heads"}, config.heads);
   reader.Read({"num_key_value_heads"}, config.kv_heads);
-  reader.Read({"head_dim"}, config.head_dim);
-  reader.Read({"intermediate_size", "n_inner"}, config.intermediate_size);
+  reader.Read({"head_dim", "qk_rope_head_dim"}, config.head_dim);
+  reader.Read({"intermediate_size", "n_inner", "hidden_dim"}, config.intermediate_size);
   reader.Read({"max_position_embeddings", "n_positions", "n_ctx"}, config.max_position);
   reader.Read({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}, config.experts);
   reader.Read({"n_shared_experts", "moe_num_shared_experts"}, config.shared_experts);
@@ -179,7 +182,9 @@ void ReadDetails(FieldReader& reader, HfConfig& config) {
   reader.Read({"partial_rotary_factor"}, config.partial_rotary_factor);
   reader.Read({"sliding_window"}, config.sliding_window);
   reader.Read({"use_sliding_window"}, config.use_sliding_window);
-  reader.Read({"layer_types"}, config.layer_types);
+  reader.Read({"layer_types", "layers_block_type"}, config.layer_types);
+  if (config.layers == 0)
+    config.layers = static_cast<uint32_t>(std::min<size_t>(config.layer_types.size(), UINT32_MAX));
   reader.Read({"attn_logit_softcapping"}, config.attn_logit_softcap);
   reader.Read({"final_logit_softcapping"}, config.final_logit_softcap);
   reader.Read({"query_pre_attn_scalar"}, config.query_pre_attn_scalar);
@@ -187,10 +192,7 @@ void ReadDetails(FieldReader& reader, HfConfig& config) {
   reader.Read({"routed_scaling_factor"}, config.routed_scaling);
   reader.Read({"bos_token_id"}, config.bos);
   reader.Read({"pad_token_id"}, config.pad);
-  std::optional<bool> tied;
-  reader.Read({"tie_word_embeddings"}, tied);
-  config.tie_word_embeddings_given = tied.has_value();
-  config.tie_word_embeddings = tied.value_or(true);
+  reader.Read({"tie_word_embeddings"}, config.tie_word_embeddings);
 }
 
 // A number, or a list of one for each layer whose numbers are equal.
@@ -217,12 +219,13 @@ Status ReadPerLayer(const JsonObject& root, std::initializer_list<std::string_vi
   return {};
 }
 
-// RoPE's parameters: in "rope_scaling", or in "rope_parameters" in newer files.
+// RoPE's parameters: in "rope_scaling", or in "rope_parameters" in newer files. If a file has both, the former counts,
+// as in transformers. What an object says precedes the keys beside it.
 Status ReadRope(const JsonObject& root, HfConfig& config) {
-  for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
+  for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
     const auto found = root.Find<JsonObject>(key);
     if (!found) return Forward(found);
-    if (!*found) continue;
+    if (!*found || (*found)->raw().empty()) continue;
     // Models whose windowed layers use another RoPE have one object for each kind of layer.
     auto global = (*found)->Find<JsonObject>("full_attention"), local = (*found)->Find<JsonObject>("sliding_attention");
     for (const auto* part : {&global, &local}) {
@@ -230,29 +233,31 @@ Status ReadRope(const JsonObject& root, HfConfig& config) {
     }
     if (*local) {
       FieldReader reader(**local);
-      if (!config.local_rope_theta) reader.Read({"rope_theta"}, config.local_rope_theta);
+      reader.Read({"rope_theta"}, config.local_rope_theta);
       if (auto status = reader.status(); !status) return status;
     }
     const JsonObject& object = *global ? **global : **found;
     FieldReader reader(object);
-    if (!config.rope_theta) reader.Read({"rope_theta"}, config.rope_theta);
-    if (!config.partial_rotary_factor) reader.Read({"partial_rotary_factor"}, config.partial_rotary_factor);
+    reader.Read({"rope_theta"}, config.rope_theta);
+    reader.Read({"partial_rotary_factor"}, config.partial_rotary_factor);
     if (auto status = reader.status(); !status) return status;
     auto rope = ReadRopeScaling(object);
     if (!rope) return Forward(rope);
+    if (*global) rope->truncate = true;  // transformers looks for it in the outer object only
     if (rope->type != "default") config.rope_scaling = std::move(*rope);
     return {};
   }
   return {};
 }
 
-Status CheckShape(HfConfig& config, const std::string& source) {
+Status CheckShape(HfConfig& config, bool attention, const std::string& source) {
   const std::pair<const char*, uint32_t> required[] = {{"vocab_size", config.vocab_size},
                                                        {"hidden_size", config.hidden_size},
                                                        {"num_hidden_layers", config.layers},
                                                        {"num_attention_heads", config.heads}};
   for (const auto& [name, value] : required) {
-    if (value == 0) return Fail(ErrorCode::kDataLoss, "{}: {} is missing or 0", source, name);
+    if (value == 0 && (attention || name != std::string_view("num_attention_heads")))
+      return Fail(ErrorCode::kDataLoss, "{}: {} is missing or 0", source, name);
   }
   const std::pair<const char*, uint64_t> bounded[] = {
       {"vocab_size", config.vocab_size},
@@ -271,6 +276,10 @@ Status CheckShape(HfConfig& config, const std::string& source) {
   if (config.layers > kMaxLayers) {
     return Fail(ErrorCode::kDataLoss, "{}: num_hidden_layers is {}; at most {} are served", source, config.layers,
                 kMaxLayers);
+  }
+  if (!attention) {
+    config.heads = config.kv_heads = config.head_dim = 0;
+    return {};
   }
   if (config.kv_heads == 0) config.kv_heads = config.heads;
   if (config.heads % config.kv_heads != 0) {
@@ -297,20 +306,14 @@ Result<std::vector<TokenId>> ReadTokenIds(const JsonObject& object, std::string_
   return object.Get<TokenId>(key).map([](TokenId id) { return std::vector<TokenId>{id}; });
 }
 
-Result<std::string> ReadModelType(const JsonObject& root) {
-  const auto text_config = root.Find<JsonObject>("text_config");
-  if (!text_config) return Forward(text_config);
-  return (*text_config ? **text_config : root).GetOr<std::string>("model_type", "");
-}
-
-Result<HfConfig> ParseHfConfig(JsonObject root) {
+Result<HfConfig> ParseHfConfig(JsonObject root, bool attention) {
   std::vector<std::string> architectures;
   FieldReader outer(root);
   outer.Read({"architectures"}, architectures);
   if (auto status = outer.status(); !status) return Forward(status);
   auto text_config = root.Find<JsonObject>("text_config");
   if (!text_config) return Forward(text_config);
-  HfConfig config{.raw = *text_config ? **text_config : root};
+  HfConfig config{.several_parts = text_config->has_value(), .raw = *text_config ? **text_config : root};
   const JsonObject& object = config.raw;
   config.architectures = std::move(architectures);
   FieldReader reader(object);
@@ -324,6 +327,10 @@ Result<HfConfig> ParseHfConfig(JsonObject root) {
   if (auto read = ReadPerLayer(object, {"num_experts_per_tok", "moe_k", "moe_topk"}, config.experts_per_token); !read)
     return Forward(read);
   if (auto rope = ReadRope(object, config); !rope) return Forward(rope);
+  if (object.FindValue("tie_word_embeddings") == nullptr) {  // a multimodal model's own key
+    outer.Read({"tie_word_embeddings"}, config.tie_word_embeddings);
+    if (auto status = outer.status(); !status) return Forward(status);
+  }
   auto eos = ReadTokenIds(object, "eos_token_id");
   if (!eos) return Forward(eos);
   config.eos = std::move(*eos);
@@ -336,7 +343,7 @@ Result<HfConfig> ParseHfConfig(JsonObject root) {
     if (!read) return Forward(read);
     config.quantization = std::move(*read);
   }
-  if (auto checked = CheckShape(config, object.source()); !checked) return Forward(checked);
+  if (auto checked = CheckShape(config, attention, object.source()); !checked) return Forward(checked);
   return config;
 }
 

@@ -20,6 +20,13 @@ namespace inferflux::formats {
 // How a router scores experts, numbered as GGUF's expert_gating_func.
 enum class HfExpertGating : uint32_t { kSoftmax = 1, kSigmoid = 2 };
 
+// How a stack of fused experts holds the matrix of one.
+enum class HfExpertStack {
+  kRows,     // [outputs, inputs]
+  kColumns,  // [inputs, outputs]
+  kEither,   // the shape says which
+};
+
 struct HfRopeScaling {
   std::string type;  // "linear", "dynamic", "yarn", "llama3", "longrope" (once "su"), "default"
   std::optional<double> factor, alpha;
@@ -27,6 +34,7 @@ struct HfRopeScaling {
   std::optional<double> low_freq_factor, high_freq_factor;       // llama3
   std::optional<double> beta_fast, beta_slow, attention_factor;  // yarn
   std::optional<double> mscale, mscale_all_dim;                  // yarn, DeepSeek's way
+  bool truncate = true;                                          // yarn: the ramp begins and ends at integer pairs
   std::vector<float> short_factor, long_factor;                  // longrope: one a pair of dimensions
 };
 
@@ -62,6 +70,27 @@ struct HfQuantization {
   std::vector<uint32_t> weight_block_size;  // FP8: outputs and inputs that share a scale; or empty
 };
 
+// Multiplies the next `rows` rows of a tensor; 0: all that are left.
+struct HfRowFactor {
+  uint32_t rows = 0;
+  double factor = 1.0;
+};
+
+// Gated DeltaNet's value heads. The checkpoint has all heads of one key head together; GGUF has the first head of each
+// key head, then the second of each.
+struct HfValueHeads {
+  uint32_t heads = 0;
+  uint32_t key_heads = 0;  // divides heads
+  uint32_t key_rows = 0;   // of q and k, before v's rows in a tensor of all three
+};
+
+// Attention over latents (MLA). A head of kv_b_proj has the plain rows of its key, then the rows of its value.
+struct HfLatents {
+  uint32_t rank = 0;
+  uint32_t plain_rows = 0;
+  uint32_t value_rows = 0;
+};
+
 struct HfConfig {
   std::vector<std::string> architectures;  // "LlamaForCausalLM"
   std::string model_type;                  // "llama"
@@ -83,17 +112,32 @@ struct HfConfig {
   std::optional<bool> use_sliding_window;
   std::vector<std::string> layer_types;  // "full_attention", "sliding_attention"
   bool tie_word_embeddings = true;       // transformers' default; families with another default set it in the converter
-  bool tie_word_embeddings_given = false;
   std::optional<double> attn_logit_softcap, final_logit_softcap, query_pre_attn_scalar;
 
   std::optional<uint32_t> experts, experts_per_token, expert_intermediate_size, shared_expert_intermediate_size;
   std::optional<bool> norm_topk_prob;
   std::optional<uint32_t> shared_experts, leading_dense_layers, expert_groups, expert_groups_used;
   std::optional<double> routed_scaling;
-  std::optional<HfExpertGating> expert_gating;  // set by families
-  std::optional<bool> parallel_residual;        // set by families
-  std::vector<uint32_t> layer_kv_heads;         // set by families whose layers differ
-  std::optional<uint32_t> ssm_inner_size;       // set by families with state space layers
+  std::optional<HfExpertGating> expert_gating;         // set by families
+  HfExpertStack expert_stack = HfExpertStack::kRows;   // set by families
+  std::optional<bool> parallel_residual;               // set by families
+  std::vector<uint32_t> layer_kv_heads;                // set by families whose layers differ
+  std::optional<uint32_t> ssm_inner_size;              // set by families with state space layers
+  std::vector<bool> recurrent_layers;                  // set by families that list them
+  std::vector<uint32_t> layer_feed_forward;            // set by families whose layers differ; 0: none
+  uint32_t norm_groups = 1;                            // set by families with norms on groups, which share no weights
+  std::optional<HfValueHeads> value_heads;             // set by families whose GGUF files have another order
+  std::optional<HfLatents> latents;                    // set by families; head_dim is then that of the rotated part
+  std::vector<int32_t> rope_sections;                  // set by families; text needs none
+  std::vector<float> rope_factors;                     // set by families: the divisor of each frequency
+  std::map<std::string, double, std::less<>> numbers;  // set by families: GGUF keys without the architecture
+  // Set by families: GGUF keys without the architecture.
+  std::map<std::string, uint32_t, std::less<>> counts;
+  std::map<std::string, bool, std::less<>> flags;
+  // Set by families: what multiplies a tensor's rows, by its GGUF name with a star for the layer.
+  std::map<std::string, std::vector<HfRowFactor>, std::less<>> tensor_factors;
+
+  bool several_parts = false;  // beside the text model there is one that sees or hears
 
   std::optional<TokenId> bos, pad;
   std::vector<TokenId> eos;  // one or several
@@ -103,9 +147,8 @@ struct HfConfig {
 };
 
 // Checks ranges: dimensions above 2^24 and layers above 4096 are errors, as are head counts that do not divide.
-Result<HfConfig> ParseHfConfig(JsonObject root);
-// The model type alone: "llama"; empty if the file has none.
-Result<std::string> ReadModelType(const JsonObject& root);
+// `attention`: whether the model has it; without it there are no heads.
+Result<HfConfig> ParseHfConfig(JsonObject root, bool attention = true);
 Result<HfConfig> ReadHfConfig(const std::string& directory);
 
 // One id or a list of ids, as files write end-of-sequence tokens; empty if `key` is absent.

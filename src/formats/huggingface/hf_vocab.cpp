@@ -170,7 +170,21 @@ Status WriteRules(const HfTokenizer& tokenizer, GgufMetadataBuilder& metadata) {
 struct Surrounding {
   bool front = false;
   bool back = false;
+  std::optional<uint32_t> separators;  // between the two texts of a pair
 };
+
+// A template's special tokens between the texts A and B: [CLS] A [SEP] B [SEP] has one.
+Result<std::optional<uint32_t>> SeparatorsOf(const JsonObject& step) {
+  const auto pair = step.GetOr<std::vector<JsonObject>>("pair", {});
+  if (!pair) return Forward(pair);
+  uint32_t texts = 0, separators = 0;
+  for (const JsonObject& piece : *pair) {
+    if (piece.FindValue("Sequence") != nullptr) ++texts;
+    if (piece.FindValue("SpecialToken") != nullptr && texts == 1) ++separators;
+  }
+  return texts == 2 ? std::optional(separators) : std::nullopt;
+}
+
 Result<Surrounding> FindInTemplate(const HfTokenizer& tokenizer, const std::optional<std::string>& bos,
                                    const std::optional<std::string>& eos) {
   Surrounding surrounding;
@@ -178,8 +192,12 @@ Result<Surrounding> FindInTemplate(const HfTokenizer& tokenizer, const std::opti
   if (!processors) return Forward(processors);
   for (const JsonObject& step : *processors) {
     const auto type = step.GetOr<std::string>("type", "");
-    if (type == "RobertaProcessing") return Surrounding{.front = true, .back = true};
+    if (type == "RobertaProcessing") return Surrounding{.front = true, .back = true, .separators = 2};
+    if (type == "BertProcessing") return Surrounding{.front = true, .back = true, .separators = 1};
     if (type != "TemplateProcessing") continue;
+    const auto separators = SeparatorsOf(step);
+    if (!separators) return Forward(separators);
+    surrounding.separators = *separators;
     const auto single = step.GetOr<std::vector<JsonObject>>("single", {});
     if (!single) return Forward(single);
     const auto is = [](const JsonObject& piece, const std::optional<std::string>& token) {
@@ -219,11 +237,13 @@ Status WriteRoles(const HfVocabParts& parts, const TokenIds& ids, GgufMetadataBu
   WriteId("padding", ids.Find(config.pad), metadata);
   WriteId("cls", ids.Find(config.cls), metadata);
   WriteId("mask", ids.Find(config.mask), metadata);
-  const auto surrounding = FindInTemplate(parts.tokenizer, config.bos, config.eos);
+  const auto surrounding =
+      FindInTemplate(parts.tokenizer, config.bos ? config.bos : config.cls, config.eos ? config.eos : config.sep);
   if (!surrounding) return Forward(surrounding);
   // A ".model" file has no post-processor. The known behaviour of its kind applies where the configuration has no
   // setting.
   const bool guessed = parts.tokenizer.rules.has_value();
+  if (surrounding->separators) metadata.Set(kPairSeparatorsKey, *surrounding->separators);
   if (parts.tokenizer.model == "WordPiece") return {};
   if (config.add_bos || !guessed)
     metadata.Set("tokenizer.ggml.add_bos_token", config.add_bos.value_or(surrounding->front));

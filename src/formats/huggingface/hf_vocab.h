@@ -16,9 +16,10 @@ namespace inferflux::formats {
 
 // Our own keys, for facts that have no key in GGUF. Written only if they differ from the default, and read by
 // model/loading/vocab_from_gguf.
-inline constexpr std::string_view kEndsKey = "inferflux.tokenizer.end_of_generation";    // ids, where more than three
-inline constexpr std::string_view kSpacePrefixKey = "inferflux.tokenizer.space_prefix";  // "first", "unspaced"
-inline constexpr std::string_view kStripsLeftKey = "inferflux.tokenizer.strips_left";    // ids
+inline constexpr std::string_view kEndsKey = "inferflux.tokenizer.end_of_generation";  // ids, where more than three
+inline constexpr std::string_view kPairSeparatorsKey = "inferflux.tokenizer.pair_separators";  // between two texts
+inline constexpr std::string_view kSpacePrefixKey = "inferflux.tokenizer.space_prefix";        // "first", "unspaced"
+inline constexpr std::string_view kStripsLeftKey = "inferflux.tokenizer.strips_left";          // ids
 inline constexpr std::string_view kStripsRightKey = "inferflux.tokenizer.strips_right";
 
 enum class HfVocabKind {

@@ -53,10 +53,34 @@ std::string_view JsonKindName(json::kind kind) {
   }
 }
 
+// Python writes Infinity and NaN, which are not JSON: they become null, as if they were left out.
+std::string WithoutPythonsNumbers(std::string_view text) {
+  std::string out;
+  bool quoted = false;
+  while (!text.empty()) {
+    const auto skip = [&](std::string_view word) {
+      if (quoted || !text.starts_with(word)) return false;
+      text.remove_prefix(word.size());
+      out += "null";
+      return true;
+    };
+    if (skip("-Infinity") || skip("Infinity") || skip("NaN")) continue;
+    const size_t count = quoted && text[0] == '\\' && text.size() > 1 ? 2 : 1;
+    if (text[0] == '"') quoted = !quoted;
+    out += text.substr(0, count);
+    text.remove_prefix(count);
+  }
+  return out;
+}
+
 Result<json::value> ParseJson(std::string_view text, const std::string& source) {
   try {
     json::error_code failure;
     json::value value = json::parse(text, failure);
+    if (failure && (text.find("Infinity") != text.npos || text.find("NaN") != text.npos)) {
+      failure.clear();
+      value = json::parse(WithoutPythonsNumbers(text), failure);
+    }
     if (failure) return Fail(ErrorCode::kDataLoss, "{}: not valid JSON: {}", source, failure.message());
     return value;
   } catch (const std::exception& exception) {  // out of memory

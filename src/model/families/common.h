@@ -22,6 +22,7 @@ Result<ModelConfig> ReadDecoderConfig(const ModelSource& source, int32_t context
 Status RotateWindowedLayersOnly(const ModelSource& source, int32_t window_period, ModelConfig* config);
 
 // For families whose windowed layers rotate without scaling and with their own base (rope.freq_base_swa, or `base`).
-Status ReadWindowRope(const ModelSource& source, float base, ModelConfig* config);
+// `window_period`: as above, but 0: the layers that have a window, and those that a list in the file names.
+Status ReadWindowRope(const ModelSource& source, float base, int32_t window_period, ModelConfig* config);
 
 }  // namespace inferflux::model

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "model/families/config_names.h"
 #include "model/families/other_models.h"
 
 namespace inferflux::model {
@@ -20,6 +21,8 @@ namespace inferflux::model {
   ROW(Gemma)                    \
   ROW(Gemma2)                   \
   ROW(Gemma3)                   \
+  ROW(Gemma4)                   \
+  ROW(Mistral3)                 \
   ROW(Granite)                  \
   ROW(Olmo2)                    \
   ROW(SmolLm3)                  \
@@ -42,11 +45,27 @@ namespace inferflux::model {
   ROW(Arcee)                    \
   ROW(Falcon)                   \
   ROW(GptNeoX)                  \
+  ROW(Deepseek2)                \
+  ROW(Deepseek32)               \
+  ROW(GlmDsa)                   \
   ROW(Qwen3Next)                \
   ROW(Lfm2)                     \
   ROW(Lfm2Moe)                  \
+  ROW(Qwen2Vl)                  \
+  ROW(Qwen3Vl)                  \
+  ROW(Qwen3VlMoe)               \
+  ROW(Qwen35)                   \
+  ROW(Qwen35Moe)                \
+  ROW(Mamba2)                   \
+  ROW(NemotronH)                \
+  ROW(NemotronHMoe)             \
+  ROW(GraniteHybrid)            \
+  ROW(FalconH1)                 \
   ROW(Bert)                     \
-  ROW(NomicBert)
+  ROW(NomicBert)                \
+  ROW(ModernBert)               \
+  ROW(Mpnet)                    \
+  ROW(GemmaEmbedding)
 
 #define INFERFLUX_DECLARE(name) const Family& name();
 INFERFLUX_FAMILIES(INFERFLUX_DECLARE)
@@ -64,7 +83,12 @@ Result<ModelConfig> ReadModelConfig(const ModelSource& source, int32_t context) 
   if (!architecture) return Forward(architecture);
   std::vector<std::string_view> known;
   for (const Family* family : Families()) {
-    if (family->architecture == *architecture) return family->read(source, context);
+    if (family->architecture == *architecture) {
+      auto config = family->read(source, context);
+      if (!config && source.format() == "huggingface")
+        return tl::make_unexpected(InConfigJson(config.error(), *architecture));
+      return config;
+    }
     known.push_back(family->architecture);
   }
   return Fail(ErrorCode::kUnsupported, "{}: architecture '{}' is not supported; supported are: {}{}", source.path(),

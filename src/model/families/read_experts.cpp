@@ -1,5 +1,7 @@
 #include "model/families/read_experts.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 
@@ -51,7 +53,8 @@ Status ReadRouting(const ModelSource& source, const std::string& prefix, int32_t
   return {};
 }
 
-// The first layers are dense, and of the others every `step`th has experts.
+// The first layers are dense, and of the others every `step`th has experts. Checkpoints may also list dense layers,
+// which is not in GGUF's metadata: these have no router.
 Status ReadDenseLayers(const ModelSource& source, const std::string& prefix, ModelConfig* config) {
   const std::string key = prefix + "leading_dense_block_count";
   const auto leading = source.metadata().GetOr<int64_t>(key, 0);
@@ -63,7 +66,10 @@ Status ReadDenseLayers(const ModelSource& source, const std::string& prefix, Mod
   if (auto read = ReadSizes(source, prefix, {{"interleave_moe_layer_step", &step, kMaxLayers, false}}); !read)
     return read;
   for (int32_t i = 0; i < config->layers; ++i) {
-    config->layer_kinds[static_cast<size_t>(i)].dense = i < *leading || (i + 1) % step != 0;
+    const std::string layer = fmt::format("blk.{}.", i);
+    const bool routed = source.Find(layer + "ffn_gate_inp.weight") != nullptr;
+    config->layer_kinds[static_cast<size_t>(i)].dense =
+        i < *leading || (i + 1) % step != 0 || (!routed && source.Find(layer + "ffn_up.weight") != nullptr);
   }
   return {};
 }

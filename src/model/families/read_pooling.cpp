@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/families/read_head.h"
+
 namespace inferflux::model {
 
 Status ReadPooling(const ModelSource& source, ModelConfig* config) {
@@ -20,12 +22,9 @@ Status ReadPooling(const ModelSource& source, ModelConfig* config) {
                 "{}: {} is {}; known are 1 (mean), 2 (first token), 3 (last token) and 4 (rank)", source.path(), key,
                 *type);
   }
-  if (*type == kRank && !causal) {
-    return Fail(ErrorCode::kUnsupported, "{}: an encoder that ranks ({} is 4) can neither embed nor generate here",
-                source.path(), key);
-  }
+  if (*type == kRank) return ReadClassifier(source, config);
   if (*type == kUnsaid) out.type = causal ? Pooling::kLast : Pooling::kMean;
-  if (*type > kUnsaid && *type < kRank) out.type = kKinds[*type - 1];
+  if (*type > kUnsaid) out.type = kKinds[*type - 1];
 
   const auto normalise = source.metadata().GetOr<bool>(prefix + "pooling_normalize", out.normalise);
   if (!normalise) return Forward(normalise);
@@ -39,7 +38,7 @@ Status ReadPooling(const ModelSource& source, ModelConfig* config) {
   }
   out.lengths = std::move(*lengths);
   std::sort(out.lengths.begin(), out.lengths.end());
-  return {};
+  return ReadEmbeddingHead(source, config);
 }
 
 }  // namespace inferflux::model

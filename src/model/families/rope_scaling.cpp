@@ -74,7 +74,10 @@ Status RopeReader::Yarn(float base, int32_t dims, const RopeRules& rules, comput
   for (const auto* number : {&factor, &fast, &slow, &share}) {
     if (!*number) return Forward(*number);
   }
-  const auto magnitude = Number("scaling.yarn_attn_factor", *factor > 1.0f ? 0.1f * std::log(*factor) + 1.0f : 1.0f);
+  // With a multiplier, the scale of attention has the magnitude instead (DeepSeek's models).
+  const bool in_scale = source.metadata().Contains(prefix + "scaling.yarn_log_multiplier");
+  const auto magnitude =
+      Number("scaling.yarn_attn_factor", *factor > 1.0f && !in_scale ? 0.1f * std::log(*factor) + 1.0f : 1.0f);
   if (!magnitude) return Forward(magnitude);
 
   // The pair that rotates `rotations` times over the original context.
@@ -82,7 +85,9 @@ Status RopeReader::Yarn(float base, int32_t dims, const RopeRules& rules, comput
     return dims * std::log(*original / (rotations * 2.0 * std::numbers::pi)) / (2.0 * std::log(double{base}));
   };
   double first = pair_of(*fast), last = pair_of(*slow);
-  if (rules.round_yarn_ramp) first = std::floor(first), last = std::ceil(last);
+  const auto truncate = source.metadata().GetOr<bool>(kYarnTruncateKey, rules.round_yarn_ramp);
+  if (!truncate) return Forward(truncate);
+  if (*truncate) first = std::floor(first), last = std::ceil(last);
   first = std::max(first, 0.0);
   last = std::min(last, dims - 1.0);
   if (last <= first) last = first + 0.001;
@@ -96,6 +101,23 @@ Status RopeReader::Yarn(float base, int32_t dims, const RopeRules& rules, comput
 }
 
 }  // namespace
+
+Result<std::optional<int32_t>> RopeSwitch(const ModelSource& source) {
+  const auto architecture = source.metadata().GetOr<std::string>("general.architecture", "");
+  if (!architecture) return Forward(architecture);
+  const std::string prefix = *architecture + ".";
+  int32_t length = 0;
+  if (auto read = ReadSizes(source, prefix, {{"context_length", &length, 1 << 30, false}}); !read) return Forward(read);
+  const auto dynamic = source.metadata().GetOr<float>(prefix + "rope.scaling.dynamic_factor", 1.0f);
+  if (!dynamic) return Forward(dynamic);
+  const bool long_rope = source.Find("rope_factors_long.weight") != nullptr;
+  if (long_rope) {
+    auto read = ReadSizes(source, prefix + "rope.", {{"scaling.original_context_length", &length, 1 << 30, false}});
+    if (!read) return Forward(read);
+  }
+  if (length == 0 || (!long_rope && *dynamic == 1.0f)) return std::optional<int32_t>();
+  return std::optional<int32_t>(length);
+}
 
 Result<compute::RopeSpec> ReadUnscaledRope(const ModelSource& source, const ModelConfig& config, float base) {
   const auto dims = RopeReader{source, config}.Dimensions();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/result.h"
 #include "compute/params.h"
@@ -12,8 +13,11 @@
 
 namespace inferflux::model {
 
+// Whether YaRN's ramp begins and ends at integer pairs: a key of our own, because GGUF has none.
+inline constexpr const char* kYarnTruncateKey = "inferflux.rope.yarn_truncate";
+
 struct RopeRules {
-  bool round_yarn_ramp = true;  // YaRN's ramp begins and ends at integer pairs, as in training for most models
+  bool round_yarn_ramp = true;  // what kYarnTruncateKey is where a file omits it: as in training for most models
 };
 
 // Reads rope.* of the architecture of `config`, whose head_dim and (trained) context must be set. `context`: the number
@@ -26,6 +30,11 @@ struct RopeRules {
 // and the tensor rope_freqs.weight: Llama 3's factors, one per pair. Any other scaling is an error.
 Result<compute::RopeSpec> ReadRope(const ModelSource& source, const ModelConfig& config, int32_t context,
                                    const RopeRules& rules = {});
+
+// The length up to which RoPE is another than beyond: LongRoPE's original context, with dynamic scaling the trained
+// one. Empty if RoPE does not depend on the configured context. transformers chooses by the length of each prompt; here
+// the configured context chooses for all of them.
+Result<std::optional<int32_t>> RopeSwitch(const ModelSource& source);
 
 // The frequencies of the same architecture without any scaling.
 Result<compute::RopeSpec> ReadUnscaledRope(const ModelSource& source, const ModelConfig& config, float base);

@@ -76,6 +76,62 @@ Status WeightCollector::AddStack(const SafetensorsTensor& weight) {
   });
 }
 
+// "...experts.gate_up_proj" and "...experts.down_proj", as transformers holds experts, and "...input_linear.weight" and
+// "...output_linear.weight", as IBM's models do. The first of each is gate and up in one.
+bool WeightCollector::IsFused(const SafetensorsTensor& tensor) {
+  const std::string_view name = tensor.name;
+  if (name.ends_with(".experts.gate_up_proj") || name.ends_with(".input_linear.weight")) return true;
+  return name.ends_with(".experts.down_proj") || (name.ends_with(".output_linear.weight") && tensor.shape.size() == 3);
+}
+
+// Whether the matrix of one expert is [inputs, outputs]. `both`: gate and up.
+bool WeightCollector::HasColumns(const SafetensorsTensor& stack, bool both) const {
+  if (stack.shape.size() != 3 || config_.expert_stack == formats::HfExpertStack::kRows) return false;
+  if (config_.expert_stack == formats::HfExpertStack::kColumns) return true;
+  const uint64_t width = config_.hidden_size, rows = stack.shape[1], cols = stack.shape[2];
+  return both ? rows == width && cols != width : cols == width && rows != width;
+}
+
+// A matrix, or one for each expert: as NAME.gate and NAME.up, or as NAME.stack. Names of matrices stored as [inputs,
+// outputs] end with _columns, and NAME.gate_columns and NAME.up_columns have all of both.
+Status WeightCollector::AddFused(const SafetensorsTensor& weight) {
+  std::string base = weight.name;
+  if (base.ends_with(kWeight)) base.resize(base.size() - kWeight.size());
+  const bool both = base.ends_with("gate_up_proj") || base.ends_with("input_linear");
+  const auto add = [&](const SafetensorsTensor& one, std::optional<uint32_t> expert) -> Status {
+    const auto keep = [&](const char* name, const SafetensorsTensor& rows) {
+      made_[&weight].push_back(std::make_shared<const StoredWeight>(base + name, rows, expert));
+    };
+    if (HasColumns(weight, both)) {
+      for (const char* name :
+           both ? std::vector{".gate_columns.weight", ".up_columns.weight"} : std::vector{".stack_columns.weight"}) {
+        keep(name, one);
+      }
+      return {};
+    }
+    if (!both) {
+      keep(".stack.weight", one);
+      return {};
+    }
+    if (one.shape.size() != 2 || one.shape[0] % 2 != 0 || one.shape[0] == 0) {
+      return Fail(ErrorCode::kDataLoss, "tensor '{}' should hold as many rows of a gate as of its values", weight.name);
+    }
+    const size_t half = one.data.size() / 2;
+    SafetensorsTensor part = one;
+    part.shape[0] /= 2;
+    part.data = one.data.first(half);
+    keep(".gate.weight", part);
+    part.data = one.data.subspan(half);
+    keep(".up.weight", part);
+    return {};
+  };
+  if (weight.shape.size() == 2) return add(weight, {});
+  return ForEachExpert(weight, [&](uint32_t e) -> Status {
+    const auto own = formats::SliceExpert(weight, e);
+    return own ? add(*own, e) : Status(Forward(own));
+  });
+}
+
 Status WeightCollector::CheckExpertCount(const SafetensorsTensor& stack) const {
   const uint64_t found = stack.shape.empty() ? 0 : stack.shape[0], wanted = config_.experts.value_or(0);
   if (found == wanted) return {};

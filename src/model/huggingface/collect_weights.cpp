@@ -41,6 +41,8 @@ Result<std::vector<std::shared_ptr<const StoredWeight>>> WeightCollector::Run() 
       if (auto added = AddMlx(*tensor); !added) return Forward(added);
     } else if (IsStack(*tensor) && Traits(tensor->dtype).type) {
       if (auto added = AddStack(*tensor); !added) return Forward(added);
+    } else if (IsFused(*tensor) && Traits(tensor->dtype).type) {
+      if (auto added = AddFused(*tensor); !added) return Forward(added);
     } else if (tensor->name.ends_with("_proj_blocks")) {
       if (auto added = AddExperts(*tensor); !added) return Forward(added);
     } else if (tensor->dtype == SafetensorsDtype::kF8E4m3 || tensor->dtype == SafetensorsDtype::kF8E5m2) {

@@ -10,6 +10,9 @@
 #include <vector>
 
 #include "model/families/other_models.h"
+#include "model/families/vision/text_parts.h"
+#include "model/huggingface/classifier.h"
+#include "model/huggingface/keys/config_keys.h"
 
 namespace inferflux::model {
 namespace {
@@ -80,16 +83,33 @@ Status CheckQuantization(const formats::HfQuantization& quantization, const std:
               source, method);
 }
 
-Result<HfFamily> FindFamily(const std::string& model_type, const std::string& source) {
+Result<HfFamily> FindFamily(const std::string& model_type, const formats::JsonObject& root) {
+  const std::string& source = root.source();
   std::vector<std::string_view> known;
+  const Family* found_in = nullptr;
+  const Checkpoint* found = nullptr;
   for (const Family* family : Families()) {
     for (const Checkpoint& checkpoint : family->checkpoints) {
       const auto& types = checkpoint.model_types;
-      if (std::find(types.begin(), types.end(), model_type) != types.end())
-        return HfFamily{family->architecture, checkpoint};
-      known.insert(known.end(), types.begin(), types.end());
+      for (const std::string_view type : types) {
+        if (std::ranges::find(known, type) == known.end()) known.push_back(type);
+      }
+      if (std::find(types.begin(), types.end(), model_type) == types.end()) continue;
+      if (checkpoint.applies != nullptr) {
+        const auto applies = checkpoint.applies(root);
+        if (!applies) return Forward(applies);
+        if (*applies) return HfFamily{family->architecture, checkpoint};
+      } else if (!checkpoint.flag.empty()) {
+        const auto set = root.GetOr<bool>(checkpoint.flag, false);
+        if (!set) return Forward(set);
+        if (*set) return HfFamily{family->architecture, checkpoint};
+      } else if (found == nullptr) {
+        found_in = family;
+        found = &checkpoint;
+      }
     }
   }
+  if (found != nullptr) return HfFamily{found_in->architecture, *found};
   return Fail(ErrorCode::kUnsupported, "{}: model_type '{}' is not supported; supported are: {}{}", source, model_type,
               fmt::join(known, ", "), DirectoryAdvice(model_type));
 }
@@ -106,15 +126,20 @@ Result<HfDirectory> ReadHfDirectory(const std::string& path) {
   auto root = formats::JsonObject::ReadFile((std::filesystem::path(path) / "config.json").string());
   if (!root) return Forward(root);
   const std::string source = root->source();
-  const auto type = formats::ReadModelType(*root);
+  const auto type = TextModelType(*root);
   if (!type) return Forward(type);
-  const auto family = FindFamily(*type, source);
+  const auto family = FindFamily(*type, *root);
   if (!family) return Forward(family);
-  auto config = formats::ParseHfConfig(std::move(*root));
+  auto keys = ApplyConfigKeys(*root, *type, family->checkpoint);
+  if (!keys) return Forward(keys);
+  auto config = formats::ParseHfConfig(std::move(*keys), family->checkpoint.attention);
   if (!config) return Forward(config);
+  // Old files have the text's keys beside vision_config.
+  config->several_parts = config->several_parts || root->FindValue("vision_config") != nullptr;
   if (config->quantization) {
     if (auto checked = CheckQuantization(*config->quantization, source); !checked) return Forward(checked);
   }
+  if (auto known = RefuseOtherHeads(*config); !known) return Forward(known);
   const Checkpoint& checkpoint = family->checkpoint;
   if (checkpoint.prepare != nullptr) {
     if (auto prepared = checkpoint.prepare(*config); !prepared) return Forward(prepared);

@@ -24,8 +24,9 @@ struct HfDirectory {
   HfFamily family;
 };
 
-// Reads config.json. kUnsupported if the model type, its activation or its quantisation is not supported: the error
-// names it and lists the supported ones. The model type is looked at first, before any other value.
+// Reads config.json. kUnsupported if the model type, a key (keys/config_keys.h), its activation or its quantisation is
+// not supported: the error names it and lists the supported ones. The model type is looked at first, before any other
+// value.
 Result<HfDirectory> ReadHfDirectory(const std::string& path);
 
 }  // namespace inferflux::model

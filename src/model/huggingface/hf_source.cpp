@@ -15,6 +15,7 @@ namespace {
 // The owner of everything that a directory's tensors point into.
 struct Directory {
   formats::SafetensorsModel checkpoint;
+  std::vector<formats::SafetensorsModel> dense_modules;
   std::vector<TensorRecipe> plan;
 };
 
@@ -61,16 +62,19 @@ Result<std::shared_ptr<const ModelSource>> OpenHuggingFace(const std::string& pa
   formats::GgufMetadataBuilder metadata;
   if (auto written = WriteHfMetadata(config, family, metadata); !written) return Forward(written);
   const std::string prefix = std::string(family.architecture) + ".";
-  if (auto written = WriteSentenceModules(path, prefix, metadata); !written) return Forward(written);
+  if (auto written = WriteSentenceModules(path, config, prefix, metadata); !written) return Forward(written);
   // A directory without a tokenizer is still a model, but it cannot be served.
   if (HasVocab(path)) {
     if (auto written = WriteDirectoryVocab(path, config, "", metadata); !written) return Forward(written);
   }
   auto plan = PlanTensors(config, family, *checkpoint);
   if (!plan) return Forward(plan);
+  auto dense = OpenDenseModules(path, config);
+  if (!dense) return Forward(dense);
+  if (auto planned = PlanDenseModules(*dense, &*plan); !planned) return Forward(planned, path);
 
-  auto directory =
-      std::make_shared<const Directory>(Directory{.checkpoint = std::move(*checkpoint), .plan = std::move(*plan)});
+  auto directory = std::make_shared<const Directory>(
+      Directory{.checkpoint = std::move(*checkpoint), .dense_modules = std::move(*dense), .plan = std::move(*plan)});
   auto tensors = Tensors(directory);
   if (!tensors) return Forward(tensors, path);
   return std::make_shared<const ModelSource>(path, "huggingface", metadata.Build(path), std::move(*tensors), directory);

@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "model/families/rope_scaling.h"
+#include "model/huggingface/classifier.h"
+
 namespace inferflux::model {
 namespace {
 
@@ -34,24 +37,38 @@ void WriteShape(const HfConfig& config, const Checkpoint& checkpoint, Keys& keys
   }
   keys.Size("embedding_length", config.hidden_size);
   keys.Size("block_count", config.layers);
-  keys.Size("feed_forward_length", config.intermediate_size ? config.intermediate_size : 4 * config.hidden_size);
+  const uint32_t usual = checkpoint.attention ? 4 * config.hidden_size : 0;
+  if (config.layer_feed_forward.empty()) {
+    keys.Size("feed_forward_length", config.intermediate_size.value_or(usual));
+  } else {
+    keys.metadata.SetArray(keys.prefix + "feed_forward_length", std::span<const uint32_t>(config.layer_feed_forward));
+  }
   keys.Size("attention.head_count", config.heads);
   keys.Size("ssm.inner_size", config.ssm_inner_size);
-  if (config.ssm_inner_size) {
-    const auto flags = std::make_unique<bool[]>(config.layers);
-    for (size_t i = 0; i < config.layers; ++i) flags[i] = config.layer_types[i] == "linear_attention";
+  if (!config.recurrent_layers.empty()) {
+    const auto flags = std::make_unique<bool[]>(config.recurrent_layers.size());
+    std::ranges::copy(config.recurrent_layers, flags.get());
     keys.metadata.SetArray(keys.prefix + "attention.recurrent_layers",
-                           std::span<const bool>(flags.get(), config.layers));
+                           std::span<const bool>(flags.get(), config.recurrent_layers.size()));
   }
+  keys.Number("attention.layer_norm_rms_epsilon", config.rms_norm_eps);
+  keys.Number("attention.layer_norm_epsilon", config.layer_norm_eps);
+  if (!checkpoint.attention) return;
   if (config.layer_kv_heads.empty()) {
     keys.Size("attention.head_count_kv", config.kv_heads);
   } else {
     keys.metadata.SetArray(keys.prefix + "attention.head_count_kv", std::span<const uint32_t>(config.layer_kv_heads));
   }
-  keys.Size("attention.key_length", config.head_dim);
-  keys.Size("attention.value_length", config.head_dim);
-  keys.Number("attention.layer_norm_rms_epsilon", config.rms_norm_eps);
-  keys.Number("attention.layer_norm_epsilon", config.layer_norm_eps);
+  if (const auto& latents = config.latents) {  // llama.cpp's view of them: one KV head, whose value is part of its key
+    keys.Size("attention.kv_lora_rank", latents->rank);
+    keys.Size("attention.key_length", latents->rank + config.head_dim);
+    keys.Size("attention.value_length", latents->rank);
+    keys.Size("attention.key_length_mla", latents->plain_rows + config.head_dim);
+    keys.Size("attention.value_length_mla", latents->value_rows);
+  } else {
+    keys.Size("attention.key_length", config.head_dim);
+    keys.Size("attention.value_length", config.head_dim);
+  }
   if (config.parallel_residual) keys.metadata.Set(keys.prefix + "use_parallel_residual", *config.parallel_residual);
 }
 
@@ -64,6 +81,9 @@ Status WriteScales(const HfConfig& config, const Checkpoint& checkpoint, Keys& k
     if (!value) return Forward(value);
     keys.Number(number.gguf, *value);
   }
+  for (const auto& [key, value] : config.counts) keys.Size(key, value);
+  for (const auto& [key, value] : config.numbers) keys.Number(key, value);
+  for (const auto& [key, value] : config.flags) keys.metadata.Set(keys.prefix + key, value);
   for (const ConfigNumber& count : checkpoint.counts) {
     const auto value = config.raw.Find<uint32_t>(count.key);
     if (!value) return Forward(value);
@@ -95,7 +115,6 @@ Status WriteWindows(const HfConfig& config, Keys& keys) {
     }
     windowed.push_back(type == "sliding_attention");
   }
-  if (std::find(windowed.begin(), windowed.end(), 1) == windowed.end()) return {};
   keys.Size("attention.sliding_window", config.sliding_window);
   const auto flags = std::make_unique<bool[]>(windowed.size());
   std::copy(windowed.begin(), windowed.end(), flags.get());
@@ -122,7 +141,8 @@ void WriteExperts(const HfConfig& config, Keys& keys) {
 
 // YaRN's scale of the rotations: the paper's formula, or DeepSeek's quotient of two (arXiv:2309.00071).
 std::optional<double> YarnMagnitude(const HfRopeScaling& rope, double factor) {
-  if (rope.attention_factor || !rope.mscale || !rope.mscale_all_dim) return rope.attention_factor;
+  const auto given = [](const std::optional<double>& value) { return value.value_or(0.0) != 0.0; };
+  if (rope.attention_factor || !given(rope.mscale) || !given(rope.mscale_all_dim)) return rope.attention_factor;
   const auto scale = [&](double m) { return factor <= 1.0 ? 1.0 : 0.1 * m * std::log(factor) + 1.0; };
   return scale(*rope.mscale) / scale(*rope.mscale_all_dim);
 }
@@ -131,7 +151,8 @@ Status WriteRopeScaling(const HfConfig& config, const HfRopeScaling& rope, Keys&
   const auto own_original = config.raw.Find<uint32_t>("original_max_position_embeddings");
   if (!own_original) return Forward(own_original);
   const double context = config.max_position.value_or(0);
-  const uint32_t original = rope.original_context.value_or(own_original->value_or(config.max_position.value_or(0)));
+  // As in transformers, the key of its own precedes the one in the object.
+  const uint32_t original = own_original->value_or(rope.original_context.value_or(config.max_position.value_or(0)));
   const double factor = rope.factor.value_or(original > 0 ? context / original : 1.0);
   if (rope.type == "linear") {
     keys.metadata.Set(keys.prefix + "rope.scaling.type", "linear");
@@ -142,16 +163,22 @@ Status WriteRopeScaling(const HfConfig& config, const HfRopeScaling& rope, Keys&
     keys.metadata.Set(keys.prefix + "rope.scaling.type", "yarn");
     keys.Number("rope.scaling.factor", factor);
     keys.Size("rope.scaling.original_context_length", original);
-    keys.Number("rope.scaling.yarn_attn_factor", YarnMagnitude(rope, factor));
+    const auto magnitude = YarnMagnitude(rope, factor);
+    keys.Number("rope.scaling.yarn_attn_factor", magnitude);
+    if (config.latents && rope.mscale_all_dim.value_or(0.0) != 0.0) {
+      // It also multiplies the scale of attention, and then its absence does not mean the paper's formula.
+      keys.Number("rope.scaling.yarn_log_multiplier", 0.1 * *rope.mscale_all_dim);
+      if (!magnitude) keys.Number("rope.scaling.yarn_attn_factor", factor > 1.0 ? 0.1 * std::log(factor) + 1.0 : 1.0);
+    }
     keys.Number("rope.scaling.yarn_beta_fast", rope.beta_fast);
     keys.Number("rope.scaling.yarn_beta_slow", rope.beta_slow);
+    keys.metadata.Set(kYarnTruncateKey, rope.truncate);
   } else if (rope.type == "longrope" || rope.type == "su") {
     keys.metadata.Set(keys.prefix + "rope.scaling.type", "longrope");
     keys.Size("rope.scaling.original_context_length", original);
-    // If the directory gives both a context and a factor (as some do), the context decides.
-    const double stretch = original > 0 ? context / original : factor;
-    const double magnitude =
-        stretch > 1.0 ? std::sqrt(1.0 + std::log(stretch) / std::log(static_cast<double>(original))) : 1.0;
+    const double magnitude = factor > 1.0 && original > 1
+                                 ? std::sqrt(1.0 + std::log(factor) / std::log(static_cast<double>(original)))
+                                 : 1.0;
     keys.Number("rope.scaling.attn_factor", rope.attention_factor.value_or(magnitude));
   } else if (rope.type != "llama3") {  // llama3's factors are a tensor
     return Fail(ErrorCode::kUnsupported,
@@ -173,6 +200,10 @@ Status WriteHfMetadata(const HfConfig& config, const HfFamily& family, formats::
   if (auto done = WriteScales(config, checkpoint, keys); !done) return done;
   if (auto done = WriteWindows(config, keys); !done) return done;
   WriteExperts(config, keys);
+  if (!config.rope_sections.empty()) {
+    keys.metadata.SetArray(keys.prefix + "rope.dimension_sections", std::span<const int32_t>(config.rope_sections));
+  }
+  if (!checkpoint.attention) return {};
   keys.Number("rope.freq_base", config.rope_theta);
   keys.Number("rope.freq_base_swa", config.local_rope_theta);
   const double share = config.partial_rotary_factor.value_or(1.0);
@@ -187,6 +218,7 @@ Status WriteHfMetadata(const HfConfig& config, const HfFamily& family, formats::
   const auto lengths = config.raw.Find<std::vector<int32_t>>("matryoshka_dimensions");
   if (!lengths) return Forward(lengths);
   if (*lengths) metadata.SetArray(keys.prefix + "matryoshka_dimensions", std::span<const int32_t>(**lengths));
+  if (auto done = WriteClassifier(config, family, metadata); !done) return done;
   return checkpoint.check == nullptr ? Status() : checkpoint.check(config);
 }
 

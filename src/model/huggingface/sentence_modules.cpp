@@ -2,12 +2,15 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/mapped_file.h"
 #include "formats/json/json_object.h"
+#include "model/families/read_head.h"
+#include "model/huggingface/classifier.h"
 
 namespace inferflux::model {
 namespace {
@@ -54,13 +57,18 @@ Result<std::filesystem::path> FolderOf(const JsonObject& module, const std::stri
   return std::filesystem::path(directory) / relative;
 }
 
-}  // namespace
+// A module that is applied to a model's hidden states, in order.
+struct Module {
+  std::string name;  // "Pooling"
+  std::filesystem::path folder;
+};
 
-Status WriteSentenceModules(const std::string& directory, const std::string& prefix,
-                            formats::GgufMetadataBuilder& metadata) {
+// Those of modules.json; none if there is no such file, or if the directory holds a classifier.
+Result<std::vector<Module>> ReadModules(const std::string& directory, const formats::HfConfig& config) {
+  std::vector<Module> out;
   const std::filesystem::path path = std::filesystem::path(directory) / "modules.json";
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return {};
+  if (IsClassifier(config) || !std::filesystem::exists(path, ignored)) return out;
   const auto file = MappedFile::Open(path.string());
   if (!file) return Forward(file);
   const auto bytes = (*file)->bytes();
@@ -68,25 +76,96 @@ Status WriteSentenceModules(const std::string& directory, const std::string& pre
   if (!json) return Forward(json);
   const auto modules = formats::JsonAs<std::vector<JsonObject>>(*json, path.string());
   if (!modules) return Forward(modules);
-  bool normalises = false;
   for (const JsonObject& module : *modules) {
-    auto type = module.Get<std::string>("type");
+    const auto type = module.Get<std::string>("type");
     if (!type) return Forward(type);
-    const std::string_view name = std::string_view(*type).substr(type->rfind('.') + 1);
-    if (name == "Normalize") {
-      normalises = true;
-    } else if (name == "Pooling") {
-      const auto folder = FolderOf(module, directory);
-      if (!folder) return Forward(folder);
-      const auto kind = ReadPoolingKind(*folder / "config.json");
+    const std::string name = type->substr(type->rfind('.') + 1);
+    if (name != "Transformer" && name != "Pooling" && name != "Dense" && name != "Normalize") {
+      return Fail(ErrorCode::kUnsupported,
+                  "{}: the module '{}' is not supported; Transformer, Pooling, Dense and Normalize are", path.string(),
+                  *type);
+    }
+    auto folder = FolderOf(module, directory);
+    if (!folder) return Forward(folder);
+    out.push_back({name, std::move(*folder)});
+  }
+  return out;
+}
+
+// The tensors' name of the dense layer with this number, as llama.cpp numbers them.
+std::string DenseName(size_t index) { return "dense_" + std::to_string(index + 2); }
+
+// What follows a dense layer, in our own words.
+Result<std::string> DenseActivation(const std::filesystem::path& folder) {
+  const auto config = JsonObject::ReadFile((folder / "config.json").string());
+  if (!config) return Forward(config);
+  const auto function = config->GetOr<std::string>("activation_function", "torch.nn.modules.activation.Tanh");
+  if (!function) return Forward(function);
+  const std::string_view name = std::string_view(*function).substr(function->rfind('.') + 1);
+  if (name == "Identity") return std::string("none");
+  if (name == "Tanh") return std::string("tanh");
+  return Fail(ErrorCode::kUnsupported, "{}: activation_function '{}' is not supported; Identity and Tanh are",
+              config->source(), *function);
+}
+
+}  // namespace
+
+Status WriteSentenceModules(const std::string& directory, const formats::HfConfig& config, const std::string& prefix,
+                            formats::GgufMetadataBuilder& metadata) {
+  const auto modules = ReadModules(directory, config);
+  if (!modules) return Forward(modules);
+  bool normalises = false;
+  size_t dense = 0;
+  for (const Module& module : *modules) {
+    normalises = normalises || module.name == "Normalize";
+    if (module.name == "Pooling") {
+      const auto kind = ReadPoolingKind(module.folder / "config.json");
       if (!kind) return Forward(kind);
       metadata.Set<uint32_t>(prefix + "pooling_type", *kind);
-    } else if (name != "Transformer") {
-      return Fail(ErrorCode::kUnsupported,
-                  "{}: the module '{}' is not supported; Transformer, Pooling and Normalize are", path.string(), *type);
+    } else if (module.name == "Dense") {
+      const auto activation = DenseActivation(module.folder);
+      if (!activation) return Forward(activation);
+      if (*activation != "none") metadata.Set(std::string(kDenseActivationKey) + DenseName(dense), *activation);
+      ++dense;
     }
   }
-  if (!normalises) metadata.Set(prefix + "pooling_normalize", false);
+  if (!modules->empty() && !normalises) metadata.Set(prefix + "pooling_normalize", false);
+  return {};
+}
+
+Result<std::vector<formats::SafetensorsModel>> OpenDenseModules(const std::string& directory,
+                                                                const formats::HfConfig& config) {
+  const auto modules = ReadModules(directory, config);
+  if (!modules) return Forward(modules);
+  std::vector<formats::SafetensorsModel> out;
+  for (const Module& module : *modules) {
+    if (module.name != "Dense") continue;
+    if (out.size() == kMostDenseLayers) {
+      return Fail(ErrorCode::kUnsupported, "{}: more than {} dense modules are not supported", directory,
+                  kMostDenseLayers);
+    }
+    auto opened = formats::SafetensorsModel::Open(module.folder.string());
+    if (!opened) return Forward(opened);
+    out.push_back(std::move(*opened));
+  }
+  return out;
+}
+
+Status PlanDenseModules(const std::vector<formats::SafetensorsModel>& modules, std::vector<TensorRecipe>* plan) {
+  for (size_t i = 0; i < modules.size(); ++i) {
+    for (const formats::SafetensorsTensor* tensor : modules[i].tensors()) {
+      if (tensor->name != "linear.weight" && tensor->name != "linear.bias") {
+        return Fail(ErrorCode::kUnsupported,
+                    "tensor '{}' of a dense module is not supported; linear.weight and "
+                    "linear.bias are",
+                    tensor->name);
+      }
+      TensorRecipe recipe{
+          .name = DenseName(i) + tensor->name.substr(tensor->name.rfind('.')), .parts = {}, .computed = {}};
+      recipe.parts.push_back(std::make_shared<const StoredWeight>(tensor->name, *tensor));
+      plan->push_back(std::move(recipe));
+    }
+  }
   return {};
 }
 

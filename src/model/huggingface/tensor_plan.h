@@ -23,10 +23,14 @@ struct TensorRecipe {
   // One weight; or one per expert, in order, which a GGUF file stacks as [experts, rows, cols].
   std::vector<std::shared_ptr<const StoredWeight>> parts;
   TensorChange change = TensorChange::kNone;
-  uint32_t heads = 0;           // kInterleaveRows, kUngroupRows: number of heads in the rows
-  uint32_t kv_heads = 0;        // kUngroupRows: number of groups
-  uint32_t dropped = 0;         // kDropRows: number of rows
-  std::vector<float> computed;  // the tensor's values if it has no parts: RoPE factors from config.json
+  uint32_t heads = 0;                         // kInterleaveRows, kUngroupRows: number of heads in the rows
+  uint32_t kv_heads = 0;                      // kUngroupRows: number of groups
+  uint32_t dropped = 0;                       // kDropRows: number of rows
+  uint32_t groups = 1;                        // kGroupRows: number of rows
+  formats::HfValueHeads value_heads = {};     // kTile...: their order
+  formats::HfLatents latents = {};            // kHeadKeys, kHeadValues: a head's rows
+  std::vector<formats::HfRowFactor> factors;  // of the result's rows, which keep a type of plain floats
+  std::vector<float> computed;                // the tensor's values if it has no parts: RoPE factors from config.json
   bool per_expert = false;
 };
 
@@ -57,6 +61,8 @@ struct LayoutPart {
   std::shared_ptr<const formats::WeightLayout> Make() const;
 };
 std::optional<LayoutPart> LayoutOfPart(const TensorRecipe& recipe, size_t part);
+// The matrices that are stacked in a part.
+uint64_t StackedMatrices(const TensorRecipe& recipe);
 // With all values.
 Result<TensorPart> ReadTensorPart(const TensorRecipe& recipe, size_t part);
 

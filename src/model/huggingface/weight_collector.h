@@ -55,6 +55,9 @@ class WeightCollector {
   Status AddMlx(const Tensor& weight);
   Status AddMxfp4(const Tensor& weight, const Tensor& scales);
   Status AddStack(const Tensor& weight);
+  static bool IsFused(const Tensor& tensor);
+  Status AddFused(const Tensor& weight);
+  bool HasColumns(const Tensor& stack, bool both) const;
   Status AddExperts(const Tensor& blocks);
   Status CheckExpertCount(const Tensor& stack) const;
   // Requires a stack with as many experts as the model has.

@@ -8,6 +8,7 @@
 
 #include "compute/optional_ops.h"
 #include "model/layers/activation.h"
+#include "model/layers/grown_queries.h"
 #include "model/layers/linear.h"
 #include "model/layers/norm.h"
 #include "model/loading/weight_loader.h"
@@ -19,7 +20,10 @@ namespace inferflux::model {
 template <compute::Backend B>
 struct StepInputs {
   typename B::Batch batch;
-  std::vector<compute::Buffer<B>> rope_angles;  // one for each of ModelConfig::ropes
+  std::vector<compute::Buffer<B>> rope_angles;          // one for each of ModelConfig::ropes
+  const compute::Buffer<B>* distance_biases = nullptr;  // of the scores; null: none
+  std::optional<compute::Buffer<B>> layer_inputs;       // [rows, layers * ModelConfig::layer_input]
+  std::optional<compute::Buffer<B>> growth;             // [rows, 1]: of the queries (grown_queries.h)
 };
 
 // The rows of a step that continue after their keys and values are written.
@@ -31,9 +35,12 @@ struct KeptInputs {
 
 template <compute::Backend B>
 struct AttentionWeights {
-  Linear<B> qkv;  // outputs: q [heads * head_dim], k and v [the layer's KV heads * head_dim] each
+  // Outputs: q [heads * head_dim], k and v [the layer's KV heads * head_dim] each. q alone where the layer reads
+  // another's keys and values, q and k where its values are its keys.
+  Linear<B> qkv;
   std::optional<Norm<B>> q_norm;
   std::optional<Norm<B>> k_norm;
+  std::optional<Norm<B>> v_norm;
   std::optional<compute::Buffer<B>> sinks;  // [1, heads]
   std::optional<Linear<B>> gate;            // [heads * head_dim] logits
   Linear<B> output;
@@ -42,12 +49,18 @@ struct AttentionWeights {
 // `prefix`: "blk.0.". q, k and v are three tensors or one.
 template <compute::Backend B>
 Result<AttentionWeights<B>> LoadAttention(const WeightLoader<B>& loader, const std::string& prefix,
-                                          const compute::KvGeometry& geometry) {
+                                          const LayerKind& kind) {
   const ModelConfig& config = loader.config();
+  const compute::KvGeometry& geometry = kind.kv;
+  const bool own = kind.kv_layer == kOwnKv;
   const int64_t q = int64_t{config.heads} * geometry.head_dim;
   const int64_t kv = int64_t{geometry.heads} * geometry.head_dim;
 
-  std::vector<WeightPart> parts{{prefix + "attn_q", q}, {prefix + "attn_k", kv}, {prefix + "attn_v", kv}};
+  const Shard& shard = loader.shard();
+  std::vector<WeightPart> parts{
+      {prefix + "attn_q", shard.Heads(q)}, {prefix + "attn_k", shard.Heads(kv)}, {prefix + "attn_v", shard.Heads(kv)}};
+  if (kind.values_are_keys) parts.pop_back();
+  if (!own) parts.erase(parts.begin() + 1, parts.end());
   if (loader.Contains(prefix + "attn_qkv.weight")) parts = {{prefix + "attn_qkv", q + 2 * kv}};
   std::vector<WeightPart> gates;
   if (config.attention_gate) {  // a head's query, then its gate
@@ -60,7 +73,7 @@ Result<AttentionWeights<B>> LoadAttention(const WeightLoader<B>& loader, const s
   }
   auto qkv = loader.LoadLinear(parts, config.hidden, config.qkv_bias ? BiasRule::kRequired : BiasRule::kWhereFound);
   if (!qkv) return Forward(qkv);
-  auto output = loader.LoadLinear({{prefix + "attn_output", config.hidden}}, q);
+  auto output = loader.LoadLinear({{prefix + "attn_output", config.hidden}}, shard.Heads(q));
   if (!output) return Forward(output);
   AttentionWeights<B> weights{.qkv = std::move(*qkv), .output = std::move(*output)};
   if (!gates.empty()) {
@@ -73,11 +86,14 @@ Result<AttentionWeights<B>> LoadAttention(const WeightLoader<B>& loader, const s
     const bool whole = config.qk_norm == QkNorm::kWhole;
     auto q_norm = loader.LoadRmsNorm(prefix + "attn_q_norm", whole ? q : geometry.head_dim);
     if (!q_norm) return Forward(q_norm);
-    auto k_norm = loader.LoadRmsNorm(prefix + "attn_k_norm", whole ? kv : geometry.head_dim);
-    if (!k_norm) return Forward(k_norm);
     weights.q_norm = std::move(*q_norm);
-    weights.k_norm = std::move(*k_norm);
+    if (own) {
+      auto k_norm = loader.LoadRmsNorm(prefix + "attn_k_norm", whole ? kv : geometry.head_dim);
+      if (!k_norm) return Forward(k_norm);
+      weights.k_norm = std::move(*k_norm);
+    }
   }
+  if (config.value_norm && own) weights.v_norm = loader.PlainNorm(geometry.head_dim);
   if (config.attention_sinks) {
     auto sinks = loader.LoadVector(prefix + "attn_sinks.weight", config.heads);
     if (!sinks) return Forward(sinks);
@@ -100,6 +116,20 @@ Value<B> WithPositions(typename B::Context& context, const ModelConfig& config, 
   return y;
 }
 
+// Appends the keys and values of `qkv`, whose first `q_width` columns are queries.
+template <compute::Backend B, class Kv>
+requires compute::PagedKv<B, Kv>
+void AppendKv(typename B::Context& context, const ModelConfig& config, const AttentionWeights<B>& weights,
+              const compute::Buffer<B>& qkv, int64_t q_width, const StepInputs<B>& step,
+              typename B::template KvCache<Kv>& cache, const LayerKind& kind, int32_t slot) {
+  const int64_t width = int64_t{kind.kv.heads} * kind.kv.head_dim;
+  const auto keys = B::Columns(qkv, q_width, width);
+  const auto k = WithPositions<B>(context, config, keys, weights.k_norm, step, kind, kind.kv.heads);
+  Value<B> v = kind.values_are_keys ? keys : B::Columns(qkv, q_width + width, width);
+  if (weights.v_norm) v = (*weights.v_norm)(context, v);
+  B::template Append<Kv>(context, cache, slot, k, v, step.batch);
+}
+
 // x: [rows, hidden] to [rows, hidden], or to [kept rows, hidden]. The rows' keys and values are first appended to the
 // cache and then read from it.
 template <compute::Backend B, class Kv>
@@ -110,7 +140,6 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> Attention(typename B::Contex
                                                               const KeptInputs<B>* kept) {
   const LayerKind& kind = config.layer_kinds[layer];
   const int64_t q_width = int64_t{config.heads} * kind.kv.head_dim;
-  const int64_t kv_width = int64_t{kind.kv.heads} * kind.kv.head_dim;
   const compute::AttentionParams params{.heads = config.heads,
                                         .kv_heads = kind.kv.heads,
                                         .head_dim = kind.kv.head_dim,
@@ -118,22 +147,30 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> Attention(typename B::Contex
                                         .window = kind.kv.window,
                                         .softcap = config.attention_softcap,
                                         .causal = config.causal};
-  const int32_t slot = config.causal ? layer : 0;
+  const bool own = kind.kv_layer == kOwnKv;
+  const int32_t slot = !config.causal ? 0 : own ? layer : kind.kv_layer;
 
   const auto qkv = weights.qkv(context, x);
-  const auto k =
-      WithPositions<B>(context, config, B::Columns(qkv, q_width, kv_width), weights.k_norm, step, kind, kind.kv.heads);
-  B::template Append<Kv>(context, cache, slot, k, B::Columns(qkv, q_width + kv_width, kv_width), step.batch);
+  if (own) AppendKv<B, Kv>(context, config, weights, qkv, q_width, step, cache, kind, slot);
   if (kept != nullptr && kept->rows.empty()) return B::GatherRows(context, x, {});
 
   const StepInputs<B>& asking = kept == nullptr ? step : *kept->step;
   const auto columns = B::Columns(qkv, 0, q_width);
   const Value<B> q_rows = kept == nullptr ? Value<B>(columns) : Value<B>(B::GatherRows(context, columns, kept->rows));
-  const auto q = WithPositions<B>(context, config, q_rows, weights.q_norm, asking, kind, config.heads);
+  Value<B> q = WithPositions<B>(context, config, q_rows, weights.q_norm, asking, kind, config.heads);
+  if constexpr (compute::MoeRouting<B>) {
+    if (asking.growth) q = B::GateRows(context, B::Scale(context, q, GrowthBound(config)), *asking.growth);
+  }
   if constexpr (compute::AttentionSinks<B, Kv>) {
     if (weights.sinks) {
       return weights.output(
           context, B::template AttendWithSinks<Kv>(context, q, cache, slot, asking.batch, params, *weights.sinks));
+    }
+  }
+  if constexpr (compute::AttentionBiases<B, Kv>) {
+    if (step.distance_biases != nullptr) {
+      return weights.output(context, B::template AttendWithBiases<Kv>(context, q, cache, slot, asking.batch, params,
+                                                                      *step.distance_biases));
     }
   }
   const auto attended = B::template Attend<Kv>(context, q, cache, slot, asking.batch, params);

@@ -33,16 +33,16 @@ class GatedFeedForward final : public FeedForward<B> {
   // The tensors are `prefix`ffn_gate`suffix` and so on. If there is no gate tensor, one ffn_up of twice the width holds
   // gate and up. `width`: of the hidden layer.
   static Result<GatedFeedForward> Load(const WeightLoader<B>& loader, const std::string& prefix,
-                                       const std::string& suffix, int32_t width) {
+                                       const std::string& suffix, Run width) {
     const ModelConfig& config = loader.config();
     const std::string gate = prefix + "ffn_gate" + suffix, up = prefix + "ffn_up" + suffix;
     std::vector<WeightPart> parts{{gate, width}, {up, width}};
-    if (!loader.Contains(gate + ".weight") && loader.Contains(up + ".weight")) parts = {{up, 2 * int64_t{width}}};
+    if (!loader.Contains(gate + ".weight") && loader.Contains(up + ".weight")) parts = {{up, 2 * width.count}};
     auto gate_up = loader.LoadLinear(parts, config.hidden);
     if (!gate_up) return Forward(gate_up);
     auto down = loader.LoadLinear({{prefix + "ffn_down" + suffix, config.hidden}}, width);
     if (!down) return Forward(down);
-    return GatedFeedForward(std::move(*gate_up), std::move(*down), width, config.activation);
+    return GatedFeedForward(std::move(*gate_up), std::move(*down), width.count, config.activation);
   }
 
   compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x) const override {
@@ -56,12 +56,12 @@ class GatedFeedForward final : public FeedForward<B> {
   }
 
  private:
-  GatedFeedForward(Linear<B> gate_up, Linear<B> down, int32_t width, compute::Activation activation)
+  GatedFeedForward(Linear<B> gate_up, Linear<B> down, int64_t width, compute::Activation activation)
       : gate_up_(std::move(gate_up)), down_(std::move(down)), width_(width), activation_(activation) {}
 
   Linear<B> gate_up_;  // outputs: gate, up [width] each
   Linear<B> down_;
-  int32_t width_;
+  int64_t width_;
   compute::Activation activation_;
 };
 
@@ -70,11 +70,13 @@ template <compute::Backend B>
 requires compute::Activations<B>
 class PlainFeedForward final : public FeedForward<B> {
  public:
-  static Result<PlainFeedForward> Load(const WeightLoader<B>& loader, const std::string& prefix) {
+  // As above.
+  static Result<PlainFeedForward> Load(const WeightLoader<B>& loader, const std::string& prefix,
+                                       const std::string& suffix, Run width) {
     const ModelConfig& config = loader.config();
-    auto up = loader.LoadLinear({{prefix + "ffn_up", config.feed_forward}}, config.hidden);
+    auto up = loader.LoadLinear({{prefix + "ffn_up" + suffix, width}}, config.hidden);
     if (!up) return Forward(up);
-    auto down = loader.LoadLinear({{prefix + "ffn_down", config.hidden}}, config.feed_forward);
+    auto down = loader.LoadLinear({{prefix + "ffn_down" + suffix, config.hidden}}, width);
     if (!down) return Forward(down);
     return PlainFeedForward(std::move(*up), std::move(*down), config.activation);
   }
@@ -93,5 +95,25 @@ class PlainFeedForward final : public FeedForward<B> {
   Linear<B> down_;
   compute::Activation activation_;
 };
+
+template <class Network, compute::Backend B>
+Result<std::unique_ptr<FeedForward<B>>> Own(Result<Network> network) {
+  if (!network) return Forward(network);
+  return std::make_unique<Network>(std::move(*network));
+}
+
+// A network of the model's kind.
+template <compute::Backend B>
+Result<std::unique_ptr<FeedForward<B>>> LoadNetwork(const WeightLoader<B>& loader, const std::string& prefix,
+                                                    const std::string& suffix, Run width) {
+  if (loader.config().gated) {
+    return Own<GatedFeedForward<B>, B>(GatedFeedForward<B>::Load(loader, prefix, suffix, width));
+  }
+  if constexpr (compute::Activations<B>) {
+    return Own<PlainFeedForward<B>, B>(PlainFeedForward<B>::Load(loader, prefix, suffix, width));
+  } else {
+    return MissingConcept<B>(loader.config(), "Activations");
+  }
+}
 
 }  // namespace inferflux::model

@@ -23,7 +23,8 @@ struct DeltaNetWeights {
   Linear<B> output;
 };
 
-// q, k, v and z are two tensors, or one (ssm_in) in which they alternate from key head to key head; so do b and a.
+// q, k, v and z are two tensors, or one (ssm_in) in which they alternate from key head to key head; so are b and a
+// (ssm_ba).
 template <compute::Backend B>
 Result<DeltaNetWeights<B>> LoadDeltaNet(const WeightLoader<B>& loader, const std::string& prefix) {
   const ModelConfig& config = loader.config();
@@ -41,10 +42,13 @@ Result<DeltaNetWeights<B>> LoadDeltaNet(const WeightLoader<B>& loader, const std
       offset += run;
     }
   }
-  std::vector<WeightPart> rates;
-  for (const int64_t offset : {int64_t{0}, repeat}) {
-    for (int64_t head = 0; head < params.key_heads; ++head) {
-      rates.push_back({prefix + "ssm_ba", repeat, 2 * head * repeat + offset, 2 * int64_t{params.value_heads}});
+  std::vector<WeightPart> rates{{prefix + "ssm_beta", params.value_heads}, {prefix + "ssm_alpha", params.value_heads}};
+  if (loader.Contains(prefix + "ssm_ba.weight")) {
+    rates.clear();
+    for (const int64_t offset : {int64_t{0}, repeat}) {
+      for (int64_t head = 0; head < params.key_heads; ++head) {
+        rates.push_back({prefix + "ssm_ba", repeat, 2 * head * repeat + offset, 2 * int64_t{params.value_heads}});
+      }
     }
   }
   auto input = loader.LoadLinear(parts, config.hidden);

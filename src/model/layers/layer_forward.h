@@ -9,8 +9,11 @@
 #include "model/layers/attention.h"
 #include "model/layers/feed_forward.h"
 #include "model/layers/gated_delta_net.h"
+#include "model/layers/latent_attention.h"
+#include "model/layers/layer_inputs.h"
 #include "model/layers/norm.h"
 #include "model/layers/short_conv.h"
+#include "model/layers/state_space.h"
 #include "model/model_config.h"
 
 namespace inferflux::model {
@@ -19,11 +22,18 @@ template <compute::Backend B>
 struct LayerWeights {
   SubLayerNorms<B> attention_norms;
   std::optional<AttentionWeights<B>> attention;
-  // In place of attention.
+  std::optional<typename LatentsOf<B>::Weights> latents;  // in place of attention
+  // At most one of them, in place of attention or beside it.
   std::optional<ShortConvWeights<B>> conv;
   std::optional<DeltaNetWeights<B>> delta_net;
+  std::optional<StateSpaceWeights<B>> state_space;
   SubLayerNorms<B> feed_forward_norms;
-  std::unique_ptr<FeedForward<B>> feed_forward;
+  std::unique_ptr<FeedForward<B>> feed_forward;  // null: none
+  std::optional<LayerInputWeights<B>> layer_input;
+  float output_scale = 1.0f;  // of the layer's output
+
+  bool recurrent() const { return conv || delta_net || state_space; }
+  bool mixes_tokens() const { return attention || latents || recurrent(); }
 };
 
 // residual_norm(kept + scale * output_norm(f(input_norm(x)))). `kept` are the rows of x for which f returns a result.
@@ -57,29 +67,57 @@ compute::Buffer<B> ParallelLayer(typename B::Context& context, const ModelConfig
   return B::Add(context, rows, B::Add(context, attended, (*weights.feed_forward)(context, z)));
 }
 
+// The recurrent part of a layer: x [rows, hidden] to [rows, hidden], or to [kept rows, hidden].
+template <compute::Backend B>
+requires compute::RecurrentStates<B> && compute::Activations<B> compute::Buffer<B> Recurrent(
+    typename B::Context& context, const ModelConfig& config, const LayerWeights<B>& weights, compute::View<B> x,
+    const StepInputs<B>& step, States<B>& states, int32_t layer, const KeptInputs<B>* kept) {
+  if constexpr (compute::SelectiveScans<B>) {
+    if (weights.state_space) {
+      return StateSpace<B>(context, config, *weights.state_space, x, step, states, layer, kept);
+    }
+  }
+  if (weights.conv) return ShortConv<B>(context, config, *weights.conv, x, step, states, layer, kept);
+  return GatedDeltaNet<B>(context, config, *weights.delta_net, x, step, states, layer, kept);
+}
+
 // x: [rows, hidden] to [rows, hidden], or to [kept rows, hidden]. The rows' keys and values are appended to the cache,
-// and recurrent states are stored where the step says.
+// and recurrent states are stored where the step says. `selection` goes from layer to layer.
 // An encoder's cache has one layer, because no later step reads them.
 template <compute::Backend B, class Kv>
 requires compute::PagedKv<B, Kv> compute::Buffer<B> LayerForward(
     typename B::Context& context, const ModelConfig& config, const LayerWeights<B>& weights, compute::View<B> x,
     const StepInputs<B>& step, typename B::template KvCache<Kv>& cache, States<B>& states, int32_t layer,
-    const KeptInputs<B>* kept) {
+    const KeptInputs<B>* kept, std::optional<Selection<B>>& selection) {
   const Value<B> rows = kept == nullptr ? Value<B>(x) : Value<B>(B::GatherRows(context, x, kept->rows));
   const auto attention = [&](compute::View<B> y) {
     if constexpr (compute::RecurrentStates<B> && compute::Activations<B>) {
-      if (weights.conv) return ShortConv<B>(context, config, *weights.conv, y, step, states, layer, kept);
-      if (weights.delta_net) {
-        return GatedDeltaNet<B>(context, config, *weights.delta_net, y, step, states, layer, kept);
+      if (weights.recurrent()) {
+        auto z = Recurrent<B>(context, config, weights, y, step, states, layer, kept);
+        if (!weights.attention) return z;
+        return B::Add(context, Attention<B, Kv>(context, config, *weights.attention, y, step, cache, layer, kept), z);
+      }
+    }
+    if constexpr (kHasLatents<B> && compute::SparseKv<B, Kv>) {
+      if (weights.latents) {
+        return LatentAttention<B, Kv>(context, config, *weights.latents, y, step, cache, layer, kept, selection);
       }
     }
     return Attention<B, Kv>(context, config, *weights.attention, y, step, cache, layer, kept);
   };
   if (config.parallel) return ParallelLayer<B>(context, config, weights, x, rows, kept, attention);
+  if (!weights.mixes_tokens()) {
+    if (kept != nullptr && kept->rows.empty()) return B::GatherRows(context, x, {});
+    return Residual<B>(context, config, weights.attention_norms, rows, rows,
+                       [&](compute::View<B> y) { return (*weights.feed_forward)(context, y); });
+  }
   auto attended = Residual<B>(context, config, weights.attention_norms, x, rows, attention);
-  if (kept != nullptr && kept->rows.empty()) return attended;
-  return Residual<B>(context, config, weights.feed_forward_norms, attended, attended,
-                     [&](compute::View<B> y) { return (*weights.feed_forward)(context, y); });
+  if (weights.feed_forward == nullptr || (kept != nullptr && kept->rows.empty())) return attended;
+  auto out = Residual<B>(context, config, weights.feed_forward_norms, attended, attended,
+                         [&](compute::View<B> y) { return (*weights.feed_forward)(context, y); });
+  const StepInputs<B>& continuing = kept == nullptr ? step : *kept->step;
+  if (weights.layer_input) out = (*weights.layer_input)(context, config, out, *continuing.layer_inputs, layer);
+  return weights.output_scale == 1.0f ? std::move(out) : B::Scale(context, out, weights.output_scale);
 }
 
 }  // namespace inferflux::model

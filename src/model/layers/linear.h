@@ -1,5 +1,5 @@
 // y = scale * (x W^T) + b, with x's columns permuted if W uses act-order. Isolates callers from weight formats and
-// sharding: the kernel is chosen once, at load.
+// sharding: the kernel is chosen once, at load, and so is what the ranks of a shared model do with the product.
 #pragma once
 
 #include <optional>
@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "compute/optional_ops.h"
+#include "compute/rank_collectives.h"
 
 namespace inferflux::model {
 
@@ -35,17 +36,30 @@ class Linear {
     return out;
   }
 
+  // Each rank has some of the inputs, and the product is the sum over all.
+  void SumOverRanks() { summed_ = true; }
+  // Each rank has some of the outputs, as many as `counts` says, and the result is all of them. Empty: it is one's own.
+  void GatherOverRanks(std::vector<int64_t> counts) { gathered_ = std::move(counts); }
+
   // x: [rows, inputs] to [rows, outputs].
   compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x) const {
     auto y = Product(context, x);
     if constexpr (compute::TensorScales<B>) {
       if (scales_) y = B::ScaleColumns(context, y, *scales_);
     }
-    return bias_ ? B::AddBias(context, y, *bias_) : std::move(y);
+    if constexpr (compute::RankCollectives<B>) {
+      if (summed_) y = B::SumOverRanks(context, std::move(y));
+    }
+    if (bias_) y = B::AddBias(context, y, *bias_);
+    if constexpr (compute::RankCollectives<B>) {
+      if (!gathered_.empty()) y = B::GatherOverRanks(context, y, gathered_);
+    }
+    return y;
   }
 
   std::string Describe() const {
-    return B::Describe(matrix_) + (order_.empty() ? "" : ", inputs in an order of their own");
+    return B::Describe(matrix_) + (order_.empty() ? "" : ", inputs in an order of their own") +
+           (summed_ ? ", summed over ranks" : "") + (gathered_.empty() ? "" : ", gathered from ranks");
   }
 
  private:
@@ -62,6 +76,8 @@ class Linear {
   std::vector<int32_t> order_;
   std::optional<compute::Buffer<B>> scales_;
   std::optional<compute::Buffer<B>> bias_;
+  bool summed_ = false;
+  std::vector<int64_t> gathered_;
 };
 
 // One linear layer for each expert of an MoE. The routing selects the experts of each row.
@@ -85,6 +101,13 @@ class ExpertLinear {
     auto y = B::ExpertMatMul(context, x, experts_, routing);
     if (scales_) y = B::ScaleExpertColumns(context, y, *scales_, routing);
     return biases_ ? B::AddExpertBias(context, y, *biases_, routing) : std::move(y);
+  }
+
+  // Of heads instead of experts: x [rows, heads * inputs] to [rows, heads * outputs].
+  compute::Buffer<B> EachHead(typename B::Context& context, compute::View<B> x) const {
+    auto y = B::HeadMatMul(context, x, experts_);
+    if (scales_) y = B::ScaleColumns(context, y, *scales_);
+    return biases_ ? B::AddBias(context, y, *biases_) : std::move(y);
   }
 
   std::string Describe() const { return B::DescribeExperts(experts_); }

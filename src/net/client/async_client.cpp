@@ -1,15 +1,16 @@
 #include "net/client/async_client.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <boost/beast/http/write.hpp>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,7 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 namespace {
 
+constexpr size_t kReadBytes = 4096;
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 constexpr size_t kPieceBytes = 16384;
 
@@ -27,18 +29,15 @@ tl::unexpected<Error> Failed(const ServerAddress& to, std::string_view doing, co
   return Fail(ErrorCode::kUnavailable, "{} {}:{}: {}", doing, to.host, to.port, error.message());
 }
 
-http::request<http::string_body> MessageOf(const ServerAddress& to, const ClientRequest& request) {
-  http::request<http::string_body> out;
-  out.method_string(request.method);
-  out.target(to.base_path + request.target);
-  out.set(http::field::host, to.host + ":" + std::to_string(to.port));
-  for (const Header& header : request.headers) out.set(header.name, header.value);
-  if (!request.body.empty()) {
-    out.set(http::field::content_type, "application/json");
-    out.body() = request.body;
+std::string TextOf(const ServerAddress& to, const ClientRequest& request) {
+  std::string out = fmt::format("{} {}{} HTTP/1.1\r\nHost: {}:{}\r\n", request.method, to.base_path, request.target,
+                                to.host, to.port);
+  for (const Header& header : request.headers) out += fmt::format("{}: {}\r\n", header.name, header.value);
+  if (!request.body.empty()) out += "Content-Type: application/json\r\n";
+  if (!request.body.empty() || request.method == "POST" || request.method == "PUT") {
+    out += fmt::format("Content-Length: {}\r\n", request.body.size());
   }
-  out.prepare_payload();
-  return out;
+  return out + "\r\n" + request.body;
 }
 
 }  // namespace
@@ -122,33 +121,62 @@ asio::awaitable<Result<std::unique_ptr<AsyncClient::Stream>>> AsyncClient::Conne
 }
 
 asio::awaitable<Result<std::unique_ptr<Exchange::State>>> AsyncClient::Perform(std::unique_ptr<Stream> stream,
-                                                                               const ClientRequest& request) {
+                                                                               const SentRequest& request,
+                                                                               size_t written) {
   auto state = std::make_unique<Exchange::State>();
   state->stream = std::move(stream);
   state->parser.body_limit(boost::none);
-  if (request.method == "HEAD") state->parser.skip(true);
-  const auto message = MessageOf(address_, request);
+  if (request.head_only) state->parser.skip(true);
   state->stream->expires_after(options_.silence_timeout);
-  auto [write_error, written] = co_await http::async_write(*state->stream, message, kAsTuple);
-  if (write_error) co_return Failed(address_, "writing to", write_error);
+  if (written < request.text.size()) {
+    const auto rest = asio::buffer(request.text) + written;
+    auto [write_error, more] = co_await asio::async_write(*state->stream, rest, kAsTuple);
+    if (write_error) co_return Failed(address_, "writing to", write_error);
+  }
+  state->buffer.reserve(kReadBytes);  // Beast begins with 512 bytes a read
   auto [error, read] = co_await http::async_read_header(*state->stream, state->buffer, state->parser, kAsTuple);
   if (error) co_return Failed(address_, "reading from", error);
   for (const auto& field : state->parser.get()) state->headers.push_back({field.name_string(), field.value()});
   co_return state;
 }
 
+// The request, and the connection that it may have.
+std::unique_ptr<SentRequest> AsyncClient::Prepare(const ClientRequest& request) {
+  auto out = std::make_unique<SentRequest>();
+  out->text = TextOf(address_, request);
+  out->head_only = request.method == "HEAD";
+  const std::lock_guard lock(mutex_);
+  if (kept_.empty()) return out;
+  out->stream = std::move(kept_.back());
+  kept_.pop_back();
+  return out;
+}
+
+std::unique_ptr<SentRequest> AsyncClient::SendNow(const ClientRequest& request) {
+  auto out = Prepare(request);
+  if (!out->stream) return out;
+  // What fails here, as where the server has closed the connection, fails again in Resume, which knows what to do.
+  boost::system::error_code error;
+  auto& socket = out->stream->socket();
+  socket.non_blocking(true, error);
+  if (!error) out->written = socket.write_some(asio::buffer(out->text), error);
+  return out;
+}
+
 asio::awaitable<Result<std::unique_ptr<Exchange>>> AsyncClient::Start(ClientRequest request) {
+  return Resume(Prepare(request));
+}
+
+asio::awaitable<Result<std::unique_ptr<Exchange>>> AsyncClient::Resume(std::unique_ptr<SentRequest> sent) {
   const auto self = shared_from_this();
-  if (!kept_.empty()) {
-    auto stream = std::move(kept_.back());
-    kept_.pop_back();
-    auto state = co_await Perform(std::move(stream), request);
+  if (sent->stream) {
+    auto state = co_await Perform(std::move(sent->stream), *sent, sent->written);
     if (state) co_return std::make_unique<Exchange>(self, std::move(*state));
     CloseKept();  // the others are as old, or older
   }
   auto stream = co_await Connect();
   if (!stream) co_return Forward(stream);
-  auto state = co_await Perform(std::move(*stream), request);
+  auto state = co_await Perform(std::move(*stream), *sent, 0);
   if (!state) co_return Forward(state);
   co_return std::make_unique<Exchange>(self, std::move(*state));
 }
@@ -161,9 +189,18 @@ asio::awaitable<Result<ClientResponse>> AsyncClient::Send(ClientRequest request)
   co_return ClientResponse{(*exchange)->status(), (*exchange)->headers(), std::move(*body)};
 }
 
-void AsyncClient::CloseKept() { kept_.clear(); }
+size_t AsyncClient::kept() const {
+  const std::lock_guard lock(mutex_);
+  return kept_.size();
+}
+
+void AsyncClient::CloseKept() {
+  const std::lock_guard lock(mutex_);
+  kept_.clear();
+}
 
 void AsyncClient::Keep(std::unique_ptr<Stream> stream) {
+  const std::lock_guard lock(mutex_);
   if (kept_.size() < options_.max_kept) kept_.push_back(std::move(stream));
 }
 

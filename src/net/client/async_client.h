@@ -1,5 +1,5 @@
 // An asynchronous HTTP/1.1 client for one server, with kept connections. Coroutines use it on the one thread that runs
-// its io_context; no other thread may call it.
+// its io_context; another thread may only call SendNow and kept.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,15 @@ class Exchange {
   std::unique_ptr<State> state_;
 };
 
+// A request whose bytes are on their way: as many as a kept connection took at once. Dropping it closes that
+// connection, which tells the server that the request is cancelled.
+struct SentRequest {
+  std::unique_ptr<boost::beast::tcp_stream> stream;  // null: no connection was kept
+  std::string text;                                  // the whole message
+  size_t written = 0;                                // bytes of it
+  bool head_only = false;
+};
+
 class AsyncClient : public std::enable_shared_from_this<AsyncClient> {
  public:
   // `io` must outlive the client and its exchanges.
@@ -62,12 +72,16 @@ class AsyncClient : public std::enable_shared_from_this<AsyncClient> {
   // Sends a request and waits for the head of its response. A kept connection that the server has closed in the
   // meantime is replaced once, before any byte of a response has arrived. kUnavailable if the server cannot be reached.
   boost::asio::awaitable<Result<std::unique_ptr<Exchange>>> Start(ClientRequest request);
-  // The same, with the whole body.
+  // The two halves of Start. SendNow never waits, and any thread may call it: a request that another thread makes is
+  // with the server before the client's own thread has woken up. Resume waits for the head of the response.
+  std::unique_ptr<SentRequest> SendNow(const ClientRequest& request);
+  boost::asio::awaitable<Result<std::unique_ptr<Exchange>>> Resume(std::unique_ptr<SentRequest> sent);
+  // The same as Start, with the whole body.
   boost::asio::awaitable<Result<ClientResponse>> Send(ClientRequest request);
 
   // Closes the kept connections.
   void CloseKept();
-  size_t kept() const { return kept_.size(); }
+  size_t kept() const;
   const ServerAddress& address() const { return address_; }
 
  private:
@@ -76,12 +90,14 @@ class AsyncClient : public std::enable_shared_from_this<AsyncClient> {
 
   boost::asio::awaitable<Result<std::unique_ptr<Stream>>> Connect();
   boost::asio::awaitable<Result<std::unique_ptr<Exchange::State>>> Perform(std::unique_ptr<Stream> stream,
-                                                                           const ClientRequest& request);
+                                                                           const SentRequest& request, size_t written);
+  std::unique_ptr<SentRequest> Prepare(const ClientRequest& request);
   void Keep(std::unique_ptr<Stream> stream);
 
   boost::asio::io_context& io_;
   const ServerAddress address_;
   const AsyncClientOptions options_;
+  mutable std::mutex mutex_;                   // guards kept_
   std::vector<std::unique_ptr<Stream>> kept_;  // the most recently used last
 };
 

@@ -25,13 +25,16 @@ class Pooler {
   // Starts again: the text will be fed from the beginning.
   void Restart() { sums_.clear(); }
 
-  // The vector, once all states have been added. Not finite if the model's states were not.
-  std::vector<float> Take();
+  // The vector, once all states have been added; of length 1 if `normalise`. Not finite if the model's states were not.
+  std::vector<float> Take(bool normalise);
 
  private:
   model::PoolingConfig config_;
   int32_t tokens_;
   std::vector<double> sums_;
 };
+
+// Scales the vector to length 1, unless it is all zeros.
+void Normalise(std::vector<float>& vector);
 
 }  // namespace inferflux::scheduler

@@ -14,9 +14,17 @@ Status CheckId(TokenId id, const char* what, const engine::EngineInfo& engine) {
   return Fail(ErrorCode::kInvalidArgument, "{} {}: this model's tokens are 0 to {}", what, id, engine.vocab_size - 1);
 }
 
-Result<int32_t> CheckEmbedding(const GenerationRequest& request, const engine::EngineInfo& engine) {
-  if (engine.hidden == 0 || !engine.pooling.type) {
+// An embedding or scores.
+Result<int32_t> CheckPooled(const GenerationRequest& request, const engine::EngineInfo& engine) {
+  if (request.score && !engine.capabilities.scores) {
+    return Fail(ErrorCode::kUnsupported, "this model has no classification head, so it scores no texts");
+  }
+  if (request.embed && (engine.hidden == 0 || !engine.pooling.type || engine.pooling.scores())) {
     return Fail(ErrorCode::kUnsupported, "this model makes no embeddings as it runs here");
+  }
+  if (request.second_text < 0 || request.second_text > std::ssize(request.prompt)) {
+    return Fail(ErrorCode::kInvalidArgument, "the second text begins at token {} of {}", request.second_text,
+                request.prompt.size());
   }
   const int64_t room = std::min<int64_t>(engine.context, engine.kv_tokens);
   if (static_cast<int64_t>(request.prompt.size()) > room) {
@@ -33,7 +41,10 @@ Result<int32_t> CheckEmbedding(const GenerationRequest& request, const engine::E
 
 Result<int32_t> CheckRequest(const GenerationRequest& request, const engine::EngineInfo& engine) {
   if (request.prompt.empty()) return Fail(ErrorCode::kInvalidArgument, "the prompt has no tokens");
-  if (request.embed) return CheckEmbedding(request, engine);
+  if (request.embed || request.score) return CheckPooled(request, engine);
+  if (engine.pooling.scores()) {
+    return Fail(ErrorCode::kUnsupported, "this model is a classifier: it scores texts, and generates none");
+  }
   if (!engine.causal) {
     return Fail(ErrorCode::kUnsupported, "this model is an encoder: it embeds texts, and generates none");
   }
@@ -77,6 +88,19 @@ Result<int32_t> CheckRequest(const GenerationRequest& request, const engine::Eng
   if (request.prompt_logprobs && (*request.prompt_logprobs < 0 || *request.prompt_logprobs > kMaxTopLogprobs)) {
     return Fail(ErrorCode::kInvalidArgument, "prompt_logprobs is {}; it must be 0 to {}", *request.prompt_logprobs,
                 kMaxTopLogprobs);
+  }
+  if (request.next_tokens) {
+    const auto& [output, top] = *request.next_tokens;
+    if (output < 0 || output > prompt) {
+      return Fail(ErrorCode::kInvalidArgument, "next_tokens has {} tokens of output in a prompt of {}", output, prompt);
+    }
+    if (top < 1 || top > kMaxTopLogprobs) {
+      return Fail(ErrorCode::kInvalidArgument, "next_tokens asks for {} tokens; it must be 1 to {}", top,
+                  kMaxTopLogprobs);
+    }
+    if (request.session || request.prompt_logprobs) {
+      return Fail(ErrorCode::kInvalidArgument, "next_tokens goes with neither a session nor prompt_logprobs");
+    }
   }
   if (request.speculation &&
       (request.speculation->max_tokens < 0 || request.speculation->max_tokens > kMaxDraftTokens)) {

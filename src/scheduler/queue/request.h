@@ -29,6 +29,7 @@ struct Request {
   int32_t max_tokens = 0;                           // the limit from the request, the context and the KV cache
   TimePoint submitted;
   std::optional<TimePoint> last_token;
+  Timeline timeline;
 
   std::vector<TokenId> tokens;        // the prompt, and what was sampled
   std::optional<TokenId> stop_token;  // the end-of-generation token, once it was sampled
@@ -41,18 +42,23 @@ struct Request {
   int32_t accepted = 0;
   std::optional<float> mirostat_mu;  // the sampler's state, if it has one
   DraftControl drafts;
-  std::optional<Pooler> pooler;  // for an embedding request
+  std::optional<Pooler> pooler;  // for an embedding or a score request
   std::vector<float> embedding;
+  std::optional<NextTokens> next_tokens;
 
-  // For a session, the KV is kept when the request ends.
-  bool keeps_kv() const { return spec.session.has_value() && sequence.has_value(); }
+  // For a session that goes on, the KV is kept when the request ends.
+  bool keeps_kv() const { return spec.session && !spec.session->once && sequence; }
 
   // While it holds KV: the KV of its first `length` tokens is there.
   std::optional<engine::SequenceId> sequence;
   int32_t length = 0;
+  // Of its tokens, the first so many count as served to its account or were cached. What a preemption makes it compute
+  // again is no service.
+  int32_t charged = 0;
 
   int32_t prompt_tokens() const { return static_cast<int32_t>(spec.prompt.size()); }
   int32_t total() const { return static_cast<int32_t>(tokens.size()); }
+  double SecondsUntil(TimePoint time) const { return std::chrono::duration<double>(time - submitted).count(); }
   // Tokens to feed until the next one can be sampled: 1 while decoding.
   int32_t remaining() const { return total() - length; }
   bool decoding() const { return remaining() == 1 && generated > 0; }

@@ -36,4 +36,14 @@ int64_t TokenShares::served(const std::string& account) const {
   return share == shares_.end() ? 0 : share->second.served;
 }
 
+void TokenShares::Finished(const std::string& account, std::chrono::steady_clock::time_point now) {
+  if (const auto share = shares_.find(account); share != shares_.end()) share->second.rate.Finished(now);
+}
+
+int32_t TokenShares::SecondsFor(const std::string& account, int32_t waiting,
+                                std::chrono::steady_clock::time_point now) const {
+  const auto share = shares_.find(account);
+  return share == shares_.end() ? 1 : share->second.rate.SecondsFor(waiting, now);
+}
+
 }  // namespace inferflux::scheduler

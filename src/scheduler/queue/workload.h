@@ -19,7 +19,7 @@ enum class StepGoal {
 // How a scheduler shares out its steps.
 struct StepPolicy {
   StepGoal goal = StepGoal::kThroughput;
-  Speculation speculation;                  // of requests without a priority
+  Speculation speculation;                  // of requests that name none
   int32_t max_batch_tokens = 0;             // rows of one step (decodes always fit); 0: the engine's best step size
   int32_t max_running = 0;                  // sequences that hold KV at once; 0: the engine's limit
   std::chrono::seconds priority_aging{10};  // a wait of this length raises the priority by one

@@ -13,9 +13,9 @@ constexpr double kMemory = 0.85;
 
 }  // namespace
 
-int32_t DraftControl::Length(const StepCost& cost, double draft, int32_t decoding, int32_t limit) {
+int32_t DraftControl::Length(const StepCost& cost, double draft, int32_t decoding, int32_t limit, bool expected) {
   if (limit <= 0) return 0;
-  if (!cost.known()) return ++pauses_ >= kMeasureAfter ? std::min(limit, kMeasuringDraft) : 0;
+  if (!cost.known()) return expected || ++pauses_ >= kMeasureAfter ? std::min(limit, kMeasuringDraft) : 0;
   // An additional row is worth it if the tokens that it may bring would take longer in separate steps.
   const double row = cost.per_row() * decoding + draft;
   const double step = cost.Seconds(decoding);

@@ -11,8 +11,9 @@ namespace inferflux::scheduler {
 class DraftControl {
  public:
   // The number of tokens to draft, at most `limit`, in a step of `decoding` sequences. Drafting one token for each of
-  // them takes `draft` seconds.
-  int32_t Length(const StepCost& cost, double draft, int32_t decoding, int32_t limit);
+  // them takes `draft` seconds. `expected`: a client's prediction goes on with them, so that an unknown cost is
+  // measured at once.
+  int32_t Length(const StepCost& cost, double draft, int32_t decoding, int32_t limit, bool expected = false);
 
   // Reports that `drafted` tokens were drafted and the first `accepted` of them were accepted.
   void Observe(int32_t drafted, int32_t accepted);

@@ -4,6 +4,7 @@
 #include "server/admin/admin_routing.h"
 #include "server/admin/admin_state.h"
 #include "server/admin/admin_workers.h"
+#include "server/admin/key_endpoint.h"
 #include "server/admin/session_endpoints.h"
 
 namespace inferflux::server {
@@ -27,10 +28,12 @@ constexpr Route kAdminRoutes[] = {
     {"PUT", "/v1/admin/routing", Access::kAdmin, &SetRouting},
     {"GET", "/v1/admin/cache", Access::kAdmin, &DescribeCaches},
     {"GET", "/v1/admin/pools", Access::kAdmin, &DescribePools},
+    {"GET", "/v1/admin/memory", Access::kAdmin, &DescribeMemory},
     {"GET", "/v1/admin/workers", Access::kAdmin, &ListWorkers},
     {"GET", "/v1/admin/workers/{id}/log", Access::kAdmin, &WorkerLog},
     {"POST", "/v1/admin/workers/{id}/drain", Access::kAdmin, &DrainWorker},
     {"POST", "/v1/admin/workers/{id}/restart", Access::kAdmin, &RestartWorker},
+    {"GET", "/v1/key", Access::kOpen, &DescribeKey},  // checks the key itself
     // The caller's own sessions.
     {"GET", "/v1/sessions", Access::kGenerate, &Sessions<Action::kList>},
     {"POST", "/v1/sessions/{id}/save", Access::kGenerate, &Sessions<Action::kSave>},

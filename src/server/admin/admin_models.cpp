@@ -1,8 +1,5 @@
 #include "server/admin/admin_models.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -18,6 +15,7 @@
 #include "config/schema.h"
 #include "net/sse.h"
 #include "server/admin/load_request.h"
+#include "server/reply/unload_model.h"
 #include "server/request/describe_model.h"
 #include "server/request/json_body.h"
 
@@ -55,7 +53,7 @@ json::object DescribeFailed(const serving::FailedModel& model) {
 
 json::object DescribeLoaded(const Services& services, const serving::ServedModel& model) {
   const scheduler::SchedulerStats stats = model.scheduler->stats();
-  json::object out = DescribeServed(model);
+  json::object out = DescribeServed(model, ModelView::kOperator);
   out["state"] = "ready";
   out["default"] = model.id == services.models.default_id();
   out["running"] = stats.running;
@@ -77,8 +75,14 @@ net::Response NoSuchModel(const Error& error) {
   return ErrorResponse({404, error.message, "invalid_request_error", "model", "model_not_found"});
 }
 
+// A file that cannot be read, or is no model, is the caller's to choose: the server is well.
+ApiError FromLoad(const Error& error) {
+  if (error.code != ErrorCode::kDataLoss && error.code != ErrorCode::kIo) return FromError(error, "path");
+  return {400, error.message, "invalid_request_error", "path", "invalid_model"};
+}
+
 net::Response AnswerLoad(const Services& services, const Loaded& loaded) {
-  if (!loaded) return ErrorResponse(FromError(loaded.error(), "path"));
+  if (!loaded) return ErrorResponse(FromLoad(loaded.error()));
   return Json(200, DescribeLoaded(services, **loaded));
 }
 
@@ -113,7 +117,7 @@ asio::awaitable<void> TellProgress(Services& services, const std::string& id, co
   std::string tail;
   net::AppendSseData(tail, answer.body);
   net::AppendSseData(tail, "[DONE]");
-  if (co_await writer.Write(std::move(tail))) co_await writer.End();
+  co_await writer.End(std::move(tail));
 }
 
 ApiResult<std::chrono::seconds> Grace(const net::Request& request) {
@@ -207,13 +211,11 @@ asio::awaitable<void> UnloadAdminModel(Services& services, const net::Request& r
     co_return;
   }
   const std::string id = request.parameters.at("id");
-  auto promise = std::make_shared<std::promise<Status>>();
-  auto done = promise->get_future();
-  asio::post(services.administration,
-             [&services, promise, id, grace = *grace] { promise->set_value(services.pool.Unload(id, grace)); });
-  while (done.wait_for(std::chrono::seconds(0)) != std::future_status::ready) co_await Pause();
-  const Status unloaded = done.get();
-  net::Response answer = unloaded ? Json(200, {{"id", id}, {"deleted", true}}) : NoSuchModel(unloaded.error());
+  const Status unloaded = co_await UnloadModel(services, id, *grace);
+  const std::string now = services.models.default_id();
+  const json::value serves = now.empty() ? json::value(nullptr) : json::value(now);
+  net::Response answer =
+      unloaded ? Json(200, {{"id", id}, {"deleted", true}, {"default", serves}}) : NoSuchModel(unloaded.error());
   co_await writer.Send(std::move(answer));
 }
 

@@ -5,6 +5,8 @@
 #include <boost/json/serialize.hpp>
 #include <utility>
 
+#include "base/host_memory.h"
+
 namespace inferflux::server {
 namespace json = boost::json;
 namespace {
@@ -29,6 +31,7 @@ net::Response DescribeCaches(Services& services, const net::Request&) {
     out["kv_tokens"] = model.info.kv_tokens;
     out["blocks_used"] = stats.kv_blocks_used;
     out["blocks_free"] = stats.kv_blocks_free;
+    out["blocks_cached"] = stats.kv_blocks_cached;
     out["preemptions"] = stats.preemptions;
   });
 }
@@ -42,6 +45,19 @@ net::Response DescribePools(Services& services, const net::Request&) {
     out["accepted_tokens"] = stats.accepted_tokens;
     out["retry_after_seconds"] = stats.retry_after_seconds;
   });
+}
+
+net::Response DescribeMemory(Services& services, const net::Request&) {
+  const HostMemory host = ReadHostMemory();
+  const serving::PoolUse use = services.pool.use();
+  json::array holders;
+  for (const auto& holder : use.holders) holders.push_back({{"id", holder.id}, {"bytes", holder.bytes}});
+  const json::object out{{"object", "memory"},
+                         {"host", {{"total_bytes", host.total}, {"free_bytes", host.free}}},
+                         {"budget_bytes", use.budget},
+                         {"used_bytes", use.used},
+                         {"holders", std::move(holders)}};
+  return net::Response(200, "application/json", json::serialize(out));
 }
 
 }  // namespace inferflux::server

@@ -1,4 +1,5 @@
-// GET /v1/admin/cache and /v1/admin/pools: the current cache contents and load of the models.
+// GET /v1/admin/cache, /v1/admin/pools and /v1/admin/memory: the cache contents and load of the models, and the memory
+// that they hold beside the machine's.
 #pragma once
 
 #include "net/http_message.h"
@@ -8,5 +9,6 @@ namespace inferflux::server {
 
 net::Response DescribeCaches(Services& services, const net::Request& request);
 net::Response DescribePools(Services& services, const net::Request& request);
+net::Response DescribeMemory(Services& services, const net::Request& request);
 
 }  // namespace inferflux::server

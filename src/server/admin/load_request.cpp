@@ -6,6 +6,7 @@
 
 #include "config/model_setting.h"
 #include "config/schema.h"
+#include "config/value_parser.h"
 #include "serving/backends/target.h"
 
 namespace inferflux::server {
@@ -21,7 +22,8 @@ struct LoadBody {
   std::string backend;
   std::string kv_dtype;
   std::string draft;
-  std::optional<int64_t> context, device, gpu_layers, keep_alive;
+  std::optional<std::string> device;
+  std::optional<int64_t> context, gpu_layers, keep_alive;
   bool is_default = false;
   bool pin = false;
   bool stream = false;
@@ -48,13 +50,30 @@ ApiStatus ReadChain(const boost::json::value& value, std::string_view param, Loa
   return {};
 }
 
+// A number, or a text that says which.
+ApiStatus ReadDevice(const boost::json::value& value, std::string_view param, LoadBody& out) {
+  if (!value.is_string()) {
+    return ReadInteger(value, param, -1, config::kMaxDevice).map([&](int64_t number) {
+      out.device = std::to_string(number);
+    });
+  }
+  auto text = ReadText(value, param, config::kMaxDeviceBytes);
+  if (!text) return Forward(text);
+  const config::Key key{param, config::Type::kDevice, "", "", "", -1, config::kMaxDevice};
+  if (const auto valid = config::ParseValue(key, *text, "in the request"); !valid) {
+    return Refuse(param, "{}", valid.error().message);
+  }
+  out.device = std::move(*text);
+  return {};
+}
+
 constexpr Field<LoadBody> kLoadFields[] = {
     {"path", TextField<LoadBody>{&LoadBody::path, kMaxPathBytes}},
     {"id", TextField<LoadBody>{&LoadBody::id, kMaxWordBytes}},
     {"backend", CustomField<LoadBody>{&ReadChain}},
     {"kv_dtype", TextField<LoadBody>{&LoadBody::kv_dtype, kMaxWordBytes}},
     {"draft", TextField<LoadBody>{&LoadBody::draft, kMaxPathBytes}},
-    {"device", IntegerField<LoadBody>{&LoadBody::device, 0, config::kMaxDevice}},
+    {"device", CustomField<LoadBody>{&ReadDevice}},
     {"gpu_layers", IntegerField<LoadBody>{&LoadBody::gpu_layers, -1, config::kMaxGpuLayers}},
     {"context", IntegerField<LoadBody>{&LoadBody::context, 1, config::kMaxContext}},
     {"keep_alive", IntegerField<LoadBody>{&LoadBody::keep_alive, -1, config::kMaxKeepAlive}},
@@ -84,7 +103,7 @@ ApiResult<AdminLoad> ParseAdminLoad(const boost::json::object& body, const servi
   if (!fields.backend.empty()) out.request.requested_backend = std::move(fields.backend);
   out.request.draft = std::move(fields.draft);
   if (!fields.kv_dtype.empty()) out.request.config.kv_dtype = std::move(fields.kv_dtype);
-  if (fields.device) out.request.config.device = static_cast<int32_t>(*fields.device);
+  if (fields.device) out.request.config.device = std::move(fields.device);
   if (fields.gpu_layers) out.request.config.gpu_layers = static_cast<int32_t>(*fields.gpu_layers);
   if (fields.context) out.request.context = static_cast<int32_t>(*fields.context);
   out.request.pinned = fields.pin;

@@ -13,6 +13,7 @@ namespace inferflux::server {
 namespace json = boost::json;
 using serving::AnswerParser;
 using text::FoundToolCall;
+using text::ToolCallPiece;
 namespace {
 
 // Prompt tokens from the cache are counted separately.
@@ -34,11 +35,11 @@ json::object ThinkingBlock(std::string_view thinking, std::string_view signature
   return {{"type", "thinking"}, {"thinking", thinking}, {"signature", signature}};
 }
 
-json::object ToolUseBlock(const FoundToolCall& call, json::value input) {
+json::object ToolUseBlock(std::string_view name, json::value input) {
   json::object out;
   out["type"] = "tool_use";
   out["id"] = UniqueId("toolu_");
-  out["name"] = call.name;
+  out["name"] = name;
   out["input"] = std::move(input);
   return out;
 }
@@ -88,11 +89,15 @@ json::object MessagesReply::Stop(const scheduler::Finish& finish) const {
 
 net::Response MessagesReply::Whole(const std::vector<scheduler::StreamEvent>& answers, const ReplyTotals& totals) {
   const scheduler::StreamEvent& answer = answers.front();
-  const AnswerParser::Output parsed = parser_.Take(answer);
+  AnswerParser::Output parsed = parser_.Take(answer);
   json::array content;
   if (!parsed.reasoning.empty()) content.push_back(ThinkingBlock(parsed.reasoning, kUnsigned));
+  for (const FoundToolCall& call : parsed.calls) parsed.content += call.source;
   if (!parsed.content.empty()) content.push_back(TextBlock(parsed.content));
-  for (const FoundToolCall& call : parsed.calls) content.push_back(ToolUseBlock(call, json::parse(call.arguments)));
+  // An input is an object, so a call that was cut has none.
+  for (const FoundToolCall& call : parsed.calls) {
+    if (call.whole()) content.push_back(ToolUseBlock(call.name, json::parse(call.arguments)));
+  }
   json::object out = Message();
   out["content"] = std::move(content);
   for (auto& [name, value] : Stop(*answer.finish)) out[name] = std::move(value);
@@ -111,6 +116,7 @@ void MessagesReply::Begin(std::string& out) {
 
 void MessagesReply::Append(size_t, const scheduler::StreamEvent& event, std::string& out) {
   const AnswerParser::Output parsed = parser_.Take(event);
+  for (const ToolCallPiece& piece : parsed.PiecesOfOpenCall()) AppendInput(piece, out);
   if (!parsed.reasoning.empty()) {
     Enter(Open::kThinking, ThinkingBlock("", ""), out);
     AppendDelta({{"type", "thinking_delta"}, {"thinking", parsed.reasoning}}, out);
@@ -119,11 +125,12 @@ void MessagesReply::Append(size_t, const scheduler::StreamEvent& event, std::str
     Enter(Open::kText, TextBlock(""), out);
     AppendDelta({{"type", "text_delta"}, {"text", parsed.content}}, out);
   }
-  for (const FoundToolCall& call : parsed.calls) {
-    Enter(Open::kNone, {}, out);
-    StartBlock(ToolUseBlock(call, json::object()), out);
-    AppendDelta({{"type", "input_json_delta"}, {"partial_json", call.arguments}}, out);
-    StopBlock(out);
+  for (const ToolCallPiece& piece : parsed.PiecesOfNewCalls()) {
+    if (!piece.name.empty()) {
+      Enter(Open::kNone, {}, out);
+      Enter(Open::kToolUse, ToolUseBlock(piece.name, json::object()), out);
+    }
+    AppendInput(piece, out);
   }
   if (!event.finish) return;
   Enter(Open::kNone, {}, out);
@@ -157,6 +164,10 @@ void MessagesReply::StartBlock(json::object block, std::string& out) {
 
 void MessagesReply::AppendDelta(json::object delta, std::string& out) const {
   AppendEvent({{"type", "content_block_delta"}, {"index", blocks_ - 1}, {"delta", std::move(delta)}}, out);
+}
+
+void MessagesReply::AppendInput(const ToolCallPiece& piece, std::string& out) const {
+  AppendDelta({{"type", "input_json_delta"}, {"partial_json", piece.arguments}}, out);
 }
 
 void MessagesReply::StopBlock(std::string& out) {

@@ -23,12 +23,13 @@ class MessagesReply final : public ReplySurface {
   void Fail(const ApiError& error, std::string& out) override;
 
  private:
-  enum class Open : uint8_t { kNone, kThinking, kText };
+  enum class Open : uint8_t { kNone, kThinking, kText, kToolUse };
 
   boost::json::object Message() const;
   boost::json::object Stop(const scheduler::Finish& finish) const;
   void StartBlock(boost::json::object block, std::string& out);
   void AppendDelta(boost::json::object delta, std::string& out) const;
+  void AppendInput(const text::ToolCallPiece& piece, std::string& out) const;
   void StopBlock(std::string& out);
   void Enter(Open kind, boost::json::object block, std::string& out);
 

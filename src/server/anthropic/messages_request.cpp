@@ -299,6 +299,7 @@ ApiError FromMessagesGeneration(serving::GenerationError error) {
         return "thinking";
       case Field::kSpeculation:
       case Field::kPromptLogprobs:
+      case Field::kLogprobs:
         break;  // this API has no such fields
     }
     return {};
@@ -313,7 +314,12 @@ ApiResult<MessagesRequest> ParseMessagesRequest(const json::object& body) {
     if (taken && !*taken) taken = ParseField<MessagesRequest>(kAnswerFields, key, key, value, out);
     if (taken && !*taken) taken = ParseSamplingField(key, value, out.sampling);
     if (!taken) return Forward(taken);
-    if (!*taken) return RefuseUnknown(key);
+    if (*taken) continue;
+    std::vector<std::string_view> known;
+    AppendNames<MessagesRequest>(kPromptFields, known);
+    AppendNames<MessagesRequest>(kAnswerFields, known);
+    AppendSamplingNames(known);
+    return RefuseUnknown(key, known);
   }
   if (ApiStatus checked = CheckSampling(out.sampling); !checked) return Forward(checked);
   if (out.max_tokens == 0) return Forward(Missing("max_tokens"));

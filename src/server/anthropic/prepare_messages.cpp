@@ -28,7 +28,8 @@ ApiResult<Job> PrepareMessages(const Services& services, const net::Request& req
   if (!model) return Forward(model);
 
   messages->request_id = caller.request_id;
-  messages->account = caller.account;
+  messages->account = caller.client();
+  messages->account_limits = caller.account_limits;
   messages->cache_salt = caller.cache_salt;
   auto built = serving::BuildChat(**model, std::move(messages->chat), *messages);
   if (!built) return tl::make_unexpected(FromMessagesGeneration(std::move(built.error())));

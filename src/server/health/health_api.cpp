@@ -1,12 +1,17 @@
 #include "server/health/health_api.h"
 
+#include <fmt/format.h>
 #include <prometheus/collectable.h>
 #include <prometheus/text_serializer.h>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <optional>
+#include <string>
 #include <utility>
+
+#include "base/version/version.h"
 
 namespace inferflux::server {
 namespace json = boost::json;
@@ -31,19 +36,40 @@ net::Response Healthz(Services& services, const net::Request&) {
   return net::Response(200, "application/json", json::serialize(out));
 }
 
-// 200 once every model is loaded and warm.
+// Why no request can be served although all loads have ended; none: one can. A model that is loaded by its first use
+// serves, unless it failed or was unloaded by a call.
+std::optional<std::string> WhyNoneServes(Services& services) {
+  if (!services.models.List().empty()) return std::nullopt;
+  std::string reasons;
+  for (const auto& model : services.pool.Unloaded()) {
+    const bool failed = model.state == serving::UnloadedModel::State::kFailed;
+    if (!failed && !model.withdrawn) return std::nullopt;
+    // The error may name paths: /v1/admin/models has it, for who may see them.
+    reasons += failed ? fmt::format("\n{} failed to load", model.id)
+                      : fmt::format(
+                            "\n{} was unloaded; load it with POST /v1/admin/models or `inferctl admin load`, or "
+                            "name it in a request",
+                            model.id);
+  }
+  if (reasons.empty()) return "no model is loaded, and none can be";
+  return "no model is loaded:" + reasons;
+}
+
+// 200 once every model is loaded and warm, while one serves.
 net::Response Readyz(Services& services, const net::Request&) {
-  if (services.ready && services.models.List().empty() && services.pool.Unloaded().empty()) {
-    return net::Response(503, "text/plain; charset=utf-8", "no model is loaded, and none can be\n");
+  if (services.draining) return net::Response(503, "text/plain; charset=utf-8", "draining: the server is stopping\n");
+  if (!services.ready) {
+    net::Response out(503, "text/plain; charset=utf-8", "loading models\n");
+    out.headers.push_back({"Retry-After", "1"});
+    return out;
   }
-  if (services.ready) {
-    std::string body = "ready\n";
-    for (const auto& model : services.pool.Failed()) body += "failed to load: " + model.id + "\n";
-    return net::Response(200, "text/plain; charset=utf-8", std::move(body));
+  if (const auto why = WhyNoneServes(services)) {
+    return net::Response(503, "text/plain; charset=utf-8", *why + "\n");
   }
-  net::Response out(503, "text/plain; charset=utf-8", "loading models\n");
-  out.headers.push_back({"Retry-After", "1"});
-  return out;
+  std::string body = "ready\n";
+  if (services.models.List().empty()) body += "no model is loaded; the first request for one loads it\n";
+  for (const auto& model : services.pool.Failed()) body += "failed to load: " + model.id + "\n";
+  return net::Response(200, "text/plain; charset=utf-8", std::move(body));
 }
 
 // Prometheus' text format.
@@ -56,13 +82,13 @@ net::Response Metrics(Services& services, const net::Request&) {
 net::Response Version(Services&, const net::Request&) {
   json::object out;
   out["name"] = "inferflux";
-  out["version"] = INFERFLUX_VERSION;
+  out["version"] = kVersion;
   return net::Response(200, "application/json", json::serialize(out));
 }
 
 constexpr Route kHealthRoutes[] = {
     {"GET", "/livez", Access::kOpen, &Livez},     {"GET", "/healthz", Access::kOpen, &Healthz},
-    {"GET", "/readyz", Access::kOpen, &Readyz},   {"GET", "/metrics", Access::kOpen, &Metrics},
+    {"GET", "/readyz", Access::kOpen, &Readyz},   {"GET", "/metrics", Access::kMetrics, &Metrics},
     {"GET", "/version", Access::kOpen, &Version},
 };
 

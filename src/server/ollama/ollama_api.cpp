@@ -1,5 +1,6 @@
 #include "server/ollama/ollama_api.h"
 
+#include "server/ollama/ollama_changes.h"
 #include "server/ollama/ollama_embed.h"
 #include "server/ollama/ollama_error.h"
 #include "server/ollama/ollama_models.h"
@@ -30,9 +31,9 @@ constexpr Route kOllamaRoutes[] = {
     {"GET", "/api/version", Access::kOpen, &OllamaVersion},
     {"POST", "/api/pull", Access::kRead, &RefuseTransfer},
     {"POST", "/api/push", Access::kRead, &RefuseTransfer},
-    {"POST", "/api/create", Access::kRead, &RefuseChange},
-    {"POST", "/api/copy", Access::kRead, &RefuseChange},
-    {"DELETE", "/api/delete", Access::kRead, &RefuseChange},
+    {"POST", "/api/create", Access::kAdmin, &CreateOllamaModel},
+    {"POST", "/api/copy", Access::kAdmin, &CopyOllamaModel},
+    {"DELETE", "/api/delete", Access::kAdmin, &DeleteOllamaModel},
 };
 
 }  // namespace

@@ -38,6 +38,8 @@ ApiError FromOllamaGeneration(serving::GenerationError error, std::string_view p
         return "tools";
       case Field::kStrictTool:
         return fmt::format("tools[{}]", error.index);
+      case Field::kLogprobs:
+        return "top_logprobs";
       case Field::kSpeculation:
       case Field::kPromptLogprobs:
         break;  // this API has no such fields

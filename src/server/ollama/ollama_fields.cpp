@@ -151,6 +151,10 @@ OllamaFields::OllamaFields() {
   sampling.params.top_p = 0.9f;
 }
 
+ApiStatus ReadOllamaOptions(const json::value& value, std::string_view param, OllamaFields& out) {
+  return TakeOptions(value, param, out);
+}
+
 std::span<const Field<OllamaFields>> OllamaFieldTable() { return kOllamaFields; }
 std::span<const Field<OllamaFields>> OllamaOptionTable() { return kOllamaOptions; }
 

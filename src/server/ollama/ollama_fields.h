@@ -32,6 +32,9 @@ std::span<const Field<OllamaFields>> OllamaFieldTable();
 template <class T>
 ApiStatus ParseOllamaRequest(std::span<const Field<T>> own, const boost::json::object& body, T& out);
 
+// Reads an object with the entries of `options`. `param` is its name in errors.
+ApiStatus ReadOllamaOptions(const boost::json::value& value, std::string_view param, OllamaFields& out);
+
 // The entries of `options`.
 std::span<const Field<OllamaFields>> OllamaOptionTable();
 

@@ -11,15 +11,19 @@
 #include <system_error>
 #include <utility>
 
+#include "base/version/version.h"
 #include "server/ollama/ollama_error.h"
 #include "server/ollama/ollama_reply.h"
 #include "server/ollama/prepare_ollama.h"
-#include "server/request/api_keys.h"
+#include "server/request/access/api_keys.h"
 #include "server/request/fields.h"
+#include "server/request/first_use.h"
 #include "server/request/json_body.h"
+#include "serving/models/model_recipe.h"
 #include "text/infill_marks.h"
 
 namespace inferflux::server {
+namespace asio = boost::asio;
 namespace json = boost::json;
 namespace {
 
@@ -37,7 +41,7 @@ std::string ParameterSize(int64_t parameters) {
 
 json::object OllamaDetails(const serving::ServedModel& model) {
   json::object out;
-  out["parent_model"] = "";
+  out["parent_model"] = model.recipe ? model.recipe->from : "";
   out["format"] = model.info.format;
   out["family"] = model.info.architecture;
   out["families"] = json::array{json::value(model.info.architecture)};
@@ -57,8 +61,8 @@ int64_t WeightBytes(const serving::ServedModel& model, bool devices_only) {
 
 // Differs between models, but is not a hash of the file's contents, which would take long.
 std::string DigestOf(const serving::ServedModel& model) {
-  const auto hash = ApiKeys::HashOf(fmt::format("{}\n{}\n{}\n{}\n{}", model.info.path, model.info.architecture,
-                                                model.info.quantization, model.info.parameters, model.info.created));
+  const auto hash = keys::HashOf(fmt::format("{}\n{}\n{}\n{}\n{}", model.info.path, model.info.architecture,
+                                             model.info.quantization, model.info.parameters, model.info.created));
   std::string out;
   for (const uint8_t byte : hash) out += fmt::format("{:02x}", byte);
   return out;
@@ -81,11 +85,17 @@ json::object OllamaEntry(const serving::ServedModel& model) {
 // A model that could be loaded, with what its file says without being opened.
 json::object UnloadedEntry(const serving::UnloadedModel& model) {
   std::error_code ignored;
-  const std::filesystem::path path(model.path);
+  std::filesystem::path path(model.path);
+  std::string parent;
+  if (serving::IsRecipe(model.path)) {
+    if (const auto recipe = serving::ReadRecipe(model.path)) parent = recipe->from;
+    path = path.parent_path() / parent;
+  }
   const bool directory = std::filesystem::is_directory(path, ignored);
   const auto size = directory ? 0 : std::filesystem::file_size(path, ignored);
   const auto written = std::filesystem::last_write_time(path, ignored);
   json::object details;
+  details["parent_model"] = parent;
   details["format"] = directory ? "huggingface" : "gguf";
   json::object out;
   out["name"] = model.id;
@@ -113,6 +123,27 @@ json::array OllamaCapabilities(const serving::ServedModel& model) {
   if (model.capabilities.chat && model.reasoning) out.push_back("thinking");
   if (model.capabilities.embeddings) out.push_back("embedding");
   return out;
+}
+
+// The parameters of a recipe, a line each, as a Modelfile has them: `stop "a"`.
+std::string ParameterLines(const serving::ModelRecipe& recipe, std::string_view prefix) {
+  std::string out;
+  for (const auto& [name, value] : recipe.parameters) {
+    const json::array one{value};
+    for (const json::value& each : value.is_array() ? value.get_array() : one) {
+      out += fmt::format("{}{} {}\n", prefix, std::string_view(name), json::serialize(each));
+    }
+  }
+  return out;
+}
+
+std::string ModelfileOf(const serving::ServedModel& model) {
+  if (!model.recipe) return fmt::format("FROM {}\n", std::filesystem::path(model.info.path).filename().string());
+  const serving::ModelRecipe& recipe = *model.recipe;
+  std::string out = fmt::format("FROM {}\n", recipe.from);
+  if (!recipe.chat_template.empty()) out += fmt::format("TEMPLATE \"\"\"{}\"\"\"\n", recipe.chat_template);
+  if (!recipe.system.empty()) out += fmt::format("SYSTEM \"\"\"{}\"\"\"\n", recipe.system);
+  return out + ParameterLines(recipe, "PARAMETER ");
 }
 
 struct ShowRequest {
@@ -144,8 +175,10 @@ ApiResult<json::object> Show(const Services& services, const net::Request& reque
   info[family + ".vocab_size"] = model.info.vocab_size;
   if (model.info.embedding.dimensions > 0) info[family + ".embedding_length"] = model.info.embedding.dimensions;
   json::object out;
-  out["modelfile"] = fmt::format("FROM {}\n", model.info.path);
-  out["parameters"] = "";
+  out["modelfile"] = ModelfileOf(model);
+  out["parameters"] = model.recipe ? ParameterLines(*model.recipe, "") : "";
+  if (model.recipe && !model.recipe->system.empty()) out["system"] = model.recipe->system;
+  if (model.recipe && !model.recipe->license.empty()) out["license"] = model.recipe->license;
   out["template"] = model.chat_template ? model.chat_template->source() : "";
   out["details"] = OllamaDetails(model);
   out["model_info"] = std::move(info);
@@ -179,25 +212,21 @@ net::Response OllamaRunning(Services& services, const net::Request&) {
   return OllamaJson({{"models", std::move(models)}});
 }
 
-net::Response OllamaShow(Services& services, const net::Request& request) {
-  const auto shown = Show(services, request);
-  if (!shown) return OllamaErrorResponse(shown.error());
-  return OllamaJson(*shown);
+asio::awaitable<void> OllamaShow(Services& services, const Caller& caller, const net::Request& request,
+                                 net::ResponseWriter& writer) {
+  const Prepare<json::object> prepare = [&](const Caller&) { return Show(services, request); };
+  const Prepared<json::object> shown = co_await PrepareWithModel<json::object>(services, caller, prepare, writer);
+  net::Response reply = *shown ? OllamaJson(**shown) : OllamaErrorResponse(shown->error());
+  co_await writer.Send(std::move(reply));
 }
 
-net::Response OllamaVersion(Services&, const net::Request&) { return OllamaJson({{"version", INFERFLUX_VERSION}}); }
+net::Response OllamaVersion(Services&, const net::Request&) { return OllamaJson({{"version", kVersion}}); }
 
 net::Response RefuseTransfer(Services&, const net::Request&) {
   return OllamaErrorResponse({400,
                               "this server does not download or upload models; put a GGUF file or a Hugging Face "
                               "directory on its machine, and load it with `inferctl admin load` or "
                               "POST /v1/admin/models"});
-}
-
-net::Response RefuseChange(Services&, const net::Request&) {
-  return OllamaErrorResponse({400,
-                              "this server does not create, copy or delete models over this API; load and unload them "
-                              "with `inferctl admin load` and `inferctl admin unload`, or /v1/admin/models"});
 }
 
 }  // namespace inferflux::server

@@ -64,6 +64,14 @@ net::Response OllamaReply::Head() const {
   return head;
 }
 
+// Arguments are objects here: a call that was cut is left out, and one that is no JSON is text.
+AnswerParser::Output OllamaReply::Parse(const scheduler::StreamEvent& event) {
+  AnswerParser::Output out = parser_.Take(event);
+  for (const auto& call : out.calls) out.content += call.source;
+  std::erase_if(out.calls, [](const text::FoundToolCall& call) { return !call.whole(); });
+  return out;
+}
+
 // `event`: null if its tokens are not shown.
 json::object OllamaReply::Piece(const AnswerParser::Output& parsed, const scheduler::StreamEvent* event) {
   json::object out = NewOllamaReply(shape_.model);
@@ -77,8 +85,7 @@ json::object OllamaReply::Piece(const AnswerParser::Output& parsed, const schedu
     if (!parsed.reasoning.empty()) message["thinking"] = parsed.reasoning;
     if (!parsed.calls.empty()) {
       json::array calls;
-      size_t number = parser_.found() - parsed.calls.size();
-      for (const auto& call : parsed.calls) calls.push_back(OllamaToolCall(call, number++));
+      for (const auto& call : parsed.calls) calls.push_back(OllamaToolCall(call, calls_++));
       message["tool_calls"] = std::move(calls);
     }
     out["message"] = std::move(message);
@@ -108,7 +115,7 @@ void OllamaReply::AddEnd(const scheduler::Usage& usage, json::object& out) const
 net::Response OllamaReply::Whole(const std::vector<scheduler::StreamEvent>& answers, const ReplyTotals& totals) {
   const scheduler::StreamEvent& answer = answers.front();
   reason_ = answer.finish->reason;
-  json::object out = Piece(parser_.Take(answer), &answer);
+  json::object out = Piece(Parse(answer), &answer);
   AddEnd(totals.usage(), out);
   // The first token's time is not known here.
   out["eval_duration"] = out["total_duration"];
@@ -120,7 +127,7 @@ void OllamaReply::Begin(std::string&) {}
 
 void OllamaReply::Append(size_t, const scheduler::StreamEvent& event, std::string& out) {
   if (!first_) first_ = Clock::now();
-  const AnswerParser::Output parsed = parser_.Take(event);
+  const AnswerParser::Output parsed = Parse(event);
   if (event.finish) reason_ = event.finish->reason;
   const bool tokens = shape_.logprobs && !event.tokens.empty();
   if (parsed.content.empty() && parsed.reasoning.empty() && parsed.calls.empty() && !tokens) return;

@@ -3,6 +3,7 @@
 
 #include <boost/json/object.hpp>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -32,11 +33,13 @@ class OllamaReply final : public ReplySurface {
  private:
   using Clock = std::chrono::steady_clock;
 
+  serving::AnswerParser::Output Parse(const scheduler::StreamEvent& event);
   boost::json::object Piece(const serving::AnswerParser::Output& parsed, const scheduler::StreamEvent* event);
   void AddEnd(const scheduler::Usage& usage, boost::json::object& out) const;
 
   const Shape shape_;
   serving::AnswerParser parser_;
+  size_t calls_ = 0;  // sent so far
   const Clock::time_point began_ = Clock::now();
   std::optional<Clock::time_point> first_;  // when the first text came
   scheduler::FinishReason reason_ = scheduler::FinishReason::kStop;

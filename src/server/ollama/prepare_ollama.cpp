@@ -21,7 +21,8 @@ using Kind = OllamaReply::Kind;
 
 void SetOllamaCaller(const Caller& caller, OllamaFields& fields) {
   fields.request_id = caller.request_id;
-  fields.account = caller.account;
+  fields.account = caller.client();
+  fields.account_limits = caller.account_limits;
   fields.cache_salt = caller.cache_salt;
 }
 

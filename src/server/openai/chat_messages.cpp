@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "server/reply/custom_tools.h"
 #include "server/request/fields.h"
 #include "server/request/json_body.h"
 
@@ -24,12 +25,17 @@ struct ContentPart {
   std::string text;
 };
 
+constexpr IgnoredField kCacheMark = {IgnoredField::Type::kObject, "every prompt is cached"};  // of Anthropic's clients
+
 constexpr Field<ContentPart> kPartFields[] = {
+    {"cache_control", kCacheMark},
     {"type", TextField<ContentPart>{&ContentPart::type, kMaxNameBytes}},
     {"text", TextField<ContentPart>{&ContentPart::text, kAnyLength}},
 };
 
-ApiResult<std::string> ReadContent(const json::value& value, std::string_view param) {
+}  // namespace
+
+ApiResult<std::string> ReadTextContent(const json::value& value, std::string_view param) {
   if (!value.is_array()) return ReadText(value, param, kAnyLength);
   const auto parts = ReadArray(value, param, kMaxContentParts);
   if (!parts) return Forward(parts);
@@ -50,6 +56,8 @@ ApiResult<std::string> ReadContent(const json::value& value, std::string_view pa
   }
   return out;
 }
+
+namespace {
 
 struct CalledFunction {
   std::string name;
@@ -79,6 +87,7 @@ struct ToolCall {
   std::string id;
   std::string type = "function";
   json::object function;
+  bool is_custom = false;
 };
 
 ApiStatus TakeFunction(const json::value& value, std::string_view param, ToolCall& out) {
@@ -93,10 +102,35 @@ ApiStatus TakeFunction(const json::value& value, std::string_view param, ToolCal
   return {};
 }
 
+struct CalledCustom {
+  std::string name;
+  std::string input;
+};
+
+// As the model called it: see custom_tools.h.
+ApiStatus TakeCalledCustom(const json::value& value, std::string_view param, ToolCall& out) {
+  static constexpr Field<CalledCustom> kFields[] = {
+      {"name", TextField<CalledCustom>{&CalledCustom::name, kMaxNameBytes}},
+      {"input", TextField<CalledCustom>{&CalledCustom::input, kAnyLength}},
+  };
+  const auto object = ReadObject(value, param);
+  if (!object) return Forward(object);
+  CalledCustom custom;
+  if (ApiStatus taken = ParseObject<CalledCustom>(kFields, param, **object, custom); !taken) return taken;
+  if (custom.name.empty()) return Refuse(Join(param, "name"), "is missing");
+  out.function["name"] = custom.name;
+  out.function["arguments"] = ArgumentsOfCustom(custom.input);
+  out.is_custom = true;
+  return {};
+}
+
 constexpr Field<ToolCall> kCallFields[] = {
     {"id", TextField<ToolCall>{&ToolCall::id, kMaxNameBytes}},
     {"type", TextField<ToolCall>{&ToolCall::type, kMaxNameBytes}},
     {"function", CustomField<ToolCall>{TakeFunction}},
+    {"custom", CustomField<ToolCall>{TakeCalledCustom}},
+    {"index", IgnoredField{IgnoredField::Type::kNumber, "calls are in order"}},  // joined deltas of a stream have it
+    {"cache_control", kCacheMark},
 };
 
 ApiResult<json::array> ReadToolCalls(const json::value& value, std::string_view param) {
@@ -109,11 +143,15 @@ ApiResult<json::array> ReadToolCalls(const json::value& value, std::string_view 
     if (!object) return Forward(object);
     ToolCall call;
     if (ApiStatus taken = ParseObject<ToolCall>(kCallFields, name, **object, call); !taken) return Forward(taken);
-    if (call.type != "function") return Refuse(Join(name, "type"), "must be \"function\"");
-    if (call.function.empty()) return Refuse(Join(name, "function"), "is missing");
+    if (call.type != "function" && call.type != "custom") {
+      return Refuse(Join(name, "type"), "must be \"function\" or \"custom\"");
+    }
+    if (call.function.empty() || call.is_custom != (call.type == "custom")) {
+      return Refuse(Join(name, call.type), "is missing");
+    }
     json::object plain;
     plain["id"] = call.id;
-    plain["type"] = call.type;
+    plain["type"] = "function";
     plain["function"] = std::move(call.function);
     out.push_back(std::move(plain));
   }
@@ -148,7 +186,7 @@ ApiStatus TakeRole(const json::value& value, std::string_view param, Message& ou
 }
 
 ApiStatus TakeContent(const json::value& value, std::string_view param, Message& out) {
-  ApiResult<std::string> content = ReadContent(value, param);
+  ApiResult<std::string> content = ReadTextContent(value, param);
   if (!content) return Forward(content);
   out.content = std::move(*content);
   return {};
@@ -172,6 +210,7 @@ constexpr Field<Message> kMessageFields[] = {
     {"refusal", NoOpField{}},
     {"audio", NoOpField{}},
     {"function_call", NoOpField{}},
+    {"cache_control", kCacheMark},
     {"annotations", NoOpField{"[]"}},  // clients send answers back unchanged
 };
 

@@ -16,4 +16,7 @@ inline constexpr size_t kMaxContentParts = 1024;
 // API sends as a JSON string, become objects. Parts other than text are errors that name them.
 ApiResult<boost::json::array> ParseMessages(const boost::json::value& value, std::string_view param);
 
+// A message's content: a string, or a list of text parts.
+ApiResult<std::string> ReadTextContent(const boost::json::value& value, std::string_view param);
+
 }  // namespace inferflux::server

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "server/openai/chat_messages.h"
+#include "server/reply/custom_tools.h"
 #include "serving/generation/chat_prompt.h"
 #include "serving/generation/tool_use.h"
 
@@ -43,7 +44,23 @@ constexpr Field<OfferedFunction> kOfferedFunctionFields[] = {
 struct OfferedTool {
   std::string type;
   std::optional<OfferedFunction> function;
+  std::optional<CustomTool> custom;
 };
+
+ApiStatus TakeCustom(const json::value& value, std::string_view param, OfferedTool& out) {
+  static constexpr Field<CustomTool> kFields[] = {
+      {"name", TextField<CustomTool>{&CustomTool::name, 64}},
+      {"description", TextField<CustomTool>{&CustomTool::description, std::numeric_limits<size_t>::max()}},
+      {"format", CustomField<CustomTool>{ReadCustomFormat}},
+  };
+  const auto object = ReadObject(value, param);
+  if (!object) return Forward(object);
+  CustomTool custom;
+  if (ApiStatus taken = ParseObject<CustomTool>(kFields, param, **object, custom); !taken) return taken;
+  if (custom.name.empty()) return Refuse(Join(param, "name"), "is missing");
+  out.custom = std::move(custom);
+  return {};
+}
 
 ApiStatus TakeFunction(const json::value& value, std::string_view param, OfferedTool& out) {
   const auto object = ReadObject(value, param);
@@ -59,9 +76,11 @@ ApiStatus TakeFunction(const json::value& value, std::string_view param, Offered
 constexpr Field<OfferedTool> kToolFields[] = {
     {"type", TextField<OfferedTool>{&OfferedTool::type, 64}},
     {"function", CustomField<OfferedTool>{TakeFunction}},
+    {"custom", CustomField<OfferedTool>{TakeCustom}},
+    {"cache_control", IgnoredField{IgnoredField::Type::kObject, "every prompt is cached"}},
 };
 
-// Tools are checked and then passed to the template unchanged.
+// Tools are checked and then passed to the template, without what other services mark in them.
 ApiStatus TakeTools(const json::value& value, std::string_view param, ChatRequest& out) {
   const auto list = ReadArray(value, param, kMaxTools);
   if (!list) return Forward(list);
@@ -71,25 +90,60 @@ ApiStatus TakeTools(const json::value& value, std::string_view param, ChatReques
     if (!object) return Forward(object);
     OfferedTool tool;
     if (ApiStatus taken = ParseObject<OfferedTool>(kToolFields, name, **object, tool); !taken) return taken;
-    if (tool.type != "function") return Refuse(Join(name, "type"), "must be \"function\"");
-    if (!tool.function) return Refuse(Join(name, "function"), "is missing");
-    out.chat.functions.push_back(std::move(*tool.function));
+    if (tool.type != "function" && tool.type != "custom") {
+      return Refuse(Join(name, "type"), "must be \"function\" or \"custom\"");
+    }
+    const bool custom = tool.type == "custom";
+    if (custom ? !tool.custom : !tool.function) return Refuse(Join(name, tool.type), "is missing");
+    if (custom ? tool.function.has_value() : tool.custom.has_value()) {
+      return Refuse(Join(name, custom ? "function" : "custom"), "does not go with the type \"{}\"", tool.type);
+    }
+    if (custom) {
+      out.chat.tools.push_back(TemplateToolOfCustom(*tool.custom));
+      out.chat.functions.push_back(FunctionOfCustom(*tool.custom));
+    } else {
+      json::object& plain = out.chat.tools.emplace_back(**object).get_object();
+      plain.erase("cache_control");
+      out.chat.functions.push_back(std::move(*tool.function));
+    }
   }
-  out.chat.tools = **list;
   return {};
 }
 
 struct NamedTool {
   std::string type;
   std::string function;
+  std::string custom;
   const json::value* allowed = nullptr;
+
+  // Empty unless the member that the type names has it.
+  const std::string& name() const {
+    static const std::string kNone;
+    const bool whole = type == "function" ? custom.empty() : type == "custom" && function.empty();
+    if (!whole) return kNone;
+    return type == "function" ? function : custom;
+  }
 };
 
-ApiStatus TakeFunctionName(const json::value& value, std::string_view param, NamedTool& out) {
-  static constexpr Field<NamedTool> kFields[] = {{"name", TextField<NamedTool>{&NamedTool::function, 64}}};
+ApiStatus TakeNamed(const json::value& value, std::string_view param, std::string& out) {
+  struct Named {
+    std::string name;
+  };
+  static constexpr Field<Named> kFields[] = {{"name", TextField<Named>{&Named::name, 64}}};
   const auto object = ReadObject(value, param);
   if (!object) return Forward(object);
-  return ParseObject<NamedTool>(kFields, param, **object, out);
+  Named named;
+  if (ApiStatus taken = ParseObject<Named>(kFields, param, **object, named); !taken) return taken;
+  out = std::move(named.name);
+  return {};
+}
+
+ApiStatus TakeFunctionName(const json::value& value, std::string_view param, NamedTool& out) {
+  return TakeNamed(value, param, out.function);
+}
+
+ApiStatus TakeCustomName(const json::value& value, std::string_view param, NamedTool& out) {
+  return TakeNamed(value, param, out.custom);
 }
 
 struct AllowedTools {
@@ -101,6 +155,7 @@ ApiStatus TakeAllowedList(const json::value& value, std::string_view param, Allo
   static constexpr Field<NamedTool> kFields[] = {
       {"type", TextField<NamedTool>{&NamedTool::type, 64}},
       {"function", CustomField<NamedTool>{TakeFunctionName}},
+      {"custom", CustomField<NamedTool>{TakeCustomName}},
   };
   const auto list = ReadArray(value, param, kMaxTools);
   if (!list) return Forward(list);
@@ -110,10 +165,10 @@ ApiStatus TakeAllowedList(const json::value& value, std::string_view param, Allo
     if (!object) return Forward(object);
     NamedTool tool;
     if (ApiStatus taken = ParseObject<NamedTool>(kFields, name, **object, tool); !taken) return taken;
-    if (tool.type != "function" || tool.function.empty()) {
+    if (tool.name().empty()) {
       return Refuse(name, "must be {{\"type\": \"function\", \"function\": {{\"name\": ...}}}}");
     }
-    out.names.push_back(std::move(tool.function));
+    out.names.push_back(tool.name());
   }
   return {};
 }
@@ -166,6 +221,7 @@ ApiStatus TakeToolChoice(const json::value& value, std::string_view param, ChatR
   static constexpr Field<NamedTool> kFields[] = {
       {"type", TextField<NamedTool>{&NamedTool::type, 64}},
       {"function", CustomField<NamedTool>{TakeFunctionName}},
+      {"custom", CustomField<NamedTool>{TakeCustomName}},
       {"allowed_tools", CustomField<NamedTool>{[](const json::value& allowed, std::string_view, NamedTool& tool) {
          tool.allowed = &allowed;
          return ApiStatus();
@@ -178,12 +234,12 @@ ApiStatus TakeToolChoice(const json::value& value, std::string_view param, ChatR
   if (named.type == "allowed_tools" && named.allowed != nullptr) {
     return TakeAllowedTools(*named.allowed, Join(param, "allowed_tools"), out);
   }
-  if (named.type != "function" || named.function.empty()) {
+  if (named.name().empty()) {
     return Refuse(param,
                   "must be \"auto\", \"none\", \"required\" or {{\"type\": \"function\", \"function\": {{\"name\": "
                   "...}}}}");
   }
-  out.chat.tool_choice = {.kind = Kind::kFunction, .function = std::move(named.function)};
+  out.chat.tool_choice = {.kind = Kind::kFunction, .function = named.name()};
   return {};
 }
 
@@ -236,6 +292,25 @@ ApiStatus TakeTemplateVariables(const json::value& value, std::string_view param
   return {};
 }
 
+ApiStatus TakePredictedContent(const json::value& value, std::string_view param, ChatRequest& out) {
+  return ReadTextContent(value, param).map([&](std::string text) { out.prediction = std::move(text); });
+}
+
+ApiStatus TakePrediction(const json::value& value, std::string_view param, ChatRequest& out) {
+  static constexpr Field<ChatRequest> kFields[] = {
+      {"type", CustomField<ChatRequest>{[](const json::value& type, std::string_view name, ChatRequest&) {
+         return type == "content" ? ApiStatus() : Refuse(name, "must be \"content\"");
+       }}},
+      {"content", CustomField<ChatRequest>{TakePredictedContent}},
+  };
+  const auto object = ReadObject(value, param);
+  if (!object) return Forward(object);
+  for (const std::string_view name : {"type", "content"}) {
+    if (!(*object)->contains(name)) return Refuse(Join(param, name), "is missing");
+  }
+  return ParseObject<ChatRequest>(kFields, param, **object, out);
+}
+
 constexpr Field<ChatRequest> kChatFields[] = {
     {"messages", CustomField<ChatRequest>{TakeMessages}},
     {"max_completion_tokens", CustomField<ChatRequest>{TakeMaxCompletionTokens}},
@@ -246,7 +321,7 @@ constexpr Field<ChatRequest> kChatFields[] = {
     {"parallel_tool_calls", CustomField<ChatRequest>{TakeParallelCalls}},
     {"modalities", NoOpField{"[\"text\"]"}},
     {"audio", NoOpField{}},
-    {"prediction", NoOpField{}},
+    {"prediction", CustomField<ChatRequest>{TakePrediction}},
     {"reasoning_effort", CustomField<ChatRequest>{TakeReasoningEffort}},
     {"thinking_token_budget", CustomField<ChatRequest>{TakeThinkingBudget}},
     {"chat_template_kwargs", CustomField<ChatRequest>{TakeTemplateVariables}},

@@ -11,15 +11,18 @@ namespace inferflux::server {
 namespace json = boost::json;
 namespace {
 
-json::object Usage(const scheduler::Usage& usage) {
+json::object Usage(const scheduler::Usage& usage, std::optional<int32_t> reasoning) {
   json::object out;
   out["prompt_tokens"] = usage.prompt_tokens;
   out["completion_tokens"] = usage.completion_tokens;
   out["total_tokens"] = usage.prompt_tokens + usage.completion_tokens;
   out["prompt_tokens_details"] = {{"cached_tokens", usage.cached_tokens}};
-  if (usage.drafted_tokens > 0) {
-    out["completion_tokens_details"] = {{"accepted_prediction_tokens", usage.accepted_tokens},
-                                        {"rejected_prediction_tokens", usage.drafted_tokens - usage.accepted_tokens}};
+  if (reasoning || usage.drafted_tokens > 0) {
+    json::object details;
+    if (reasoning) details["reasoning_tokens"] = *reasoning;
+    details["accepted_prediction_tokens"] = usage.accepted_tokens;
+    details["rejected_prediction_tokens"] = usage.drafted_tokens - usage.accepted_tokens;
+    out["completion_tokens_details"] = std::move(details);
   }
   return out;
 }
@@ -50,7 +53,7 @@ net::Response OpenAiReply::Whole(const std::vector<scheduler::StreamEvent>& answ
   json::array choices;
   for (size_t i = 0; i < answers.size(); ++i) choices.push_back(format_->Whole(i, answers[i]));
   json::object reply = Envelope(std::move(choices));
-  reply["usage"] = Usage(totals.usage());
+  reply["usage"] = Usage(totals.usage(), format_->reasoning_tokens());
   return net::Response(200, "application/json", json::serialize(reply));
 }
 
@@ -70,7 +73,7 @@ void OpenAiReply::Append(size_t index, const scheduler::StreamEvent& event, std:
 void OpenAiReply::End(const ReplyTotals& totals, std::string& out) {
   if (shape_.include_usage) {
     json::object last = Envelope({});
-    last["usage"] = Usage(totals.usage());
+    last["usage"] = Usage(totals.usage(), format_->reasoning_tokens());
     net::AppendSseData(out, json::serialize(last));
   }
   net::AppendSseData(out, "[DONE]");
@@ -84,7 +87,8 @@ void OpenAiReply::Fail(const ApiError& error, std::string& out) {
 // What was sent so far.
 json::value OpenAiReply::ChunkUsage() const {
   if (!shape_.continuous_usage) return nullptr;
-  return Usage({.prompt_tokens = shape_.prompt_tokens, .completion_tokens = streamed_tokens_});
+  return Usage({.prompt_tokens = shape_.prompt_tokens, .completion_tokens = streamed_tokens_},
+               format_->reasoning_tokens());
 }
 
 void OpenAiReply::AppendChunk(json::value choice, std::string& out) const {

@@ -9,6 +9,7 @@
 #include "server/openai/completion_format.h"
 #include "server/openai/completion_request.h"
 #include "server/openai/openai_reply.h"
+#include "server/reply/custom_tools.h"
 #include "server/request/find_model.h"
 #include "server/request/json_body.h"
 #include "serving/generation/build_generation.h"
@@ -24,8 +25,10 @@ void SetCaller(const Caller& caller, GenerationFields& fields) {
   if (fields.timeout > 0) {
     fields.timeout = std::max(kLeastTimeout, fields.timeout - static_cast<float>(caller.waited_seconds));
   }
+  fields.priority += caller.priority;
   fields.request_id = caller.request_id;
-  fields.account = caller.account;
+  fields.account = caller.client();
+  fields.account_limits = caller.account_limits;
   fields.cache_salt = JoinedSalt(caller.cache_salt, fields.prompt_cache_key);
 }
 
@@ -86,10 +89,12 @@ ApiResult<Job> PrepareChat(const Services& services, const net::Request& request
 
   SetCaller(caller, *chat);
   Job out = MakeJob(*chat, std::move(*model), "messages");
+  std::vector<std::string> custom_tools = CustomNames(chat->chat.functions);
   auto built = serving::BuildChat(*out.model, std::move(chat->chat), *chat);
   if (!built) return tl::make_unexpected(FromGeneration(std::move(built.error()), *chat, "messages"));
   TakeBuilt(*built, out);
-  SetSurface(*chat, std::make_unique<ChatFormat>(std::move(built->answers), chat->logprobs), out);
+  SetSurface(*chat, std::make_unique<ChatFormat>(std::move(built->answers), std::move(custom_tools), chat->logprobs),
+             out);
   return out;
 }
 

@@ -4,6 +4,8 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +23,9 @@ class ReplyFormat {
 
   // The whole choice, from everything that was generated for it. `all` contains its finish.
   virtual boost::json::object Whole(size_t index, const scheduler::StreamEvent& all) = 0;
+
+  // The tokens of reasoning so far, of all choices; none: this API does not count them.
+  virtual std::optional<int32_t> reasoning_tokens() const { return std::nullopt; }
 
   // A streamed choice: the content of its first chunk (null: no such chunk), and the chunks that an event adds. The
   // event with the finish adds the terminal chunk last.

@@ -38,9 +38,10 @@ export const getJson = async (path) => (await send(path)).json();
 export const getText = async (path) => (await send(path)).text();
 export const sendJson = async (method, path, body) => (await send(path, {method, body})).json();
 
-// The events of a stream, parsed, until [DONE].
-export async function* events(path, body, signal) {
-  const response = await send(path, {method: "POST", body, signal});
+// The events of a stream, parsed, until [DONE]. `onResponse` gets the response before the first of them.
+export async function* events(path, body, {signal, onResponse} = {}) {
+  const response = await send(path, {method: body === undefined ? "GET" : "POST", body, signal});
+  onResponse?.(response);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {

@@ -35,6 +35,12 @@ def check_names(text):
     assert not twice, f"names of several modules: {twice}"
 
 
+# A library is a function that runs when it is first needed (libraries.js): the browser only skims it before the first paint.
+def on_demand(path):
+    text = re.sub(r"^//# sourceMappingURL=.*$", "", pathlib.Path(path).read_text(), flags=re.M)
+    return f'"{pathlib.Path(path).name.partition(".")[0]}"() {{\n{text}\n}},\n'
+
+
 # Debian 12's DOMPurify (2.4.1, with its patch of nesting depths) reads a variable that it does not declare, where FORCE_BODY was
 # tested, and throws without it. FORCE_BODY is not used here, so a depth of 0 is right.
 SHIM = "var shadowNode = {__depth: 0};\n"
@@ -53,8 +59,7 @@ def main(out, libraries):
     check_names(own)
     own = inline('"use strict";\n(() => {\n' + own + "})();\n")
     paths = [library.partition(":") for library in libraries]
-    shared = SHIM + inline(";\n".join(pathlib.Path(path).read_text() for path, _, _ in paths))
-    shared = re.sub(r"^//# sourceMappingURL=.*$", "", shared, flags=re.M)
+    shared = SHIM + inline("const libraries = {\n" + "".join(on_demand(path) for path, _, _ in paths) + "};\n")
     licences = "\n\n".join(pathlib.Path(path).read_text() for _, _, path in paths if path)
     style = (HERE / "style.css").read_text()
     page = (HERE / "index.html").read_text()

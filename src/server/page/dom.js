@@ -27,6 +27,18 @@ export function bytesText(bytes) {
   return `${bytes.toFixed(unit === 0 ? 0 : 1)} ${units[unit]}`;
 }
 
+// 0.1234 as "12.3%"; what is not 0 never looks like it.
+export function percentText(share) {
+  const percent = 100 * share;
+  if (percent > 0 && percent < 0.01) return "<0.01%";
+  return `${percent.toFixed(percent < 1 ? 2 : 1)}%`;
+}
+
+export function secondsText(seconds) {
+  if (seconds < 1) return `${(1000 * seconds).toFixed(seconds < 0.01 ? 1 : 0)} ms`;
+  return seconds < 60 ? `${seconds.toFixed(2)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+}
+
 export function download(name, type, text) {
   const url = URL.createObjectURL(new Blob([text], {type}));
   el("a", {href: url, download: name}).click();

@@ -1,5 +1,5 @@
-// The Prometheus text format, as far as this page reads it.
-export function parseMetrics(text) {
+// The Prometheus text format, as far as this page reads it, in the form of /v1/live.
+function parseMetrics(text) {
   const out = [];
   for (const line of text.split("\n")) {
     const match = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line);
@@ -11,29 +11,26 @@ export function parseMetrics(text) {
   return out;
 }
 
-export function sum(samples, name) {
-  return samples.reduce((total, each) => (each.name === name ? total + each.value : total), 0);
-}
+const sumOfMetric = (samples, name) => samples.reduce((total, each) => (each.name === name ? total + each.value : total), 0);
 
 // Cumulative counts by upper bound, over all series of a histogram.
-export function buckets(samples, name) {
+function bucketsOfMetric(samples, name) {
   const out = new Map();
   for (const each of samples) {
-    if (each.name === `${name}_bucket`) out.set(each.labels.le, (out.get(each.labels.le) || 0) + each.value);
+    if (each.name !== `${name}_bucket`) continue;
+    const bound = each.labels.le === "+Inf" ? null : Number(each.labels.le);
+    out.set(bound, (out.get(bound) || 0) + each.value);
   }
-  return out;
+  return [...out];
 }
 
-// The bound below which `share` of what came between two readings lies, interpolated within its bucket; null: nothing came.
-export function percentile(before, after, share) {
-  const rows = [...after].map(([bound, count]) => [bound === "+Inf" ? Infinity : Number(bound), count - (before.get(bound) || 0)]).sort((a, b) => a[0] - b[0]);
-  const total = rows.length ? rows[rows.length - 1][1] : 0;
-  if (total <= 0) return null;
-  let low = 0, below = 0;
-  for (const [bound, count] of rows) {
-    if (count >= share * total) return bound === Infinity ? low : low + (bound - low) * ((share * total - below) / Math.max(count - below, 1e-9));
-    low = bound;
-    below = count;
-  }
-  return low;
+export function figuresOfMetrics(text) {
+  const samples = parseMetrics(text);
+  const sum = (name) => sumOfMetric(samples, `inferflux_${name}`);
+  const cached = sum("kv_blocks_cached");
+  return {at: Date.now(), prompt_tokens: sum("model_prompt_tokens_total"), cached_tokens: sum("cached_prompt_tokens_total"),
+    completion_tokens: sum("model_completion_tokens_total"), drafted_tokens: sum("drafted_tokens_total"), accepted_tokens: sum("accepted_tokens_total"),
+    time_to_first_token: bucketsOfMetric(samples, "inferflux_time_to_first_token_seconds"),
+    inter_token_latency: bucketsOfMetric(samples, "inferflux_inter_token_latency_seconds"), running: sum("running_sequences"), waiting: sum("queue_depth"),
+    kv_blocks: {used: sum("kv_blocks_used"), cached, free: sum("kv_blocks_free") - cached}, models: [], workers: [], pooled: false};
 }

@@ -7,7 +7,9 @@
 #include <iterator>
 #include <utility>
 
+#include "server/reply/job.h"
 #include "server/request/fields.h"
+#include "server/request/trace/request_trace.h"
 #include "serving/generation/generation_group.h"
 
 namespace inferflux::server {
@@ -32,6 +34,7 @@ ApiResult<size_t> Dimensions(const serving::ServedModel& model, std::optional<in
 
 void Take(const EmbeddingJob& job, scheduler::StreamEvent event, size_t index, EmbeddingAnswer& answer) {
   if (!event.finish) return;
+  if (job.trace) job.trace->AddGeneration(*event.finish);
   answer.prompt_tokens += event.finish->usage.prompt_tokens;
   if (event.finish->reason != scheduler::FinishReason::kStop) {
     if (answer.error) return;
@@ -46,10 +49,12 @@ asio::awaitable<void> RunWave(EmbeddingJob& job, size_t first, net::ResponseWrit
   const size_t last = std::min(first + kWave, job.requests.size());
   std::vector<scheduler::GenerationRequest> wave(std::make_move_iterator(job.requests.begin() + first),
                                                  std::make_move_iterator(job.requests.begin() + last));
+  const std::string account = wave.front().account;
   auto group = serving::GenerationGroup::Submit(*job.model->scheduler, std::move(wave),
                                                 [notifier = writer.notifier()] { notifier->Notify(); });
   if (!group) {
-    answer.error = FromError(group.error(), "input");
+    answer.error = FromError(group.error(), job.param);
+    answer.error->retry_after = job.model->scheduler->RetryAfter(account);
     co_return;
   }
   const auto take = [&](size_t index, scheduler::StreamEvent event) {
@@ -70,7 +75,11 @@ ApiResult<EmbeddingJob> MakeEmbeddingJob(std::shared_ptr<const serving::ServedMo
                                          const Caller& caller) {
   auto dimensions = Dimensions(*model, texts.dimensions);
   if (!dimensions) return Forward(dimensions);
-  EmbeddingJob out{.model = std::move(model), .requests = {}, .dimensions = *dimensions};
+  EmbeddingJob out{.model = std::move(model),
+                   .requests = {},
+                   .dimensions = *dimensions,
+                   .trace = caller.trace,
+                   .param = texts.param};
   const auto context = static_cast<size_t>(out.model->info.context);
   for (size_t i = 0; i < texts.texts.size(); ++i) {
     const std::string name = EntryName(texts.param, i, texts.texts.size());
@@ -87,10 +96,13 @@ ApiResult<EmbeddingJob> MakeEmbeddingJob(std::shared_ptr<const serving::ServedMo
                                   prompt->size(), out.model->id, context));
     }
     out.requests.push_back({.prompt = std::move(*prompt), .embed = true});
+    out.requests.back().priority = caller.priority;
     out.requests.back().request_id = caller.request_id;
-    out.requests.back().account = caller.account;
+    out.requests.back().account = caller.client();
+    out.requests.back().account_limits = caller.account_limits;
     out.requests.back().cache_salt = caller.cache_salt;
   }
+  BindToCaller(caller, out.requests);
   return out;
 }
 
@@ -100,6 +112,8 @@ asio::awaitable<EmbeddingAnswer> RunEmbedding(EmbeddingJob& job, net::ResponseWr
   for (size_t first = 0; first < job.requests.size() && !answer.error && !answer.cancelled; first += kWave) {
     co_await RunWave(job, first, writer, answer);
   }
+  writer.Note({"model", job.model->id});
+  writer.Note({"prompt_tokens", std::to_string(answer.prompt_tokens), true});
   co_return answer;
 }
 

@@ -10,8 +10,8 @@
 
 #include "net/response_writer.h"
 #include "scheduler/generation.h"
+#include "server/request/access/api_keys.h"
 #include "server/request/api_error.h"
-#include "server/request/api_keys.h"
 #include "serving/generation/chat_prompt.h"
 #include "serving/models/served_model.h"
 
@@ -29,6 +29,8 @@ struct EmbeddingJob {
   std::shared_ptr<const serving::ServedModel> model;
   std::vector<scheduler::GenerationRequest> requests;  // one for each text
   size_t dimensions = 0;
+  std::shared_ptr<RequestTrace> trace = nullptr;
+  std::string param = "input";  // the field of the texts, for errors
 };
 
 // 400 for dimensions that the model does not have, for ids that are not in its vocabulary, and for a text that is

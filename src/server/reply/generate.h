@@ -1,4 +1,4 @@
-// An endpoint of any API that generates: prepares off the I/O threads, runs, counts.
+// An endpoint of any API that generates: prepares, off the I/O threads unless the request is small; runs; counts.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

@@ -8,6 +8,8 @@
 
 #include "scheduler/generation.h"
 #include "server/reply/reply_surface.h"
+#include "server/request/access/api_keys.h"
+#include "server/request/trace/request_trace.h"
 #include "serving/models/served_model.h"
 
 namespace inferflux::server {
@@ -21,7 +23,12 @@ struct Job {
   bool stream = false;
   std::string prompt_param;  // the prompt's field name in errors
   std::unique_ptr<ReplySurface> surface;
-  std::optional<net::Response> ready;  // the whole reply to a request that generates nothing
+  std::shared_ptr<RequestTrace> trace;  // null: none
+  std::optional<net::Response> ready;   // the whole reply to a request that generates nothing
 };
+
+// What all generations of a request have of it: its trace and its deadline.
+void BindToCaller(const Caller& caller, std::vector<scheduler::GenerationRequest>& requests);
+void BindToCaller(const Caller& caller, Job& job);
 
 }  // namespace inferflux::server

@@ -13,6 +13,9 @@
 
 namespace inferflux::server {
 
+// The head of a stream of server-sent events.
+net::Response EventStreamHead();
+
 class ReplySurface {
  public:
   virtual ~ReplySurface() = default;

@@ -4,6 +4,7 @@ namespace inferflux::server {
 using scheduler::FinishReason;
 
 void ReplyTotals::Count(size_t index, const scheduler::Finish& finish) {
+  if (trace_) trace_->AddGeneration(finish);
   if (index % per_prompt_ == 0) {
     usage_.prompt_tokens += finish.usage.prompt_tokens;
     usage_.cached_tokens += finish.usage.cached_tokens;

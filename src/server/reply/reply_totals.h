@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "scheduler/generation.h"
 #include "server/request/api_error.h"
+#include "server/request/trace/request_trace.h"
 
 namespace inferflux::server {
 
@@ -15,7 +18,9 @@ using Outcome = std::string;
 
 class ReplyTotals {
  public:
-  explicit ReplyTotals(size_t choices_per_prompt) : per_prompt_(choices_per_prompt) {}
+  // `trace`, if it is not null, learns of each answer.
+  ReplyTotals(size_t choices_per_prompt, std::shared_ptr<RequestTrace> trace)
+      : per_prompt_(choices_per_prompt), trace_(std::move(trace)) {}
 
   // A prompt's tokens count once, regardless of its number of choices.
   void Count(size_t index, const scheduler::Finish& finish);
@@ -26,6 +31,7 @@ class ReplyTotals {
 
  private:
   const size_t per_prompt_;
+  const std::shared_ptr<RequestTrace> trace_;
   scheduler::Usage usage_;
   std::optional<ApiError> error_;
   Outcome outcome_ = "stop";

@@ -79,6 +79,7 @@ std::string ErrorJson(const ApiError& error) {
 
 net::Response ErrorResponse(const ApiError& error) {
   net::Response out(error.status, "application/json", ErrorJson(error));
+  out.reason = error.message;
   if (error.status == 503 || error.status == 429)
     out.headers.push_back({"Retry-After", std::to_string(error.retry_after)});
   if (error.status == 401) out.headers.push_back({"WWW-Authenticate", "Bearer"});

@@ -32,6 +32,7 @@ json::object DescribeCapabilities(const serving::Capabilities& capabilities) {
   return {{"completions", capabilities.completions},
           {"chat", capabilities.chat},
           {"embeddings", capabilities.embeddings},
+          {"scores", capabilities.scores},
           {"logprobs", capabilities.logprobs},
           {"prompt_logprobs", capabilities.prompt_logprobs},
           {"streaming", capabilities.streaming},
@@ -49,7 +50,7 @@ json::object DescribeCapabilities(const serving::Capabilities& capabilities) {
 
 }  // namespace
 
-json::object DescribeServed(const serving::ServedModel& model) {
+json::object DescribeServed(const serving::ServedModel& model, ModelView view) {
   json::object details;
   details["architecture"] = model.info.architecture;
   details["quantization"] = model.info.quantization;
@@ -60,6 +61,10 @@ json::object DescribeServed(const serving::ServedModel& model) {
   details["kv_dtype"] = model.info.kv_dtype;
   details["kv_tokens"] = model.info.kv_tokens;
   if (model.capabilities.embeddings) details["embedding_dimensions"] = model.info.embedding.dimensions;
+  if (model.capabilities.scores) {
+    const auto& labels = model.engine.pooling.labels;
+    details["labels"] = json::array(labels.begin(), labels.end());
+  }
   json::object memory;
   for (const auto& device : model.info.memory) {
     json::object held{{"weight_bytes", device.weight_bytes}};
@@ -75,7 +80,7 @@ json::object DescribeServed(const serving::ServedModel& model) {
   out["owned_by"] = "inferflux";
   out["ready"] = true;  // every model in the registry is ready
   out["status"] = {{"value", "loaded"}};
-  out["path"] = model.info.path;
+  if (view == ModelView::kOperator) out["path"] = model.info.path;
   out["format"] = model.info.format;
   out["capabilities"] = DescribeCapabilities(model.capabilities);
   out["details"] = std::move(details);
@@ -83,15 +88,16 @@ json::object DescribeServed(const serving::ServedModel& model) {
   return out;
 }
 
-json::object DescribeUnloaded(const serving::UnloadedModel& model) {
+json::object DescribeUnloaded(const serving::UnloadedModel& model, ModelView view) {
   json::object status{{"value", StateName(model.state)}};
   if (model.state == serving::UnloadedModel::State::kFailed) {
     status["failed"] = true;
-    status["error"] = model.error;
+    status["error"] = view == ModelView::kOperator ? model.error : "the model could not be loaded";
   }
-  return {
-      {"id", model.id},     {"object", "model"},          {"created", 0}, {"owned_by", "inferflux"}, {"ready", false},
-      {"path", model.path}, {"status", std::move(status)}};
+  json::object out{{"id", model.id}, {"object", "model"}, {"created", 0}, {"owned_by", "inferflux"}, {"ready", false}};
+  if (view == ModelView::kOperator) out["path"] = model.path;
+  out["status"] = std::move(status);
+  return out;
 }
 
 }  // namespace inferflux::server

@@ -8,10 +8,14 @@
 
 namespace inferflux::server {
 
-// OpenAI's fields, followed by ours.
-boost::json::object DescribeServed(const serving::ServedModel& model);
+// Who reads it: where models are in the server's file system, and why one cannot be read, is for operators only.
+enum class ModelView { kAnyone, kOperator };
 
-// A model of the pool that is not loaded: OpenAI's fields, `path`, and `status` with the reason if its load failed.
-boost::json::object DescribeUnloaded(const serving::UnloadedModel& model);
+// OpenAI's fields, followed by ours.
+boost::json::object DescribeServed(const serving::ServedModel& model, ModelView view);
+
+// A model of the pool that is not loaded: OpenAI's fields, and `status`; for operators `path`, and in `status` the
+// reason if its load failed.
+boost::json::object DescribeUnloaded(const serving::UnloadedModel& model, ModelView view);
 
 }  // namespace inferflux::server

@@ -5,10 +5,10 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <cmath>
-#include <iterator>
 #include <utility>
 
 #include "base/nearest.h"
+#include "server/request/peer_names.h"
 
 namespace inferflux::server {
 namespace json = boost::json;
@@ -35,38 +35,6 @@ std::string_view KindName(const json::value& value) {
   }
   return "something else";
 }
-
-// What other servers' fields are called here.
-constexpr std::pair<std::string_view, std::string_view> kPeerNames[] = {
-    {"guided_json", "'structured_outputs.json'"},
-    {"guided_regex", "'structured_outputs.regex'"},
-    {"guided_choice", "'structured_outputs.choice'"},
-    {"guided_grammar", "'structured_outputs.grammar'"},
-    {"json_schema", "'response_format' or 'structured_outputs.json'"},
-    {"format", "'response_format'"},
-    {"n_predict", "'max_tokens'"},
-    {"num_predict", "'max_tokens'"},
-    {"max_new_tokens", "'max_tokens'"},
-    {"max_length", "'max_tokens'"},
-    {"max_output_tokens", "'max_tokens'"},
-    {"repeat_penalty", "'repetition_penalty'"},
-    {"options", "the fields of the request itself, such as 'temperature'"},
-    {"parameters", "the fields of the request itself, such as 'temperature'"},
-    {"num_ctx", "the server's setting runtime.context"},
-    {"stop_sequences", "'stop'"},
-    {"stop_token_ids", "'stop', which takes text"},
-    {"typical", "'typical_p'"},
-    {"n_probs", "'logprobs'"},
-    {"mirostat_mode", "'mirostat'"},
-    {"enable_thinking", "'chat_template_kwargs': {\"enable_thinking\": ...}"},
-    {"think", "'chat_template_kwargs': {\"enable_thinking\": ...}"},
-    {"thinking", "'chat_template_kwargs': {\"enable_thinking\": ...}"},
-    {"thinking_budget_tokens", "'thinking_token_budget'"},
-    {"reasoning_budget", "'thinking_token_budget'"},
-    {"reasoning", "'reasoning_effort'"},
-    {"use_beam_search", "not supported; 'best_of' samples several answers and keeps the likeliest"},
-    {"cache_prompt", "always on: prompts are cached without a field"},
-};
 
 tl::unexpected<ApiError> WrongType(const json::value& value, std::string_view param, std::string_view wanted) {
   auto out = Refuse(param, "must be {}, but is {}", wanted, KindName(value));
@@ -139,12 +107,8 @@ ApiResult<const json::array*> ReadArray(const json::value& value, std::string_vi
 tl::unexpected<ApiError> RefuseUnknown(std::string_view param, const std::vector<std::string_view>& known) {
   std::string message = fmt::format("Unrecognized request argument supplied: {}", param);
   const std::string_view name = param.substr(param.rfind('.') + 1);  // npos + 1 is 0
-  const auto* peer = std::ranges::find(kPeerNames, name, &std::pair<std::string_view, std::string_view>::first);
-  if (peer != std::end(kPeerNames) && param == name) {
-    message += fmt::format("; here it is {}", peer->second);
-  } else {
-    message += Suggestion(name, known);
-  }
+  const std::string hint = PeerNameHint(name, known);
+  message += hint.empty() ? Suggestion(name, known) : hint;
   return RefuseAs("unknown_parameter", param, std::move(message));
 }
 

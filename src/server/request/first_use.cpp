@@ -2,6 +2,7 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <future>
 
@@ -29,6 +30,14 @@ ApiError LoadError(const std::string& id, const Error& error) {
 }
 
 }  // namespace
+
+ApiError NotPrepared(Services& services, const Caller& caller, ApiError error) {
+  if (error.code == kPreparationLimit) {
+    services.clients.CountRefusal("preparation", caller);
+    error.retry_after = services.clients.RetryAfter(caller);
+  }
+  return error;
+}
 
 asio::awaitable<ModelWait> AwaitModel(Services& services, const Caller& caller, ApiError needed,
                                       net::ResponseWriter& writer) {

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -26,6 +25,9 @@ struct ModelWait {
 boost::asio::awaitable<ModelWait> AwaitModel(Services& services, const Caller& caller, ApiError needed,
                                              net::ResponseWriter& writer);
 
+// kSmall: takes microseconds, whatever the request says, so that it may run on a socket's thread.
+enum class PreparationSize : uint8_t { kAny, kSmall };
+
 // What a preparation returns: a coroutine's result must be default-constructible here.
 template <class T>
 using Prepared = std::unique_ptr<ApiResult<T>>;
@@ -33,25 +35,42 @@ using Prepared = std::unique_ptr<ApiResult<T>>;
 template <class T>
 using Prepare = std::function<ApiResult<T>(const Caller&)>;
 
+// Counts that a preparation was not finished, and says when to retry.
+ApiError NotPrepared(Services& services, const Caller& caller, ApiError error);
+
 template <class T>
-boost::asio::awaitable<Prepared<T>> RunPrepare(const Prepare<T>& prepare, const Caller& caller) {
-  co_return std::make_unique<ApiResult<T>>(prepare(caller));
+boost::asio::awaitable<Prepared<T>> PrepareOnce(Services& services, const Caller& caller, const Prepare<T>& prepare,
+                                                net::ResponseWriter& writer, PreparationSize size) {
+  Prepared<T> out;
+  const std::function<void()> work = [&] { out = std::make_unique<ApiResult<T>>(prepare(caller)); };
+  ApiStatus ended;
+  if (size == PreparationSize::kSmall) {
+    ended = co_await services.preparation.RunSmall(caller, writer, work);
+  } else {
+    ended = co_await services.preparation.Run(caller, writer, work);
+  }
+  if (!ended) out = std::make_unique<ApiResult<T>>(tl::make_unexpected(NotPrepared(services, caller, ended.error())));
+  co_return out;
 }
 
-// Runs `prepare` in the preparation pool. If the model that it needs is not loaded, waits for it and runs it again.
+// Runs `prepare` in the preparation pool. If the model that it needs is not loaded, waits for it and runs it again. A
+// caller that has used up its tokens of the minute is refused.
 template <class T>
 boost::asio::awaitable<Prepared<T>> PrepareWithModel(Services& services, const Caller& caller,
-                                                     const Prepare<T>& prepare, net::ResponseWriter& writer) {
-  Prepared<T> out =
-      co_await boost::asio::co_spawn(services.preparation, RunPrepare<T>(prepare, caller), boost::asio::use_awaitable);
+                                                     const Prepare<T>& prepare, net::ResponseWriter& writer,
+                                                     PreparationSize size = PreparationSize::kAny) {
+  if (const ApiStatus tokens = services.clients.CheckTokens(caller); !tokens) {
+    co_return std::make_unique<ApiResult<T>>(Forward(tokens));
+  }
+  Caller limited = caller;
+  limited.account_limits = services.clients.AccountLimitsOf(caller);
+  Prepared<T> out = co_await PrepareOnce<T>(services, limited, prepare, writer, size);
   if (*out || out->error().load_first.empty()) co_return out;
   ApiError needed = out->error();
   const ModelWait wait = co_await AwaitModel(services, caller, std::move(needed), writer);
   if (!wait.model) co_return std::make_unique<ApiResult<T>>(tl::make_unexpected(wait.error));
-  Caller waited = caller;
-  waited.waited_seconds = wait.seconds;
-  out =
-      co_await boost::asio::co_spawn(services.preparation, RunPrepare<T>(prepare, waited), boost::asio::use_awaitable);
+  limited.waited_seconds = wait.seconds;
+  out = co_await PrepareOnce<T>(services, limited, prepare, writer, size);
   co_return out;
 }
 

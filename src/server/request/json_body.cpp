@@ -4,17 +4,24 @@
 #include <boost/json/stream_parser.hpp>
 #include <boost/json/value.hpp>
 
-#include "server/request/duplicate_names.h"
+#include "base/json/json_scan.h"
 
 namespace inferflux::server {
 namespace json = boost::json;
 
 ApiResult<json::object> ParseJsonBody(std::string_view body) {
   if (body.empty()) return RefuseAs("invalid_json", "", "the request has no body; a JSON object is needed");
-  // Before the values are built: an object of a million equal names takes much memory, and is refused anyway.
-  if (const auto repeated = DuplicateName(body, kMaxJsonDepth)) {
+  // Before the values are built.
+  const JsonScan scan = ScanJson(body, kMaxJsonDepth);
+  if (scan.repeated) {
     return RefuseAs("invalid_json", "",
-                    fmt::format("the JSON has the name \"{}\" twice in one object", repeated->substr(0, 64)));
+                    fmt::format("the JSON has the name \"{}\" twice in one object", scan.repeated->substr(0, 64)));
+  }
+  if (scan.too_many_values) {
+    return RefuseAs("invalid_json", "",
+                    fmt::format("the JSON has more than {} values and names, which is the limit for its {} bytes: send "
+                                "fewer of them in one request",
+                                MostJsonValues(body.size()), body.size()));
   }
   json::parse_options options;
   options.max_depth = kMaxJsonDepth;

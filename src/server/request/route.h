@@ -22,8 +22,9 @@ enum class Access : uint8_t {
   kOpen,  // anyone
   // If the server requires keys, a key with the scope of that name:
   kRead,
+  kMetrics,  // metrics or read; or anyone, if server.open_metrics says so
   kGenerate,
-  kAdmin,  // never from a web page
+  kAdmin,  // not from the pages of other web sites, unless server.allowed_origins lists them
 };
 
 struct Route {

@@ -90,7 +90,10 @@ ApiResult<bool> ParseSamplingField(std::string_view name, std::string_view param
   const auto row = std::ranges::find(rows, name, &SamplingRow::name);
   if (row == rows.end()) return false;
   if (value.is_null()) return true;
-  return std::visit(SamplingParser{*row, param, value, out}, row->member).map([] { return true; });
+  return std::visit(SamplingParser{*row, param, value, out}, row->member).map([&] {
+    out.given.push_back(row->name);
+    return true;
+  });
 }
 
 void AppendSamplingNames(std::vector<std::string_view>& out) {

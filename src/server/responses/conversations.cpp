@@ -1,7 +1,9 @@
 #include "server/responses/conversations.h"
 
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <cstddef>
 #include <ctime>
 #include <string>
 #include <utility>
@@ -138,6 +140,38 @@ Body AddedItems(Services& services, const Caller& caller, const net::Request& re
   return out;
 }
 
+// Where the item of the request's path is among the conversation's items.
+ApiResult<size_t> FindItem(const json::array& items, const net::Request& request) {
+  const std::string& id = request.parameters.at("item");
+  const auto* found =
+      std::ranges::find_if(items, [&](const json::value& item) { return item.at("id") == json::string(id); });
+  if (found != items.end()) return static_cast<size_t>(found - items.begin());
+  return tl::make_unexpected(ApiError{404, fmt::format("Item with id '{}' not found in the conversation", id),
+                                      "invalid_request_error", "", "not_found"});
+}
+
+Body GotItem(Services& services, const Caller& caller, const net::Request& request) {
+  const auto found = FindConversation(services, caller, request);
+  if (!found) return Forward(found);
+  const json::array items = json::parse(found->history).as_array();
+  const auto index = FindItem(items, request);
+  if (!index) return Forward(index);
+  return items[*index].as_object();
+}
+
+// The answer is the conversation.
+Body DeletedItem(Services& services, const Caller& caller, const net::Request& request) {
+  auto found = FindConversation(services, caller, request);
+  if (!found) return Forward(found);
+  json::array items = json::parse(found->history).as_array();
+  const auto index = FindItem(items, request);
+  if (!index) return Forward(index);
+  items.erase(items.begin() + static_cast<std::ptrdiff_t>(*index));
+  found->history = json::serialize(items);
+  if (ApiStatus kept = Keep(services, caller, *found); !kept) return Forward(kept);
+  return json::parse(found->body).as_object();
+}
+
 asio::awaitable<void> SendBody(Body body, net::ResponseWriter& writer) {
   net::Response reply =
       body ? net::Response(200, "application/json", json::serialize(*body)) : ErrorResponse(body.error());
@@ -174,6 +208,16 @@ asio::awaitable<void> ListConversationItems(Services& services, const Caller& ca
 asio::awaitable<void> AddConversationItems(Services& services, const Caller& caller, const net::Request& request,
                                            net::ResponseWriter& writer) {
   return SendBody(AddedItems(services, caller, request), writer);
+}
+
+asio::awaitable<void> GetConversationItem(Services& services, const Caller& caller, const net::Request& request,
+                                          net::ResponseWriter& writer) {
+  return SendBody(GotItem(services, caller, request), writer);
+}
+
+asio::awaitable<void> DeleteConversationItem(Services& services, const Caller& caller, const net::Request& request,
+                                             net::ResponseWriter& writer) {
+  return SendBody(DeletedItem(services, caller, request), writer);
 }
 
 }  // namespace inferflux::server

@@ -20,5 +20,9 @@ boost::asio::awaitable<void> ListConversationItems(Services& services, const Cal
                                                    const net::Request& request, net::ResponseWriter& writer);
 boost::asio::awaitable<void> AddConversationItems(Services& services, const Caller& caller, const net::Request& request,
                                                   net::ResponseWriter& writer);
+boost::asio::awaitable<void> GetConversationItem(Services& services, const Caller& caller, const net::Request& request,
+                                                 net::ResponseWriter& writer);
+boost::asio::awaitable<void> DeleteConversationItem(Services& services, const Caller& caller,
+                                                    const net::Request& request, net::ResponseWriter& writer);
 
 }  // namespace inferflux::server

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "server/reply/background_runs.h"
+#include "server/reply/custom_tools.h"
 #include "server/reply/reply_loop.h"
 #include "server/request/count_request.h"
 #include "server/request/find_model.h"
@@ -74,9 +75,12 @@ ApiResult<ResponseJob> PrepareResponse(const Services& services, const net::Requ
     request->chat.messages.push_back({{"role", "system"}, {"content", request->instructions}});
   }
   for (json::value& message : MessagesOfItems(items)) request->chat.messages.push_back(std::move(message));
+  request->priority += caller.priority;
   request->request_id = caller.request_id;
-  request->account = caller.account;
+  request->account = caller.client();
+  request->account_limits = caller.account_limits;
   request->cache_salt = JoinedSalt(caller.cache_salt, request->prompt_cache_key);
+  std::vector<std::string> custom_tools = CustomNames(request->chat.functions);
   auto built = serving::BuildChat(**model, std::move(request->chat), *request);
   if (!built) return tl::make_unexpected(FromResponsesGeneration(std::move(built.error())));
 
@@ -88,10 +92,12 @@ ApiResult<ResponseJob> PrepareResponse(const Services& services, const net::Requ
                   .background = request->background,
                   .started = {}};
   ResponsesReply::OnEnd keep = Keeper(*services.objects, caller, *request, std::move(items));
-  auto surface = std::make_unique<ResponsesReply>(
-      ResponsesReply::Shape{
-          .id = out.id, .model = out.job.model->id, .echo = std::move(request->echo), .logprobs = request->logprobs},
-      std::move(built->answers.front()), keep);
+  auto surface = std::make_unique<ResponsesReply>(ResponsesReply::Shape{.id = out.id,
+                                                                        .model = out.job.model->id,
+                                                                        .echo = std::move(request->echo),
+                                                                        .logprobs = request->logprobs,
+                                                                        .custom_tools = std::move(custom_tools)},
+                                                  std::move(built->answers.front()), keep);
   out.started = surface->Started("in_progress");
   if (out.background) keep(out.started);
   out.job.surface = std::move(surface);
@@ -110,10 +116,24 @@ asio::awaitable<void> CreateResponse(Services& services, const Caller& caller, c
     co_return;
   }
   ResponseJob& response = **prepared;
+  BindToCaller(caller, response.job);
   const auto model = response.job.model;
   if (response.background) {
     CountRequest(services.metrics, "responses", model.get(), "background");
-    services.background->Start(response.id, std::move(response.job), co_await asio::this_coro::executor);
+    BackgroundRuns::Events events;
+    if (response.job.stream) {
+      events.log = std::make_shared<EventLog>();
+      events.keep = [&objects = *services.objects, owner = caller.account, id = response.id, log = events.log] {
+        KeepEvents(objects, owner, id, *log);
+      };
+    }
+    const std::shared_ptr<EventLog> log = events.log;
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    services.background->Start(response.id, std::move(response.job), executor, std::move(events));
+    if (log) {
+      co_await FollowEvents(log, 0, writer);
+      co_return;
+    }
     net::Response started(200, "application/json", json::serialize(response.started));
     co_await writer.Send(std::move(started));
     co_return;

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "server/reply/custom_tools.h"
 #include "server/request/fields.h"
 #include "server/request/json_body.h"
 #include "server/request/unique_id.h"
@@ -117,6 +118,13 @@ constexpr Field<Item> kCallOutputItem[] = {kItemType,
                                            kItemStatus,
                                            {"call_id", TextField<Item>{&Item::call_id, 256}},
                                            {"output", CustomField<Item>{TakeOutputText}}};
+constexpr Field<Item> kCustomCallItem[] = {kItemType,
+                                           kItemId,
+                                           kItemStatus,
+                                           {"call_id", TextField<Item>{&Item::call_id, 256}},
+                                           {"name", TextField<Item>{&Item::name, 256}},
+                                           {"namespace", NoOpField{}},
+                                           {"input", TextField<Item>{&Item::arguments, kAnyItemText}}};
 constexpr Field<Item> kReasoningItem[] = {kItemType,
                                           kItemId,
                                           kItemStatus,
@@ -132,6 +140,8 @@ struct ItemKind {
 constexpr ItemKind kItemKinds[] = {{"message", kMessageItem, "msg_"},
                                    {"function_call", kCallItem, "fc_"},
                                    {"function_call_output", kCallOutputItem, "fco_"},
+                                   {"custom_tool_call", kCustomCallItem, "ctc_"},
+                                   {"custom_tool_call_output", kCallOutputItem, "ctco_"},
                                    {"reasoning", kReasoningItem, "rs_"}};
 
 ApiStatus CheckItem(const Item& item, std::string_view param) {
@@ -144,7 +154,8 @@ ApiStatus CheckItem(const Item& item, std::string_view param) {
     if (!item.text) return missing("content");
   } else if (item.type != "reasoning") {
     if (item.call_id.empty()) return missing("call_id");
-    if (item.type == "function_call_output" && !item.text) return missing("output");
+    if (item.type.ends_with("_output") && !item.text) return missing("output");
+    if (item.type == "custom_tool_call" && item.name.empty()) return missing("name");
     if (item.type == "function_call") {
       if (item.name.empty()) return missing("name");
       if (!item.arguments.empty() && !ParseJsonBody(item.arguments)) {
@@ -179,6 +190,9 @@ json::object Listed(const Item& item) {
     if (item.type == "function_call") {
       out["name"] = item.name;
       out["arguments"] = item.arguments.empty() ? "{}" : item.arguments;
+    } else if (item.type == "custom_tool_call") {
+      out["name"] = item.name;
+      out["input"] = item.arguments;
     } else {
       out["output"] = *item.text;
     }
@@ -206,8 +220,8 @@ ApiResult<json::object> ReadItem(const json::value& value, const std::string& pa
     return Listed(item);
   }
   return RefuseAs("unsupported_content", Join(param, "type"),
-                  fmt::format("'{}' is \"{}\"; this server takes message, function_call, function_call_output and "
-                              "reasoning items",
+                  fmt::format("'{}' is \"{}\"; this server takes message, function_call, function_call_output, "
+                              "custom_tool_call, custom_tool_call_output and reasoning items",
                               Join(param, "type"), type));
 }
 
@@ -224,6 +238,16 @@ json::object& AnswerIn(json::array& messages, bool new_one) {
     messages.push_back({{"role", "assistant"}, {"content", ""}});
   }
   return messages.back().as_object();
+}
+
+}  // namespace
+
+namespace {
+
+// A call of an answer may have been cut, or be no JSON: the model sees what there is of it.
+json::value ArgumentsOf(std::string_view text) {
+  auto arguments = ParseJsonBody(text);
+  return arguments ? json::value(std::move(*arguments)) : json::value(text);
 }
 
 }  // namespace
@@ -248,12 +272,14 @@ json::array MessagesOfItems(const json::array& items) {
       const bool system = item.at("role") == "system" || item.at("role") == "developer";
       const std::string_view role = system ? std::string_view("system") : std::string_view(item.at("role").as_string());
       out.push_back({{"role", role}, {"content", PartsText(item.at("content"))}});
-    } else if (type == "function_call") {
+    } else if (type == "function_call" || type == "custom_tool_call") {
       json::object& answer = AnswerIn(out, false);
       if (!answer.contains("tool_calls")) answer["tool_calls"] = json::array();
       json::object function;
       function["name"] = item.at("name");
-      function["arguments"] = json::parse(item.at("arguments").as_string());
+      const bool custom = type == "custom_tool_call";
+      function["arguments"] = custom ? json::value(ArgumentsOfCustom(item.at("input").as_string()))
+                                     : ArgumentsOf(item.at("arguments").as_string());
       json::object call;
       call["id"] = item.at("call_id");
       call["type"] = "function";

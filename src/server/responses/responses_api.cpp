@@ -19,6 +19,8 @@ constexpr Route kResponsesRoutes[] = {
     {"DELETE", "/v1/conversations/{id}", Access::kGenerate, &DeleteConversation},
     {"GET", "/v1/conversations/{id}/items", Access::kGenerate, &ListConversationItems},
     {"POST", "/v1/conversations/{id}/items", Access::kGenerate, &AddConversationItems},
+    {"GET", "/v1/conversations/{id}/items/{item}", Access::kGenerate, &GetConversationItem},
+    {"DELETE", "/v1/conversations/{id}/items/{item}", Access::kGenerate, &DeleteConversationItem},
     {"POST", "/responses", Access::kGenerate, &CreateResponse},
 };
 

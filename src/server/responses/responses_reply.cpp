@@ -1,5 +1,6 @@
 #include "server/responses/responses_reply.h"
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <ctime>
 #include <utility>
@@ -13,12 +14,12 @@ namespace json = boost::json;
 using serving::AnswerParser;
 namespace {
 
-json::object ResponsesUsage(const scheduler::Usage& usage) {
+json::object ResponsesUsage(const scheduler::Usage& usage, int32_t reasoning) {
   json::object out;
   out["input_tokens"] = usage.prompt_tokens;
   out["input_tokens_details"] = {{"cached_tokens", usage.cached_tokens}, {"cache_write_tokens", 0}};
   out["output_tokens"] = usage.completion_tokens;
-  out["output_tokens_details"] = {{"reasoning_tokens", 0}};
+  out["output_tokens_details"] = {{"reasoning_tokens", reasoning}};
   out["total_tokens"] = usage.prompt_tokens + usage.completion_tokens;
   return out;
 }
@@ -109,6 +110,7 @@ void ResponsesReply::Enter(Open kind) {
   if (open_ == kind) return;
   if (open_ == Open::kReasoning) CloseReasoning();
   if (open_ == Open::kMessage) CloseMessage();
+  if (open_ == Open::kCall) CloseCall();
   open_ = kind;
   if (kind == Open::kNone) return;
   item_id_ = UniqueId(kind == Open::kReasoning ? "rs_" : "msg_");
@@ -148,32 +150,59 @@ void ResponsesReply::CloseMessage() {
   output_.push_back(std::move(item));
 }
 
-void ResponsesReply::AddCall(const text::FoundToolCall& call) {
-  item_id_ = UniqueId("fc_");
-  json::object item;
-  item["id"] = item_id_;
-  item["type"] = "function_call";
-  item["call_id"] = UniqueId("call_");
-  item["name"] = call.name;
-  item["arguments"] = "";
-  item["status"] = "in_progress";
-  Emit("response.output_item.added", {{"output_index", output_.size()}, {"item", item}});
-  json::object delta = Place();
-  json::object done = delta;
-  delta["delta"] = call.arguments;
-  done["name"] = call.name;
-  done["arguments"] = call.arguments;
-  Emit("response.function_call_arguments.delta", std::move(delta));
-  Emit("response.function_call_arguments.done", std::move(done));
-  item["arguments"] = call.arguments;
-  item["status"] = "completed";
+void ResponsesReply::CloseCall() {
+  const bool cut = call_end_ == text::FoundToolCall::End::kCut;
+  json::object done = Place();
+  if (input_) {
+    done["input"] = text_;
+    Emit("response.custom_tool_call_input.done", std::move(done));
+  } else {
+    done["name"] = call_name_;
+    done["arguments"] = text_;
+    Emit("response.function_call_arguments.done", std::move(done));
+  }
+  json::object item = CallItem(cut ? "incomplete" : "completed");
   Emit("response.output_item.done", {{"output_index", output_.size()}, {"item", item}});
   output_.push_back(std::move(item));
+}
+
+// The call is closed by what follows it.
+void ResponsesReply::TakeCallPiece(const text::ToolCallPiece& piece) {
+  if (!piece.name.empty()) {
+    Enter(Open::kNone);
+    open_ = Open::kCall;
+    const auto& custom = shape_.custom_tools;
+    input_.reset();
+    if (std::ranges::find(custom, piece.name) != custom.end()) input_.emplace();
+    item_id_ = UniqueId(input_ ? "ctc_" : "fc_");
+    call_id_ = UniqueId("call_");
+    call_name_ = piece.name;
+    text_.clear();
+    Emit("response.output_item.added", {{"output_index", output_.size()}, {"item", CallItem("in_progress")}});
+  }
+  std::string more = input_ ? input_->Take(piece.arguments) : piece.arguments;
+  if (more.empty()) return;
+  text_ += more;
+  json::object delta = Place();
+  delta["delta"] = std::move(more);
+  Emit(input_ ? "response.custom_tool_call_input.delta" : "response.function_call_arguments.delta", std::move(delta));
+}
+
+json::object ResponsesReply::CallItem(std::string_view status) const {
+  json::object out;
+  out["id"] = item_id_;
+  out["type"] = input_ ? "custom_tool_call" : "function_call";
+  out["call_id"] = call_id_;
+  out["name"] = call_name_;
+  out[input_ ? "input" : "arguments"] = text_;
+  out["status"] = status;
+  return out;
 }
 
 void ResponsesReply::Take(const scheduler::StreamEvent& event) {
   const AnswerParser::Output parsed = parser_.Take(event);
   if (event.finish) reason_ = event.finish->reason;
+  for (const text::ToolCallPiece& piece : parsed.PiecesOfOpenCall()) TakeCallPiece(piece);
   if (!parsed.reasoning.empty()) {
     Enter(Open::kReasoning);
     text_ += parsed.reasoning;
@@ -196,10 +225,8 @@ void ResponsesReply::Take(const scheduler::StreamEvent& event) {
     delta["logprobs"] = std::move(logprobs);
     Emit("response.output_text.delta", std::move(delta));
   }
-  for (const text::FoundToolCall& call : parsed.calls) {
-    Enter(Open::kNone);
-    AddCall(call);
-  }
+  for (const text::ToolCallPiece& piece : parsed.PiecesOfNewCalls()) TakeCallPiece(piece);
+  if (!parsed.calls.empty()) call_end_ = parsed.calls.back().end;
   if (!event.finish) return;
   // An answer without anything is a message without text.
   if (open_ == Open::kNone && output_.empty()) Enter(Open::kMessage);
@@ -215,7 +242,7 @@ json::object ResponsesReply::Finished(const scheduler::Usage& usage) {
     out["completed_at"] = std::time(nullptr);
   }
   out["output"] = output_;
-  out["usage"] = ResponsesUsage(usage);
+  out["usage"] = ResponsesUsage(usage, parser_.reasoning_tokens());
   if (on_end_) on_end_(out);
   return out;
 }

@@ -5,10 +5,13 @@
 #include <boost/json/object.hpp>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "server/reply/reply_surface.h"
 #include "serving/generation/answer_parser.h"
+#include "serving/generation/custom_input.h"
 
 namespace inferflux::server {
 
@@ -21,6 +24,7 @@ class ResponsesReply final : public ReplySurface {
     std::string model;
     boost::json::object echo;  // the request's fields
     bool logprobs = false;
+    std::vector<std::string> custom_tools;  // the names of tools whose input is a text
   };
   ResponsesReply(Shape shape, serving::AnswerParser parser, OnEnd on_end);
 
@@ -35,13 +39,15 @@ class ResponsesReply final : public ReplySurface {
   boost::json::object Started(std::string_view status) const;
 
  private:
-  enum class Open : uint8_t { kNone, kReasoning, kMessage };
+  enum class Open : uint8_t { kNone, kReasoning, kMessage, kCall };
 
   void Take(const scheduler::StreamEvent& event);
   void Enter(Open kind);
   void CloseReasoning();
   void CloseMessage();
-  void AddCall(const text::FoundToolCall& call);
+  void CloseCall();
+  void TakeCallPiece(const text::ToolCallPiece& piece);
+  boost::json::object CallItem(std::string_view status) const;
   boost::json::object Part(std::string_view text, bool done) const;
   boost::json::object Item(std::string_view status) const;
   boost::json::object Finished(const scheduler::Usage& usage);
@@ -60,7 +66,11 @@ class ResponsesReply final : public ReplySurface {
   // The open item.
   Open open_ = Open::kNone;
   std::string item_id_;
-  std::string text_;
+  std::string text_;  // or a call's arguments
+  std::string call_id_;
+  std::string call_name_;
+  std::optional<serving::CustomInput> input_;                              // of a call of a custom tool
+  text::FoundToolCall::End call_end_ = text::FoundToolCall::End::kClosed;  // of the last call that ended
   boost::json::array logprobs_;
 };
 

@@ -4,8 +4,10 @@
 #include <boost/json/serialize.hpp>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <utility>
 
+#include "server/reply/custom_tools.h"
 #include "server/request/fields.h"
 #include "server/request/sampling_fields.h"
 #include "serving/generation/tool_use.h"
@@ -58,6 +60,8 @@ struct ResponsesTool {
   std::string type;
   OfferedFunction function;
   json::value parameters;
+  CustomTool custom;  // of the type "custom"
+  json::value format = json::object{{"type", "text"}};
 };
 
 ApiStatus TakeResponsesToolName(const json::value& value, std::string_view param, ResponsesTool& out) {
@@ -81,6 +85,11 @@ ApiStatus TakeResponsesStrict(const json::value& value, std::string_view param, 
   return ReadBoolean(value, param).map([&](bool strict) { out.function.strict = strict; });
 }
 
+ApiStatus TakeResponsesFormat(const json::value& value, std::string_view param, ResponsesTool& out) {
+  out.format = value;
+  return ReadCustomFormat(value, param, out.custom);
+}
+
 constexpr Field<ResponsesTool> kResponsesToolFields[] = {
     {"type", TextField<ResponsesTool>{&ResponsesTool::type, 64}},
     {"name", CustomField<ResponsesTool>{TakeResponsesToolName}},
@@ -90,8 +99,17 @@ constexpr Field<ResponsesTool> kResponsesToolFields[] = {
     {"defer_loading", NoOpField{"false"}},
 };
 
+constexpr Field<ResponsesTool> kResponsesCustomFields[] = {
+    {"type", TextField<ResponsesTool>{&ResponsesTool::type, 64}},
+    {"name", CustomField<ResponsesTool>{TakeResponsesToolName}},
+    {"description", CustomField<ResponsesTool>{TakeResponsesToolText}},
+    {"format", CustomField<ResponsesTool>{TakeResponsesFormat}},
+    {"defer_loading", NoOpField{"false"}},
+};
+
 // The tool in the format of templates.
 json::object ToolForTemplate(const ResponsesTool& tool) {
+  if (tool.type == "custom") return TemplateToolOfCustom(tool.custom);
   json::object function;
   function["name"] = tool.function.name;
   if (!tool.function.description.empty()) function["description"] = tool.function.description;
@@ -105,8 +123,13 @@ json::object ToolForTemplate(const ResponsesTool& tool) {
 // The tool as a response repeats it: with all members.
 json::object EchoedTool(const ResponsesTool& tool) {
   json::object out;
-  out["type"] = "function";
+  out["type"] = tool.type;
   out["name"] = tool.function.name;
+  if (tool.type == "custom") {
+    out["description"] = tool.function.description;
+    out["format"] = tool.format;
+    return out;
+  }
   out["description"] =
       tool.function.description.empty() ? json::value(nullptr) : json::value(tool.function.description);
   out["parameters"] = tool.parameters;
@@ -123,17 +146,22 @@ ApiStatus TakeResponsesTools(const json::value& value, std::string_view param, F
     const auto object = ReadObject((**list)[i], name);
     if (!object) return Forward(object);
     const json::value* type = (*object)->if_contains("type");
-    if (type == nullptr || *type != "function") {
-      return RefuseAs(
-          "unsupported_parameter", Join(name, "type"),
-          fmt::format("'{}' must be \"function\": this server runs no tools of its own", Join(name, "type")));
+    const bool custom = type != nullptr && *type == "custom";
+    if (type == nullptr || (*type != "function" && !custom)) {
+      return RefuseAs("unsupported_parameter", Join(name, "type"),
+                      fmt::format("'{}' must be \"function\" or \"custom\": this server runs no tools of its own",
+                                  Join(name, "type")));
     }
     ResponsesTool tool;
-    if (ApiStatus taken = ParseObject<ResponsesTool>(kResponsesToolFields, name, **object, tool); !taken) return taken;
+    const std::span<const Field<ResponsesTool>> fields =
+        custom ? std::span<const Field<ResponsesTool>>(kResponsesCustomFields) : kResponsesToolFields;
+    if (ApiStatus taken = ParseObject<ResponsesTool>(fields, name, **object, tool); !taken) return taken;
     if (tool.function.name.empty()) return Refuse(Join(name, "name"), "is missing");
+    tool.custom.name = tool.function.name;
+    tool.custom.description = tool.function.description;
     out.chat.tools.push_back(ToolForTemplate(tool));
     echo.push_back(EchoedTool(tool));
-    out.chat.functions.push_back(std::move(tool.function));
+    out.chat.functions.push_back(custom ? FunctionOfCustom(tool.custom) : std::move(tool.function));
   }
   out.echo["tools"] = std::move(echo);
   return {};
@@ -157,7 +185,7 @@ ApiStatus TakeChosenTools(const json::value& value, std::string_view param, Chos
     if (!object) return Forward(object);
     ChosenTool one;
     if (ApiStatus taken = ParseObject<ChosenTool>(kFields, name, **object, one); !taken) return taken;
-    if (one.type != "function" || one.name.empty()) {
+    if ((one.type != "function" && one.type != "custom") || one.name.empty()) {
       return Refuse(name, "must be {{\"type\": \"function\", \"name\": ...}}");
     }
     out.allowed.push_back(std::move(one.name));
@@ -179,7 +207,7 @@ ApiStatus TakeResponsesChoice(const json::value& value, std::string_view param, 
     if (!object) return Forward(object);
     if (ApiStatus taken = ParseObject<ChosenTool>(kFields, param, **object, chosen); !taken) return taken;
   }
-  if (chosen.type == "function" && !chosen.name.empty()) {
+  if ((chosen.type == "function" || chosen.type == "custom") && !chosen.name.empty()) {
     out.chat.tool_choice = {.kind = Kind::kFunction, .function = std::move(chosen.name)};
     return {};
   }
@@ -402,11 +430,6 @@ ApiStatus CheckResponses(Fields& out) {
     return Refuse("conversation", "does not go with 'previous_response_id'");
   }
   if (out.background && !out.store) return Refuse("background", "needs 'store' to be true");
-  if (out.background && out.stream) {
-    return RefuseAs(
-        "unsupported_parameter", "background",
-        "'background' with 'stream' is not supported; poll GET /v1/responses/{id}, or leave one of them out");
-  }
   if (out.top_logprobs) out.logprobs = true;
   if (out.logprobs && !out.top_logprobs) out.top_logprobs = 0;
   return CheckSampling(out.sampling);
@@ -436,6 +459,8 @@ ApiError FromResponsesGeneration(serving::GenerationError error) {
         return fmt::format("tools[{}].strict", error.index);
       case Field::kReasoning:
         return "thinking_token_budget";
+      case Field::kLogprobs:
+        return "top_logprobs";
       case Field::kSpeculation:
       case Field::kPromptLogprobs:
         break;  // this API has no such fields

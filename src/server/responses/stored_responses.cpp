@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::string_view kResponses = "response";
 constexpr std::string_view kConversations = "conversation";
+constexpr std::string_view kEvents = "events";
 
 tl::unexpected<ApiError> NotStored(std::string_view what, std::string_view id) {
   return tl::make_unexpected(
@@ -68,7 +69,42 @@ ApiResult<json::object> Cancelled(Services& services, const Caller& caller, cons
   return response;
 }
 
+// The events of a background response: from its log while it runs, from the store once it has ended.
+ApiResult<std::shared_ptr<EventLog>> FindEvents(const Services& services, const Caller& caller, const std::string& id) {
+  if (auto running = services.background->EventsOf(id)) return running;
+  const auto kept = services.objects->Get(kEvents, caller.account, id);
+  if (!kept) {
+    return Refuse("stream",
+                  "needs a response that was created with 'background' and 'stream'; leave it out to get the "
+                  "response whole");
+  }
+  auto log = std::make_shared<EventLog>();
+  log->Append(kept->body);
+  log->End();
+  return log;
+}
+
+// The number of the first event to send.
+ApiResult<size_t> FirstEvent(const net::Request& request) {
+  const auto given = request.query.find("starting_after");
+  if (given == request.query.end()) return 0;
+  const std::string& text = given->second;
+  uint32_t after = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), after);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return Refuse("starting_after", "must be the sequence_number of an event, but is {}", text);
+  }
+  return size_t{after} + 1;
+}
+
 }  // namespace
+
+void KeepEvents(ObjectStore& objects, const std::string& owner, const std::string& id, const EventLog& events) {
+  if (!objects.Get(kResponses, owner, id)) return;  // it was deleted meanwhile
+  if (Status kept = objects.Put(kEvents, owner, {.id = id, .body = events.bytes(), .history = {}}); !kept) {
+    log::Warning("the events of response {} were not stored: {}", id, kept.error().message);
+  }
+}
 
 void KeepResponse(ObjectStore& objects, const std::string& owner, const json::object& response,
                   const json::array& input, const json::array& history) {
@@ -117,15 +153,16 @@ void AppendToConversation(ObjectStore& objects, const std::string& owner, std::s
 asio::awaitable<void> GetResponse(Services& services, const Caller& caller, const net::Request& request,
                                   net::ResponseWriter& writer) {
   const auto found = FindResponse(services, caller, request);
-  net::Response reply;
-  if (!found) {
-    reply = ErrorResponse(found.error());
-  } else if (const auto stream = request.query.find("stream");
-             stream != request.query.end() && stream->second == "true") {
-    reply = ErrorResponse({400, "a stored response is given whole; leave 'stream' out", "invalid_request_error",
-                           "stream", "unsupported_parameter"});
-  } else {
-    reply = net::Response(200, "application/json", found->body);
+  net::Response reply = found ? net::Response(200, "application/json", found->body) : ErrorResponse(found.error());
+  const auto stream = request.query.find("stream");
+  if (found && stream != request.query.end() && stream->second == "true") {
+    const auto first = FirstEvent(request);
+    const auto events = FindEvents(services, caller, found->id);
+    if (first && events) {
+      co_await FollowEvents(*events, *first, writer);
+      co_return;
+    }
+    reply = ErrorResponse(first ? events.error() : first.error());
   }
   co_await writer.Send(std::move(reply));
 }
@@ -138,6 +175,7 @@ asio::awaitable<void> DeleteResponse(Services& services, const Caller& caller, c
     body = NotStored("Response", id);
   } else {
     services.background->Cancel(id);
+    services.objects->Delete(kEvents, caller.account, id);
   }
   net::Response reply = StoredReply(body);
   co_await writer.Send(std::move(reply));

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "net/response_writer.h"
+#include "server/reply/event_log.h"
 #include "server/request/services.h"
 
 namespace inferflux::server {
@@ -16,6 +17,9 @@ namespace inferflux::server {
 // stored is logged and lost.
 void KeepResponse(ObjectStore& objects, const std::string& owner, const boost::json::object& response,
                   const boost::json::array& input, const boost::json::array& history);
+
+// Keeps the events of a response in the background, if it is still stored.
+void KeepEvents(ObjectStore& objects, const std::string& owner, const std::string& id, const EventLog& log);
 
 // The items up to and with a response's output. 404 if the caller has no such response.
 ApiResult<boost::json::array> HistoryOfResponse(ObjectStore& objects, const Caller& caller, std::string_view id);

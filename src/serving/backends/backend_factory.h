@@ -14,6 +14,7 @@
 #include "engine/engine.h"
 #include "formats/weight_layout/weight_layout.h"
 #include "model/loading/model_source.h"
+#include "serving/backends/rank_job.h"
 #include "serving/backends/target.h"
 
 namespace inferflux::serving {
@@ -34,7 +35,8 @@ struct EngineRequest {
   std::shared_ptr<const model::ModelSource> source;
   int32_t context = 0;  // most tokens in a sequence; 0: the model's own limit
   BackendConfig config;
-  std::stop_token stop = {};  // cancels the load: kCancelled
+  std::stop_token stop = {};                    // cancels the load: kCancelled
+  std::shared_ptr<RankJob> rank_job = nullptr;  // where the model's other ranks come from; null: this host
 };
 
 // Creates an engine. Called on the thread that will step it.

@@ -12,17 +12,7 @@
 namespace inferflux::serving {
 namespace {
 
-constexpr double kGiB = 1 << 30;
 constexpr std::array<std::string_view, 3> kReadByAll = {"device", "kv_dtype", "kv_budget"};
-
-std::string Describe(std::span<const compute::Device> devices) {
-  std::string out;
-  for (size_t i = 0; i < devices.size(); ++i) {
-    out += fmt::format("{}{} ({}, {:.1f} GiB free)", i == 0 ? "" : ", ", i, devices[i].name,
-                       static_cast<double>(devices[i].free_bytes) / kGiB);
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -78,15 +68,6 @@ BackendConfig ConfigFor(const BackendConfig& own, std::span<const BackendRule> r
     if (rule != rules.end()) out = MergeBackendConfig(std::move(out), rule->config);
   }
   return MergeBackendConfig(std::move(out), shared);
-}
-
-Status CheckDevice(const EngineEntry& engine, int32_t device) {
-  if (device < 0) return {};
-  const auto devices = engine.devices ? engine.devices() : std::vector<compute::Device>(1);
-  if (static_cast<size_t>(device) < devices.size()) return {};
-  return Fail(ErrorCode::kInvalidArgument,
-              "there is no device {}: this backend has {}; set 'device' to {}, or leave it out", device,
-              devices.empty() ? "none" : Describe(devices), devices.size() > 1 ? "one of them" : "0");
 }
 
 }  // namespace inferflux::serving

@@ -1,4 +1,4 @@
-// Selects a model's settings on each backend that it is tried on, and checks that the backend has the requested device.
+// Selects a model's settings on each backend that it is tried on.
 #pragma once
 
 #include <optional>
@@ -30,8 +30,5 @@ Result<std::vector<BackendRule>> MakeBackendRules(std::span<const config::Backen
 // Precedence of each setting: `own`; the rule for this provider of the target; the rule for the target; `shared`.
 BackendConfig ConfigFor(const BackendConfig& own, std::span<const BackendRule> rules, const BackendConfig& shared,
                         Target target, Provider provider);
-
-// kInvalidArgument, with a list of the devices, if the engine has no device of this index; -1 means any device.
-Status CheckDevice(const EngineEntry& engine, int32_t device);
 
 }  // namespace inferflux::serving

@@ -10,6 +10,7 @@ namespace {
 constexpr EngineFacts kOnHost = {
     .huggingface = true, .encoders = true, .embeddings = true, .sessions = true, .batch_invariant = true};
 constexpr EngineFacts kOnMlx = {.huggingface = true, .encoders = true, .embeddings = true, .sessions = true};
+constexpr EngineFacts kOnCuda = {.huggingface = true, .encoders = true, .embeddings = true, .sessions = true};
 constexpr EngineFacts kOnLlama = {.encoders = true, .embeddings = true, .sessions = true};
 constexpr EngineFacts kOnLlamaVulkan = {.embeddings = true, .sessions = true};  // encoders: see llama_load.cpp
 
@@ -23,7 +24,7 @@ std::string_view LlamaSwitch(Target target) {
     case Target::kCuda:
       return "a libllama built with GGML_CUDA, then -DENABLE_LLAMA_CPP=ON";
     case Target::kVulkan:
-      return "a libllama built with GGML_VULKAN, then -DENABLE_LLAMA_CPP=ON";
+      return "scripts/install-llama-cpp --vulkan, then -DENABLE_VULKAN=ON";
     case Target::kRocm:
       return "a libllama built with GGML_HIP, then -DENABLE_LLAMA_CPP=ON";
     case Target::kMps:
@@ -31,6 +32,11 @@ std::string_view LlamaSwitch(Target target) {
     default:
       return "a libllama built with GGML_OPENCL, then -DENABLE_LLAMA_CPP=ON";
   }
+}
+
+std::string_view RunWordOfLlama(Target target) {
+  if (target == Target::kCpu) return "llama";
+  return target == Target::kVulkan ? "vulkan" : "";
 }
 
 std::string_view TestedLlama(Target target) {
@@ -49,31 +55,37 @@ std::vector<BackendRow> MakeTable() {
       {.target = Target::kCpu,
        .kv_dtypes = {"fp32", "fp16", "bf16", "int8", "fp8"},
        .facts = kOnHost,
-       .settings = {"repack"},
+       .settings = {"repack", "rope_context", "tensor_parallel", "pipeline_parallel"},
        .tested = "x86-64 with AVX-512 VNNI, AVX2 and neither; AMX and AVX-VNNI in an emulator; NEON under qemu",
        .switched_on_by = "always built"},
       {.target = Target::kReference,
        .kv_dtypes = {"fp32", "fp16", "bf16", "int8", "fp8"},
        .facts = kOnHost,
+       .settings = {"rope_context"},
        .automatic = false,  // the oracle runs only if the user names it
        .tested = "x86-64",
        .switched_on_by = "always built; the scalar oracle, slow on purpose"},
       {.target = Target::kMlx,
        .kv_dtypes = {"fp32", "fp16", "bf16"},
        .facts = kOnMlx,
-       .settings = {"mlx_requantise"},
+       .settings = {"mlx_requantise", "rope_context"},
        .tested = "MLX's CPU device on x86-64",
+       .run_word = "mlx",
        .switched_on_by = kNeedsMlx},
       {.target = Target::kMps,
        .kv_dtypes = {"fp32", "fp16", "bf16"},
        .facts = kOnMlx,
-       .settings = {"mlx_requantise"},
+       .settings = {"mlx_requantise", "rope_context"},
        .compute = "mlx",
        .automatic = false,  // auto selects mlx
        .gpu_only = true,
        .tested = "no Mac yet",
        .switched_on_by = kNeedsMlx},
-      {.target = Target::kCuda, .written = false, .switched_on_by = "not written yet"},
+      {.target = Target::kCuda,
+       .kv_dtypes = {"fp32", "fp16", "bf16", "int8", "fp8"},
+       .facts = kOnCuda,
+       .tested = "the host executor on x86-64; no GPU yet",
+       .switched_on_by = "scripts/install-cuda, then -DENABLE_CUDA=ON (on the CPU, for tests: -DENABLE_CUDA=HOST)"},
       {.target = Target::kVulkan, .written = false, .switched_on_by = "not written yet"},
   };
   for (const Target target : kLlamaTargets) {
@@ -83,6 +95,7 @@ std::vector<BackendRow> MakeTable() {
                    .facts = target == Target::kVulkan ? kOnLlamaVulkan : kOnLlama,
                    .settings = LlamaSettings(target),
                    .tested = TestedLlama(target),
+                   .run_word = RunWordOfLlama(target),
                    .switched_on_by = LlamaSwitch(target)});
   }
   return out;

@@ -35,6 +35,7 @@ struct BackendRow {
   bool automatic = true;                 // whether `auto` may lead to it
   bool gpu_only = false;                 // native: unavailable if the compute backend finds no GPU
   std::string_view tested = {};          // the hardware or software that tests ran on
+  std::string_view run_word = {};        // `./run --with WORD` adds it; empty: that does not
   std::string_view switched_on_by = {};  // its requirements on the build and the machine
 };
 

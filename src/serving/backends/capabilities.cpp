@@ -10,6 +10,8 @@ std::string_view FeatureName(Feature feature) {
       return "chat";
     case Feature::kEmbeddings:
       return "embeddings";
+    case Feature::kScores:
+      return "scores";
     case Feature::kLogprobs:
       return "logprobs";
     case Feature::kPromptLogprobs:
@@ -30,6 +32,8 @@ bool Capabilities::Has(Feature feature) const {
       return chat;
     case Feature::kEmbeddings:
       return embeddings;
+    case Feature::kScores:
+      return scores;
     case Feature::kLogprobs:
       return logprobs;
     case Feature::kPromptLogprobs:
@@ -47,6 +51,7 @@ Capabilities CapabilitiesOf(const engine::EngineInfo& engine, bool chat_template
   return {.completions = can.generation,
           .chat = can.generation && chat_template,
           .embeddings = can.embeddings && engine.hidden > 0,
+          .scores = can.scores,
           .logprobs = can.logprobs,
           .prompt_logprobs = can.logprobs,
           .structured_output = can.structured_output,

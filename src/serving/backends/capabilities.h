@@ -13,6 +13,7 @@ enum class Feature : uint8_t {
   kCompletions,
   kChat,
   kEmbeddings,
+  kScores,
   kLogprobs,
   kPromptLogprobs,
   kStructuredOutput,
@@ -26,6 +27,7 @@ struct Capabilities {
   bool completions = true;  // generates text
   bool chat = true;         // has a chat template
   bool embeddings = false;
+  bool scores = false;            // scores texts and pairs of texts with a classification head
   bool logprobs = true;           // for generated tokens
   bool prompt_logprobs = true;    // for the prompt's tokens
   bool structured_output = true;  // constrains its output to a grammar

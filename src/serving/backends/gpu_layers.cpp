@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "serving/backends/device_choice.h"
+
 namespace inferflux::serving {
 namespace {
 
@@ -31,8 +33,8 @@ bool SplitsLayers(const EngineEntry& engine) {
 
 compute::Device DeviceOf(const EngineEntry& engine, const BackendConfig& config) {
   const auto devices = engine.devices ? engine.devices() : std::vector<compute::Device>();
-  const auto index = static_cast<size_t>(std::max(0, config.device.value_or(-1)));
-  return index < devices.size() ? devices[index] : compute::Device();
+  const auto chosen = static_cast<size_t>(std::max(0, ChooseDevice(devices, config.device.value_or("")).value_or(0)));
+  return chosen < devices.size() ? devices[chosen] : compute::Device();
 }
 
 void ChooseGpuLayers(const EngineEntry& engine, const model::ModelSource& source, BackendConfig& config) {

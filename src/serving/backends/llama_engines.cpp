@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "engine/llama_cpp/create_llama_engine.h"
 #include "serving/backends/backend_table.h"
+#include "serving/backends/device_choice.h"
 #include "serving/backends/llama_config.h"
 #include "serving/backends/llama_targets.h"
 
@@ -25,11 +26,17 @@ auto ProgressLog(std::string path) {
 }
 
 EngineMaker MakeLlama(Target target, int32_t cores) {
-  return [target, cores](const EngineRequest& request) {
+  return [target, cores](const EngineRequest& request) -> Result<std::unique_ptr<engine::Engine>> {
+    if (request.config.tensor_parallel.value_or(1) > 1 || request.config.pipeline_parallel.value_or(1) > 1) {
+      return Fail(ErrorCode::kUnsupported,
+                  "llama.cpp shares no model between processes (runtime.tensor_parallel, runtime.pipeline_parallel)");
+    }
     const TargetTraits& traits = Traits(target);
+    const auto device = ChooseDevice(engine::LlamaDeviceList(traits.name), request.config.device.value_or(""));
+    if (!device) return Forward(device);
     const LlamaTuning tuning = TuneLlamaBackendConfig(request.config, traits);
     engine::LlamaOptions options{.target = std::string(traits.name),
-                                 .device = request.config.device.value_or(-1),
+                                 .device = *device,
                                  .context = request.context,
                                  .kv_bytes = request.config.kv_budget.value_or(0),
                                  .batch = tuning.batch,

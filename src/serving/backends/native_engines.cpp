@@ -5,24 +5,75 @@
 #include <string>
 #include <utility>
 
+#include "base/log.h"
 #include "model/families/family.h"
+#include "model/families/rope_scaling.h"
 #include "serving/backends/backend_table.h"
+#include "serving/backends/device_choice.h"
 
 namespace inferflux::serving {
 namespace {
 
+// As a compute backend takes it.
+std::string NumberOf(int32_t device) { return device == kAnyDevice ? "" : std::to_string(device); }
+
+// The context to configure the model for. If its RoPE depends on that, says so; with `original`, it is at most the one
+// up to which RoPE is as trained.
+Result<int32_t> ContextOf(const model::ModelSource& source, int32_t context, bool original) {
+  const auto boundary = model::RopeSwitch(source);
+  if (!boundary) return Forward(boundary);
+  if (!*boundary) return context;
+  int32_t effective = context;
+  if (effective == 0) {
+    const auto config = model::ReadModelConfig(source);
+    if (!config) return Forward(config);
+    effective = config->context;
+  }
+  if (effective <= **boundary) return context;
+  if (original) return **boundary;
+  log::Warning(
+      "{}: for the context of {} tokens, RoPE is scaled for prompts of every length; transformers does not scale it "
+      "for "
+      "prompts of up to {} tokens. rope_context: original does the same, and limits the context to {} tokens",
+      source.path(), effective, **boundary, **boundary);
+  return context;
+}
+
 EngineMaker MakeNative(const engine::NativeBackend& backend, ThreadPool& pool) {
   return [&backend, &pool](const EngineRequest& request) -> Result<std::unique_ptr<engine::Engine>> {
-    auto config = model::ReadModelConfig(*request.source, request.context);
-    if (!config) return Forward(config);
     const BackendConfig& wanted = request.config;
-    engine::EngineOptions options{
-        .context = request.context, .kv_bytes = wanted.kv_budget.value_or(0), .stop = request.stop};
+    const auto context = ContextOf(*request.source, request.context, wanted.rope_context == "original");
+    if (!context) return Forward(context);
+    auto config = model::ReadModelConfig(*request.source, *context);
+    if (!config) return Forward(config);
+    engine::EngineOptions options{.context = *context, .kv_bytes = wanted.kv_budget.value_or(0), .stop = request.stop};
     options.kv_dtype = wanted.kv_dtype.value_or(options.kv_dtype);
-    const int32_t device = wanted.device.value_or(-1);
-    options.device = {.device = device < 0 ? "" : std::to_string(device), .pool = &pool};
+    options.parallelism = {.tensor = wanted.tensor_parallel.value_or(1),
+                           .pipeline = wanted.pipeline_parallel.value_or(1)};
+    const auto device = ChooseDevice(backend.devices({.pool = &pool}), wanted.device.value_or(""));
+    if (!device) return Forward(device);
+    options.device = {.device = NumberOf(*device), .pool = &pool};
     options.device.repack = wanted.repack.value_or(options.device.repack);
     options.device.requantise = wanted.mlx_requantise.value_or(options.device.requantise);
+    if (options.parallelism.ranks() > 1) {
+      // What rank 0 can refuse alone, before it starts others.
+      if (const auto shard = model::ShardConfig(*config, *request.source, options.parallelism, 0); !shard) {
+        return Forward(shard);
+      }
+      options.kv_bytes /= options.parallelism.ranks();
+      auto ranks = StartRanks(request.rank_job,
+                              {.backend = std::string(backend.name),
+                               .path = request.source->path(),
+                               .context = *context,
+                               .kv_dtype = options.kv_dtype,
+                               .kv_bytes = options.kv_bytes,
+                               .repack = options.device.repack,
+                               .parallelism = options.parallelism},
+                              pool);
+      if (!ranks) return Forward(ranks);
+      options.ranks = std::move(*ranks);
+      if (request.rank_job) options.on_lost_rank = request.rank_job->on_lost;
+    }
     return backend.create(std::move(*config), request.source, options);
   };
 }
@@ -33,6 +84,10 @@ EngineEntry NativeEntry(const BackendRow& row, std::span<const engine::NativeBac
   const auto backend = std::ranges::find(backends, name, &engine::NativeBackend::name);
   if (backend == backends.end()) {
     entry.why_absent = fmt::format("this build has no {} backend; it needs {}", name, row.switched_on_by);
+    return entry;
+  }
+  if (auto why = backend->unavailable(); !why.empty()) {
+    entry.why_absent = std::move(why);
     return entry;
   }
   entry.weight_layouts = backend->layouts;
@@ -48,7 +103,7 @@ EngineEntry NativeEntry(const BackendRow& row, std::span<const engine::NativeBac
   }
   entry.make = MakeNative(*backend, pool);
   entry.self_test = [&backend = *backend, &pool](int32_t device) {
-    return backend.self_test({.device = device < 0 ? "" : std::to_string(device), .pool = &pool});
+    return backend.self_test({.device = NumberOf(device), .pool = &pool});
   };
   entry.devices = devices;
   return entry;

@@ -5,8 +5,10 @@
 #include <random>
 #include <utility>
 
+#include "serving/generation/recipe_defaults.h"
 #include "serving/generation/tool_use.h"
 #include "text/grammar/grammar_compiler.h"
+#include "text/grammar/lark_parser.h"
 #include "text/reasoning/output_matcher.h"
 
 namespace inferflux::serving {
@@ -24,19 +26,46 @@ GenerationStatus CheckRoom(const ServedModel& model, size_t prompt_tokens) {
                   context)});
 }
 
-// The log probabilities of a prompt are made and sent for each choice: their number is what a request costs beyond its
-// tokens.
-GenerationStatus CheckPromptLogprobs(const GenerationSpec& spec, size_t prompt_tokens) {
-  constexpr size_t kMostEntries = 1 << 18;
-  if (!spec.prompt_logprobs) return {};
-  const size_t entries =
-      prompt_tokens * static_cast<size_t>(spec.choices) * (static_cast<size_t>(*spec.prompt_logprobs) + 1);
-  if (entries <= kMostEntries) return {};
-  return Refuse(
-      Field::kPromptLogprobs,
-      "asks for {} log probabilities ({} tokens, {} choices, {} alternatives), and the limit of a prompt is {}; "
-      "ask for fewer choices or alternatives",
-      entries, prompt_tokens, spec.choices, *spec.prompt_logprobs, kMostEntries);
+// Log probabilities are what a request costs beyond its tokens: those of a prompt are made and sent for each choice,
+// and those of an answer that is not streamed are kept until its end.
+struct LogprobCount {
+  size_t of_prompts = 0;
+  size_t of_answers = 0;
+};
+
+GenerationStatus CheckLogprobs(const GenerationSpec& spec, size_t prompt_tokens, int32_t room, LogprobCount& count) {
+  constexpr size_t kMostOfPrompt = 1 << 18;
+  constexpr size_t kMostOfPrompts = 1 << 20;
+  constexpr size_t kMostOfAnswers = 1 << 22;
+  const auto choices = static_cast<size_t>(spec.choices);
+  if (spec.prompt_logprobs) {
+    const size_t entries = prompt_tokens * choices * (static_cast<size_t>(*spec.prompt_logprobs) + 1);
+    count.of_prompts += entries;
+    if (entries > kMostOfPrompt) {
+      return Refuse(
+          Field::kPromptLogprobs,
+          "asks for {} log probabilities ({} tokens, {} choices, {} alternatives), and the limit of a prompt is {}; "
+          "ask for fewer choices or alternatives",
+          entries, prompt_tokens, spec.choices, *spec.prompt_logprobs, kMostOfPrompt);
+    }
+    if (count.of_prompts > kMostOfPrompts) {
+      return Refuse(Field::kPromptLogprobs,
+                    "asks for more than {} log probabilities of all prompts together; ask for fewer alternatives, or "
+                    "send fewer prompts at once",
+                    kMostOfPrompts);
+    }
+  }
+  if (spec.top_logprobs) {
+    const int32_t tokens = spec.max_tokens > 0 ? std::min(spec.max_tokens, room) : room;
+    count.of_answers += static_cast<size_t>(tokens) * choices * (static_cast<size_t>(*spec.top_logprobs) + 1);
+    if (count.of_answers > kMostOfAnswers) {
+      return Refuse(Field::kLogprobs,
+                    "asks for up to {} log probabilities ({} choices of {} tokens with {} alternatives), and the limit "
+                    "of a request is {}; ask for fewer tokens, choices or alternatives",
+                    count.of_answers, spec.choices, tokens, *spec.top_logprobs, kMostOfAnswers);
+    }
+  }
+  return {};
 }
 
 // The tokens that fit behind a prompt. The last one needs no KV.
@@ -50,6 +79,15 @@ GenerationStatus CheckSpeculation(const ServedModel& model, const GenerationSpec
   const bool drafts = spec.speculation && spec.speculation->kind == scheduler::Speculation::Kind::kDraft;
   if (!drafts || !model.info.draft.empty()) return {};
   return Refuse(Field::kSpeculation, "is \"draft\", but the model '{}' has no draft model", model.id);
+}
+
+// 0: no limit. A grammar may state one itself.
+int32_t TokensAsked(const GenerationSpec& spec) {
+  if (!spec.grammar || spec.grammar->kind != text::GrammarSpec::Kind::kLark) return spec.max_tokens;
+  const auto limit = text::TokenLimitOfLark(spec.grammar->source);
+  if (!limit) return spec.max_tokens;
+  const auto tokens = static_cast<int32_t>(*limit);
+  return spec.max_tokens == 0 ? tokens : std::min(spec.max_tokens, tokens);
 }
 
 // The request's grammar over the model's tokens; null if it has none, or if another process compiles it.
@@ -79,19 +117,28 @@ std::vector<TokenId> DryBreakers(const SamplingSpec& spec, const text::Tokenizer
   return out;
 }
 
+// What lies behind the end of the context is of no use.
+std::vector<TokenId> PredictionOf(const ServedModel& model, const GenerationSpec& spec) {
+  if (spec.prediction.empty()) return {};
+  std::vector<TokenId> out = model.tokenizer->Encode(spec.prediction);
+  out.resize(std::min(out.size(), static_cast<size_t>(std::max(model.info.context, 0))));
+  return out;
+}
+
 // The choices of one prompt, numbered across all prompts.
 GenerationStatus AddChoices(const ServedModel& model, const GenerationSpec& spec, const std::vector<TokenId>& prompt,
-                            Generation& generation) {
+                            LogprobCount& logprobs, Generation& generation) {
   Requests& out = generation.requests;
   if (auto room = CheckRoom(model, prompt.size()); !room) return room;
   if (auto speculation = CheckSpeculation(model, spec); !speculation) return speculation;
-  if (auto logprobs = CheckPromptLogprobs(spec, prompt.size()); !logprobs) return logprobs;
+  const int32_t room = RoomFor(model, prompt.size());
+  if (auto few = CheckLogprobs(spec, prompt.size(), room, logprobs); !few) return few;
   const auto grammar = GrammarOf(model, spec);
   if (!grammar) return Forward(grammar);
   const auto source = spec.grammar ? std::make_shared<const text::GrammarSpec>(*spec.grammar) : nullptr;
   const auto now = std::chrono::steady_clock::now();
-  const int32_t room = RoomFor(model, prompt.size());
-  const bool capped = spec.max_tokens > room;
+  const int32_t asked = TokensAsked(spec);
+  const bool capped = asked > room;
   if (capped) generation.capped_tokens = std::min(room, generation.capped_tokens.value_or(room));
   for (int32_t i = 0; i < spec.choices; ++i) {
     auto sampling = SamplingOfChoice(spec.sampling, static_cast<int64_t>(out.size()), *model.tokenizer);
@@ -99,7 +146,7 @@ GenerationStatus AddChoices(const ServedModel& model, const GenerationSpec& spec
     scheduler::GenerationRequest& request = out.emplace_back();
     request.prompt = prompt;
     request.sampling = std::move(*sampling);
-    request.max_tokens = capped ? 0 : spec.max_tokens;
+    request.max_tokens = capped ? 0 : asked;
     request.stop = spec.stop;
     request.grammar = *grammar;
     request.grammar_source = source;
@@ -114,6 +161,7 @@ GenerationStatus AddChoices(const ServedModel& model, const GenerationSpec& spec
     }
     request.request_id = spec.request_id;
     request.account = spec.account;
+    request.account_limits = spec.account_limits;
     request.cache_salt = spec.cache_salt;
     if (!spec.session_id.empty()) {
       scheduler::SessionUse& session = request.session.emplace();
@@ -136,6 +184,7 @@ std::vector<Feature> Needs(Feature endpoint, const GenerationSpec& spec, bool st
 }
 
 GenerationResult<Generation> BuildChat(const ServedModel& model, Chat chat, GenerationSpec spec) {
+  if (auto applied = ApplyRecipe(model, spec); !applied) return Forward(applied);
   if (auto resolved = ResolveTools(chat, spec); !resolved) return Forward(resolved);
   if (auto resolved = ResolveToolCallSyntax(model, chat, spec); !resolved) return Forward(resolved);
   const bool tools = !chat.tools.empty();
@@ -148,10 +197,13 @@ GenerationResult<Generation> BuildChat(const ServedModel& model, Chat chat, Gene
   for (size_t i = 0; i < static_cast<size_t>(spec.choices); ++i) {
     out.answers.emplace_back(model, inside, calls.empty() ? nullptr : std::move(calls[i]));
   }
-  if (auto added = AddChoices(model, spec, model.tokenizer->Encode(*spans), out); !added) {
+  LogprobCount logprobs;
+  if (auto added = AddChoices(model, spec, model.tokenizer->Encode(*spans), logprobs, out); !added) {
     return Forward(added);
   }
+  const std::vector<TokenId> prediction = PredictionOf(model, spec);
   for (auto& request : out.requests) {
+    request.prediction = prediction;
     if (tools && model.tool_calls) request.shown_control = model.tool_calls->tokens.shown;
     if (!model.reasoning) continue;
     const auto& shown = model.reasoning->shown;
@@ -165,12 +217,14 @@ GenerationResult<Generation> BuildChat(const ServedModel& model, Chat chat, Gene
 }
 
 GenerationResult<Generation> BuildCompletion(const ServedModel& model, std::span<const RawPrompt> prompts,
-                                             const GenerationSpec& spec) {
+                                             GenerationSpec spec) {
+  if (auto applied = ApplyRecipe(model, spec); !applied) return Forward(applied);
   Generation out;
+  LogprobCount logprobs;
   for (const RawPrompt& raw : prompts) {
     const auto prompt = RawPromptTokens(model, raw);
     if (!prompt) return Forward(prompt);
-    if (auto added = AddChoices(model, spec, *prompt, out); !added) return Forward(added);
+    if (auto added = AddChoices(model, spec, *prompt, logprobs, out); !added) return Forward(added);
   }
   for (auto& request : out.requests) request.continues_text = true;
   return out;

@@ -26,7 +26,7 @@ GenerationResult<Generation> BuildChat(const ServedModel& model, Chat chat, Gene
 
 // The output continues the prompts' text.
 GenerationResult<Generation> BuildCompletion(const ServedModel& model, std::span<const RawPrompt> prompts,
-                                             const GenerationSpec& spec);
+                                             GenerationSpec spec);
 
 // The parameters of choice number `choice`, with its seed and, if DRY is on, the tokens that end a repetition: the last
 // token of each breaker, tokenised after a letter as it would be inside a text. kInvalid if a bias names a token that

@@ -18,6 +18,8 @@ struct OfferedFunction {
   std::string description;
   std::string parameters;  // a JSON schema; empty: no parameters
   bool strict = false;     // constrain the arguments of its calls to the schema
+  bool custom = false;     // stands for a tool whose input is a text: see custom_input.h
+  std::string lark;        // of a custom one: the grammar of the input, which the schema does not tell
 };
 
 struct ToolChoice {

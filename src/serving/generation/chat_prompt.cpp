@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "serving/generation/recipe_defaults.h"
 #include "text/tool_calls/past_calls.h"
 
 namespace inferflux::serving {
@@ -49,6 +50,7 @@ GenerationResult<std::vector<text::TextSpan>> RenderChat(const ServedModel& mode
     return tl::make_unexpected(GenerationError{Kind::kNoChatTemplate, Field::kModel,
                                                fmt::format("the model '{}' has no chat template", model.id)});
   }
+  ApplyRecipe(model, chat);
   const ReasoningSpec wanted = chat.reasoning;
   if (!model.reasoning && (wanted.enabled.value_or(false) || wanted.budget)) {
     return tl::make_unexpected(GenerationError{

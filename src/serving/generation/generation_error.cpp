@@ -18,6 +18,8 @@ std::string Words(const GenerationError& error) {
       return "logit_bias";
     case Field::kPromptLogprobs:
       return "prompt_logprobs";
+    case Field::kLogprobs:
+      return "the number of log probabilities";
     case Field::kTools:
       return "the list of tools";
     case Field::kToolChoice:

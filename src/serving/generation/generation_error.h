@@ -32,6 +32,7 @@ struct GenerationError {
     kSpeculation,  // its kind
     kLogitBias,
     kPromptLogprobs,
+    kLogprobs,  // of the answer
     kTools,
     kToolChoice,
     kParallelCalls,

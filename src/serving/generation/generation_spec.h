@@ -22,6 +22,7 @@ struct GenerationSpec {
   std::optional<int32_t> top_logprobs;       // if set: log probabilities with this many alternatives
   std::optional<int32_t> prompt_logprobs;    // if set: the same for the prompt's tokens
   std::optional<scheduler::Speculation> speculation;
+  std::string prediction;              // what the answer is expected to be: draft tokens, where it matches
   std::string session_id;              // empty: no session
   std::optional<int64_t> session_ttl;  // seconds; with a session_id
   int32_t choices = 1;                 // answers to each prompt
@@ -31,6 +32,7 @@ struct GenerationSpec {
   // The tenant, as the scheduler distinguishes tenants.
   std::string request_id;  // for logs
   std::string account;
+  scheduler::AccountLimits account_limits;
   uint64_t cache_salt = 0;
 };
 

@@ -27,6 +27,7 @@ struct SamplingSpec {
   engine::SamplingParams params;  // without seed and dry_breakers
   std::optional<int64_t> seed;    // choice i uses seed + i; none: random
   std::vector<std::string> dry_sequence_breakers = {"\n", ":", "\"", "*"};
+  std::vector<std::string_view> given;  // the rows' names that the request set; a recipe does not change those
 };
 
 struct SamplingRow {

@@ -36,6 +36,7 @@ GenerationStatus ResolveTools(Chat& chat, GenerationSpec& spec) {
     text::OfferedTool tool{.name = function.name, .parameters = {}};
     if (forced || function.strict) {
       tool.parameters = function.parameters.empty() ? std::string(kNoParameters) : function.parameters;
+      tool.lark = function.lark;
     }
     if (function.strict && !held_by) held_by = {Field::kStrictTool, i};
     calls.tools.push_back(std::move(tool));
@@ -76,9 +77,12 @@ std::vector<std::unique_ptr<text::ToolCallParser>> ToolCallParsers(const ServedM
   for (const OfferedFunction& function : chat.functions) tools->push_back({function.name, function.parameters});
   const text::TemplateCalls hermes{.syntax = &text::HermesSyntax(), .several = true};
   const text::TemplateCalls& calls = model.tool_calls ? model.tool_calls->calls : hermes;
+  using Kind = ToolChoice::Kind;
+  const bool forced = chat.tool_choice.kind == Kind::kRequired || chat.tool_choice.kind == Kind::kFunction;
+  const text::ToolCallParser::Options options{.several = calls.several, .forced = forced};
   std::vector<std::unique_ptr<text::ToolCallParser>> out;
   for (size_t i = 0; i < answers; ++i) {
-    out.push_back(std::make_unique<text::ToolCallParser>(*calls.syntax, tools, calls.several));
+    out.push_back(std::make_unique<text::ToolCallParser>(*calls.syntax, tools, options));
   }
   return out;
 }

@@ -1,5 +1,7 @@
 #include "serving/models/load_model.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -8,9 +10,12 @@
 #include "engine/native/kv_budget.h"
 #include "metrics/model_metrics.h"
 #include "scheduler/scheduler_thread.h"
+#include "serving/backends/backend_table.h"
+#include "serving/backends/device_choice.h"
 #include "serving/backends/gpu_layers.h"
 #include "serving/models/load_text.h"
 #include "serving/models/model_fingerprint.h"
+#include "serving/models/model_recipe.h"
 #include "text/grammar/grammar_compiler.h"
 
 namespace inferflux::serving {
@@ -44,6 +49,7 @@ Result<std::shared_ptr<const model::ModelSource>> OpenDraft(const std::string& p
 BackendConfig DraftConfig(BackendConfig config) {
   const int64_t budget = config.kv_budget.value_or(0);
   config.kv_budget = DraftKv(budget > 0 ? budget : engine::AvailableMemory() / 2);
+  config.tensor_parallel = config.pipeline_parallel = 1;  // a small model gains nothing from more ranks
   return config;
 }
 
@@ -77,7 +83,10 @@ std::shared_ptr<scheduler::SchedulerThread> StartLoop(const EngineMaker& make, E
   if (draft) {
     options.draft = FactoryOf(make, {.source = draft, .config = DraftConfig(engine_request.config)});
   }
+  options.model_files = {engine_request.source->path()};
+  if (draft) options.model_files.push_back(draft->path());
   options.policy.max_batch_tokens = request.max_batch_tokens;
+  options.policy.max_running = request.max_running;
   if (request.max_queued > 0) options.max_queued = request.max_queued;
   scheduler::MetricsFactory metrics;
   if (request.metrics != nullptr) {
@@ -87,6 +96,11 @@ std::shared_ptr<scheduler::SchedulerThread> StartLoop(const EngineMaker& make, E
   }
   return std::make_shared<scheduler::SchedulerThread>(FactoryOf(make, std::move(engine_request)), std::move(tokenizer),
                                                       std::move(options), std::move(metrics));
+}
+
+int32_t Dimensions(const engine::EngineInfo& engine) {
+  if (!engine.pooling.type || engine.pooling.scores()) return 0;
+  return engine.head_outputs > 0 ? engine.head_outputs : engine.hidden;
 }
 
 ModelInfo Describe(const model::ModelSource& source, const engine::EngineInfo& engine) {
@@ -100,7 +114,7 @@ ModelInfo Describe(const model::ModelSource& source, const engine::EngineInfo& e
           .vocab_size = engine.vocab_size,
           .kv_dtype = engine.kv_dtype,
           .kv_tokens = engine.kv_tokens,
-          .embedding = {.dimensions = engine.pooling.type ? engine.hidden : 0,
+          .embedding = {.dimensions = Dimensions(engine),
                         .shorter = engine.pooling.lengths,
                         .normalised = engine.pooling.normalise},
           .memory = engine.memory,
@@ -129,7 +143,11 @@ Status Reserve(const EngineEntry& engine, const model::ModelSource& source, cons
 Result<StartedEngine> TryEngine(const EngineEntry& engine, EngineRequest engine_request,
                                 const std::shared_ptr<const model::ModelSource>& draft, const LoadRequest& request,
                                 std::shared_ptr<const text::Tokenizer> tokenizer) {
-  if (auto there = CheckDevice(engine, engine_request.config.device.value_or(-1)); !there) return Forward(there);
+  const auto device = ChooseDevice(engine, engine_request.config.device.value_or(""));
+  if (!device) return Forward(device);
+  // A worker process may number its devices otherwise.
+  const auto devices = engine.devices && *device >= 0 ? engine.devices() : std::vector<compute::Device>();
+  engine_request.config.device = StableDeviceWord(devices, *device);
   if (request.start) return request.start(engine, engine_request, request);
   auto loop = StartLoop(engine.make, std::move(engine_request), draft, request, std::move(tokenizer));
   const std::stop_callback call_off(request.stop, [&] { loop->Stop(); });
@@ -158,6 +176,15 @@ void NoteUnusedSettings(const EngineEntry& engine, const LoadRequest& request, S
   }
 }
 
+// A limit that the engine has anyway.
+void NoteLimit(const LoadRequest& request, ServedModel& served) {
+  if (request.max_running <= served.engine.max_sequences) return;
+  std::string note = fmt::format("{} requests run at once, not the {} of runtime.max_running: its engine has no more",
+                                 served.engine.max_sequences, request.max_running);
+  log::Warning("{}: {}", served.id, note);
+  served.info.notes.push_back(std::move(note));
+}
+
 void LogReady(const ServedModel& served, const engine::EngineInfo& engine, std::chrono::duration<double> took) {
   for (const std::string& note : engine.notes) log::Info("{}: {}", served.id, note);
   for (const std::string& line : engine.plan) log::Debug("{}: {}", served.id, line);
@@ -184,6 +211,18 @@ std::vector<std::string> TargetNames(std::span<const Candidate> candidates) {
   return out;
 }
 
+// How to add the engines that this build lacks, where one of those that it has does not support the model.
+std::string HowToAdd(std::span<const Candidate> candidates, const model::ModelSource& source) {
+  std::vector<std::string_view> words;
+  for (const Candidate& candidate : candidates) {
+    const BackendRow* row = FindBackendRow(candidate.target, candidate.provider);
+    const bool reads = row != nullptr && (row->facts.huggingface || source.format() == "gguf");
+    if (candidate.skip == Skip::kAbsent && reads && !row->run_word.empty()) words.push_back(row->run_word);
+  }
+  if (words.empty()) return {};
+  return fmt::format("; an engine that this build lacks may run it: './run --with {}' adds it", fmt::join(words, ","));
+}
+
 }  // namespace
 
 std::string JoinReasons(std::span<const BackendAttempt> attempts) {
@@ -194,13 +233,23 @@ std::string JoinReasons(std::span<const BackendAttempt> attempts) {
   return out;
 }
 
-Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& factory, const LoadRequest& request) {
+namespace {
+
+// Loads the model of a file or directory; `recipe`: what it is changed by; null: nothing.
+Result<std::shared_ptr<const ServedModel>> LoadFile(const BackendFactory& factory, const LoadRequest& request,
+                                                    const std::shared_ptr<const ModelRecipe>& recipe,
+                                                    const std::string& shown_path) {
   const auto began = std::chrono::steady_clock::now();
   auto source = model::ModelSource::Open(request.path);
   if (!source) return Forward(source);
   if (Status expected = CheckFormat(**source, request.format); !expected) return Forward(expected);
   auto text = LoadText(**source);
   if (!text) return Forward(text);
+  if (recipe && !recipe->chat_template.empty()) {
+    auto compiled = text::ChatTemplate::Compile(recipe->chat_template);
+    if (!compiled) return Forward(compiled, shown_path + ": its template");
+    text->chat_template = std::make_shared<const text::ChatTemplate>(std::move(*compiled));
+  }
 
   std::shared_ptr<const model::ModelSource> draft;
   if (!request.draft.empty()) {
@@ -222,10 +271,13 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
 
   auto served = std::make_shared<ServedModel>();
   served->id = request.id;
+  served->recipe = recipe;
   if (request.metrics != nullptr) served->metric_series = request.metrics->Hold("model", request.id);
   served->tokenizer = text->tokenizer;
   served->grammars = std::make_shared<text::GrammarCompiler>(text->tokenizer);
   served->chat_template = text->chat_template;
+  served->rerank_template = text->rerank_template;
+  served->pair_separators = text->pair_separators;
   if (served->chat_template) {
     served->tool_calls = text::ToolCallDialectOf(*served->chat_template, *served->tokenizer);
     served->reasoning = text::ReasoningDialectOf(*served->chat_template, *served->tokenizer);
@@ -237,6 +289,7 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
 
   std::vector<BackendAttempt> missed;   // preferred to the engine that runs
   std::vector<BackendAttempt> refused;  // reasons on which a user can act
+  bool unsupported = std::ranges::none_of(*candidates, [](const Candidate& each) { return each.engine != nullptr; });
   for (const Candidate& candidate : *candidates) {
     BackendAttempt attempt{.backend = std::string(Traits(candidate.target).name),
                            .provider = std::string(ProviderName(candidate.provider)),
@@ -246,9 +299,13 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
       if (request.progress) request.progress->Try(attempt.backend, attempt.provider, *source);
       BackendConfig config = ConfigOn(*candidate.engine, **source, request);
       if (Status room = Reserve(*candidate.engine, **source, draft.get(), request, config); !room) return Forward(room);
-      auto started =
-          TryEngine(*candidate.engine, {.source = *source, .context = request.context, .config = std::move(config)},
-                    draft, request, text->tokenizer);
+      auto started = TryEngine(*candidate.engine,
+                               {.source = *source,
+                                .context = request.context,
+                                .config = std::move(config),
+                                .stop = {},
+                                .rank_job = request.rank_job},
+                               draft, request, text->tokenizer);
       attempt.outcome = started ? "loaded" : "failed";
       if (started) {
         attempt.workers = started->workers;
@@ -259,13 +316,16 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
         exposure.provider = attempt.provider;
         exposure.attempts.push_back(std::move(attempt));
         DescribeEngine(started->info, **source, request, *served);
+        if (recipe) served->info.path = shown_path;
         NoteUnusedSettings(*candidate.engine, request, *served);
+        NoteLimit(request, *served);
         LogReady(*served, started->info, std::chrono::steady_clock::now() - began);
         served->scheduler = std::move(started->scheduler);
         return std::shared_ptr<const ServedModel>(std::move(served));
       }
       if (started.error().code == ErrorCode::kCancelled) return Forward(started);
       attempt.reason = started.error().message;
+      unsupported = unsupported || started.error().code == ErrorCode::kUnsupported;
     }
     const bool unnamed = candidate.skip == Skip::kUnnamed;
     log::Write(unnamed ? log::Level::kDebug : log::Level::kWarning,
@@ -274,8 +334,26 @@ Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& facto
     if (!unnamed && candidate.skip != Skip::kForbidden) missed.push_back(attempt);
     exposure.attempts.push_back(std::move(attempt));
   }
-  return Fail(ErrorCode::kUnsupported, "no backend could load {}: {}", request.path,
-              JoinReasons(refused.empty() ? exposure.attempts : refused));
+  return Fail(ErrorCode::kUnsupported, "no backend could load {}: {}{}", request.path,
+              JoinReasons(refused.empty() ? exposure.attempts : refused),
+              unsupported ? HowToAdd(*candidates, **source) : "");
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const ServedModel>> LoadModel(const BackendFactory& factory, const LoadRequest& request) {
+  if (!IsRecipe(request.path)) return LoadFile(factory, request, nullptr, request.path);
+  auto recipe = ReadRecipe(request.path);
+  if (!recipe) return Forward(recipe);
+  auto base = BaseOf(request.path, *recipe);
+  if (!base) return Forward(base);
+  LoadRequest of_base = request;
+  of_base.path = std::move(*base);
+  // The server's own limit holds also for recipes.
+  if (recipe->context > 0) {
+    of_base.context = request.context > 0 ? std::min(request.context, recipe->context) : recipe->context;
+  }
+  return LoadFile(factory, of_base, std::make_shared<const ModelRecipe>(std::move(*recipe)), request.path);
 }
 
 }  // namespace inferflux::serving

@@ -53,6 +53,7 @@ struct LoadRequest {
   BackendConfig shared;
   BackendConfig shared_changes;            // the part of `shared` that was configured; warn if a backend cannot use it
   int32_t max_batch_tokens = 0;            // per step; 0: the engine's best step size
+  int32_t max_running = 0;                 // most requests that run at once; 0: the engine's limit
   int32_t max_queued = 0;                  // most waiting requests; 0: the scheduler's default
   std::shared_ptr<LoadProgress> progress;  // updated if given
   scheduler::StepGoal goal = scheduler::StepGoal::kThroughput;
@@ -60,9 +61,10 @@ struct LoadRequest {
   std::string speculation = "auto";  // default of requests: auto, none, prompt_lookup or draft
   int32_t max_draft_tokens = 4;      // draft tokens per step
   EngineStarter start = {};          // empty: in this process
-  std::stop_token stop = {};         // cancels the load: kCancelled
-  scheduler::SessionOptions sessions = {};  // LoadModel fills in the fingerprint
-  metrics::Registry* metrics = nullptr;     // must outlive the model; null: nothing is counted
+  std::shared_ptr<RankJob> rank_job = nullptr;  // where the model's other ranks come from; null: this host
+  std::stop_token stop = {};                    // cancels the load: kCancelled
+  scheduler::SessionOptions sessions = {};      // LoadModel fills in the fingerprint
+  metrics::Registry* metrics = nullptr;         // must outlive the model; null: nothing is counted
   // For a pool of models.
   bool pinned = false;                                  // leaves only when it is unloaded
   std::optional<std::chrono::seconds> keep_alive = {};  // of a model without users (KeepAlive); none: the pool's

@@ -4,10 +4,25 @@
 
 #include <algorithm>
 
+#include "unicode/utf8.h"
+
 namespace inferflux::serving {
 namespace {
 
 constexpr std::string_view kDefaultRoute = "default";
+constexpr size_t kMaxIdBytes = 256;
+
+// An id is part of paths, logs and metrics.
+Status CheckText(const std::string& id) {
+  const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (id.size() <= kMaxIdBytes && unicode::IsValidUtf8(id) && std::ranges::none_of(id, control) &&
+      !id.starts_with(' ') && !id.ends_with(' ')) {
+    return {};
+  }
+  return Fail(ErrorCode::kInvalidArgument,
+              "a model's id has 1 to {} bytes of UTF-8, without control characters and without a space at an end",
+              kMaxIdBytes);
+}
 
 }  // namespace
 
@@ -15,6 +30,7 @@ Status ModelRegistry::CheckIdLocked(const std::string& id) const {
   if (id.empty() || id == kDefaultRoute) {
     return Fail(ErrorCode::kInvalidArgument, "a model cannot have the id '{}': it names the default route", id);
   }
+  if (Status good = CheckText(id); !good) return good;
   if (!IndexOf(id)) return {};
   return Fail(ErrorCode::kInvalidArgument, "two models have the id '{}': give one of them another", id);
 }

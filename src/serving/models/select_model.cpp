@@ -41,7 +41,10 @@ std::string_view WayOut(const ServedModel& model, Feature feature) {
       if (model.capabilities.completions) return " (it has no chat template; use /v1/completions)";
       [[fallthrough]];
     case Feature::kCompletions:
+      if (model.capabilities.scores) return " (it is a classifier; use /v1/rerank, /score or /classify)";
       return " (it is an encoder; use /v1/embeddings)";
+    case Feature::kScores:
+      return " (it has no classification head; rerank with a model that has one, such as a cross-encoder)";
     default:
       return " (GET /v1/models says what each model can do)";
   }

@@ -22,6 +22,8 @@ class GrammarCompiler;
 
 namespace inferflux::serving {
 
+struct ModelRecipe;
+
 // The exposure: what was requested, what runs, which provider runs it, and why.
 struct BackendAttempt {
   std::string backend;
@@ -71,12 +73,15 @@ struct ServedModel {
   std::shared_ptr<const void> metric_series;
   std::string id;
   ModelInfo info;
+  std::shared_ptr<const ModelRecipe> recipe;  // what it is made of a model file with; null: it is the file itself
   engine::EngineInfo engine;
   Capabilities capabilities;
   BackendExposure exposure;
   std::shared_ptr<const text::Tokenizer> tokenizer;
   std::shared_ptr<const text::ChatTemplate>
-      chat_template;  // null: the file has none, and chat requests are refused with that reason
+      chat_template;            // null: the file has none, and chat requests are refused with that reason
+  int32_t pair_separators = 1;  // end tokens between two texts, if the tokenizer puts one after a text
+  std::string rerank_template;  // joins {query} and {document} into a prompt; empty: the file has none
   std::shared_ptr<const text::ToolCallDialect> tool_calls;  // null: the template has no known call syntax
   std::shared_ptr<const text::ReasoningDialect> reasoning;  // null: the template shows no known form of reasoning
   std::shared_ptr<text::GrammarCompiler> grammars;          // for its vocabulary; null: a worker compiles

@@ -192,6 +192,7 @@ void ModelPool::AdmitLocked(Place place, const std::shared_ptr<const ServedModel
                                                   .keep_alive = request.keep_alive.value_or(options_.keep_alive)});
   metrics_.CountLoaded(*model, SecondsSince(place->began));
   std::erase_if(failed_, [&](const FailedModel& failed) { return failed.id == model->id; });
+  withdrawn_.erase(model->id);
 }
 
 void ModelPool::Offer(LoadRequest request) {

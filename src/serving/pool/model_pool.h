@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -91,6 +92,9 @@ class ModelPool {
   // LoadModel for names that come from outside: never a path. Returns at once.
   std::shared_future<Loaded> StartLoadOf(const std::string& name);
 
+  // Where models are found by name; none: nowhere.
+  const std::optional<ModelsDirectory>& directory() const { return options_.directory; }
+
   // The path of a model that LoadModel knows by this name. Errors as for LoadModel.
   Result<std::string> PathOf(const std::string& name) const;
 
@@ -107,7 +111,8 @@ class ModelPool {
   void RecordFailure(const LoadRequest& request, const Error& error);
 
   // Removes the model from the list at once, waits up to `grace` for its users, ends the remaining requests, and frees
-  // its memory. Clears a recorded failure. kNotFound if there is no such model.
+  // its memory. Clears a recorded failure. kNotFound if there is no such model. Until it is loaded again, Unloaded()
+  // says that it was withdrawn.
   Status Unload(const std::string& id, std::chrono::milliseconds grace);
 
   // --- what there is ---
@@ -192,6 +197,7 @@ class ModelPool {
   std::map<std::string, LoadRequest, std::less<>> offers_;
   std::list<Running> loading_;
   std::vector<FailedModel> failed_;
+  std::set<std::string, std::less<>> withdrawn_;  // unloaded by Unload, and not loaded since
   RoutingPolicy policy_;
 
   LoaderThread loader_;

@@ -161,6 +161,7 @@ Status ModelPool::Unload(const std::string& id, std::chrono::milliseconds grace)
     auto removed = RemoveLocked(id);
     if (!removed) return Forward(removed);
     leaving = std::move(*removed);
+    withdrawn_.insert(id);
   }
   // The registry no longer returns it, so the count only falls. A request holds its model until its last byte is sent.
   if (leaving.resident) leaving.resident->use->WaitForNone(Clock::now() + grace);

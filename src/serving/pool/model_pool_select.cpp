@@ -55,6 +55,7 @@ std::vector<UnloadedModel> ModelPool::Unloaded() const {
     out[running.request.id] = {running.request.id, running.request.path, State::kLoading};
   }
   for (const auto& model : registry_.List()) out.erase(model->id);
+  for (auto& [id, model] : out) model.withdrawn = withdrawn_.contains(id);
   const auto models = out | std::views::values;
   return {models.begin(), models.end()};
 }

@@ -1,12 +1,17 @@
 #include "serving/pool/models_directory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <system_error>
 #include <utility>
+
+#include "serving/models/model_recipe.h"
 
 namespace inferflux::serving {
 namespace {
@@ -74,6 +79,11 @@ std::optional<Entry> ReadEntry(const fs::directory_entry& entry, const fs::path&
   const std::string name = entry.path().filename().string();
   if (!IsName(name)) return std::nullopt;
   std::error_code error;
+  if (IsRecipe(name) && name.size() > kRecipeSuffix.size()) {
+    // A link could be deleted as what it is, but not be kept inside: create and copy make plain files.
+    if (!fs::is_regular_file(entry.symlink_status(error))) return std::nullopt;
+    return Entry{{name.substr(0, name.size() - kRecipeSuffix.size()), entry.path().string()}, true};
+  }
   if (entry.is_directory(error)) {
     if (!fs::exists(entry.path() / "config.json", error)) return std::nullopt;
     return Entry{{name, entry.path().string()}, IsInside(entry.path(), root) && AreAllInside(entry.path(), root)};
@@ -136,6 +146,49 @@ Result<std::string> ModelsDirectory::Find(std::string_view name) const {
                 name, path_);
   }
   return first->second.model.path;
+}
+
+Status ModelsDirectory::SaveRecipe(std::string_view name, std::string_view text) const {
+  const auto there = Find(name);
+  if (there && !IsRecipe(*there)) {
+    return Fail(ErrorCode::kInvalidArgument, "'{}' is the model of {}, which is not replaced; choose another name",
+                name, *there);
+  }
+  if (!there && there.error().code != ErrorCode::kNotFound) return Forward(there);
+  const std::string file = fmt::format("{}{}", name, kRecipeSuffix);
+  if (file.size() > kMaxName) {
+    return Fail(ErrorCode::kInvalidArgument, "the name '{}' is too long: it may have {} bytes", name,
+                kMaxName - kRecipeSuffix.size());
+  }
+  const fs::path place = fs::path(path_) / file;
+  // Hidden, so that no reader takes it for a model; renamed when it is whole.
+  const fs::path partial = fs::path(path_) / fmt::format(".recipe-{}.partial", ::getpid());
+  std::error_code error;
+  {
+    std::ofstream out(partial, std::ios::binary | std::ios::trunc);
+    out.write(text.data(), static_cast<std::streamsize>(text.size()));
+    out.close();
+    if (!out) {
+      fs::remove(partial, error);
+      return Fail(ErrorCode::kIo, "cannot write into {}: let the server's user write there", path_);
+    }
+  }
+  fs::rename(partial, place, error);
+  if (!error) return {};
+  return Fail(ErrorCode::kIo, "cannot write {}: {}", place.string(), error.message());
+}
+
+Status ModelsDirectory::RemoveRecipe(std::string_view name) const {
+  const auto there = Find(name);
+  if (!there) return Forward(there);
+  if (!IsRecipe(*there)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "'{}' was not made by create or copy: this server deletes no other files; delete {} by hand", name,
+                *there);
+  }
+  std::error_code error;
+  if (fs::remove(*there, error) && !error) return {};
+  return Fail(ErrorCode::kIo, "cannot delete {}: {}", *there, error.message());
 }
 
 std::vector<AvailableModel> ModelsDirectory::List() const {

@@ -1,5 +1,5 @@
-// A directory of models, each found by a name: `NAME.gguf`, the split file `NAME-00001-of-0000N.gguf`, or the Hugging
-// Face directory `NAME/` (it has a config.json).
+// A directory of models, each found by a name: `NAME.gguf`, the split file `NAME-00001-of-0000N.gguf`, the Hugging Face
+// directory `NAME/` (it has a config.json), or the recipe `NAME.inferflux.json` (model_recipe.h).
 //
 // A name can come from a stranger, so it leads nowhere else: a name has no '/', no control character and no leading
 // dot, and each file of a model, with its links resolved, is inside the directory.
@@ -16,7 +16,7 @@ namespace inferflux::serving {
 
 struct AvailableModel {
   std::string name;
-  std::string path;  // the file, the first part of a split one, or the directory
+  std::string path;  // the file, the first part of a split one, the directory, or the recipe
 };
 
 class ModelsDirectory {
@@ -33,6 +33,13 @@ class ModelsDirectory {
 
   // What Find finds, by name.
   std::vector<AvailableModel> List() const;
+
+  // Writes a recipe, which becomes the model of this name; replaces the recipe that has it. kInvalidArgument if the
+  // name is not one, or if a model that is no recipe has it.
+  Status SaveRecipe(std::string_view name, std::string_view text) const;
+  // Deletes the recipe of this name, and never anything else. kNotFound if no model has the name; kInvalidArgument if
+  // its model is no recipe.
+  Status RemoveRecipe(std::string_view name) const;
 
   const std::string& path() const { return path_; }
 

@@ -34,6 +34,7 @@ struct UnloadedModel {
   std::string path;
   State state = State::kUnloaded;
   std::string error = {};  // why it failed
+  bool withdrawn = false;  // it was unloaded by a call, not because it was idle or for its memory
 };
 
 // "unloaded", "loading", "failed".

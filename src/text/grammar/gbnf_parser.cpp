@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "text/grammar/char_escapes.h"
+#include "text/grammar/source_cursor.h"
 #include "unicode/utf8.h"
 
 namespace inferflux::text {
@@ -16,9 +17,9 @@ bool IsNameChar(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
-class GbnfParser {
+class GbnfParser : private SourceCursor {
  public:
-  explicit GbnfParser(std::string_view source) : source_(source) {}
+  explicit GbnfParser(std::string_view source) : SourceCursor(source) {}
 
   Result<Grammar> Parse() {
     SkipSpace(true);
@@ -38,33 +39,6 @@ class GbnfParser {
   }
 
  private:
-  template <class... Args>
-  tl::unexpected<Error> Wrong(fmt::format_string<Args...> format, Args&&... args) const {
-    const auto line = 1 + std::ranges::count(source_.substr(0, at_), '\n');
-    return Fail(ErrorCode::kInvalidArgument, "line {}: {}", line, fmt::format(format, std::forward<Args>(args)...));
-  }
-
-  bool Next(std::string_view text) const { return source_.substr(at_).starts_with(text); }
-  bool Take(std::string_view text) {
-    if (!Next(text)) return false;
-    at_ += text.size();
-    return true;
-  }
-
-  // Skips comments too. A rule ends with its line, except inside a group.
-  void SkipSpace(bool lines) {
-    while (at_ < source_.size()) {
-      const char c = source_[at_];
-      if (c == '#') {
-        at_ = std::min(source_.find('\n', at_), source_.size());
-      } else if (c == ' ' || c == '\t' || c == '\r' || (lines && c == '\n')) {
-        ++at_;
-      } else {
-        return;
-      }
-    }
-  }
-
   std::string_view TakeName() {
     const size_t begin = at_;
     while (at_ < source_.size() && IsNameChar(source_[at_])) ++at_;
@@ -203,8 +177,6 @@ class GbnfParser {
     return OneOf(negated ? Complement(set) : std::move(set));
   }
 
-  std::string_view source_;
-  size_t at_ = 0;
   Grammar grammar_;
   std::vector<std::ptrdiff_t> first_use_;  // line, by rule
   std::unordered_map<std::string, RuleId> ids_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/work_budget/work_budget.h"
+
 namespace inferflux::text {
 namespace {
 
@@ -16,6 +18,7 @@ Result<std::shared_ptr<const TokenGrammar>> GrammarCompiler::Compile(const Gramm
   if (!grammar) return Forward(grammar);
   auto compiled = std::make_shared<const TokenGrammar>(std::move(*grammar), Vocabulary());
   compiled->Prepare();
+  if (Status on_time = WorkBudget::Check(); !on_time) return Forward(on_time);
   const std::lock_guard lock(mutex_);
   recent_.push_front({spec, compiled});
   if (recent_.size() > kMaxRecent) recent_.pop_back();

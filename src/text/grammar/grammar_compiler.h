@@ -19,6 +19,7 @@ class GrammarCompiler {
  public:
   explicit GrammarCompiler(std::shared_ptr<const Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
 
+  // kResourceExhausted or kCancelled once the thread's WorkBudget is spent; then nothing is kept.
   Result<std::shared_ptr<const TokenGrammar>> Compile(const GrammarSpec& spec);
 
  private:

@@ -2,6 +2,7 @@
 
 #include "text/grammar/gbnf_parser.h"
 #include "text/grammar/json_schema/json_schema.h"
+#include "text/grammar/lark_parser.h"
 #include "text/grammar/regex_parser.h"
 #include "unicode/utf8.h"
 
@@ -49,6 +50,8 @@ Result<Grammar> Parse(const GrammarSpec& spec) {
       return ParseChoices(spec.choices);
     case GrammarSpec::Kind::kGbnf:
       return ParseGbnf(spec.source);
+    case GrammarSpec::Kind::kLark:
+      return ParseLark(spec.source);
     case GrammarSpec::Kind::kToolCalls:
       return GrammarOfToolCalls(spec.tool_calls);
   }

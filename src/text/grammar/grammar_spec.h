@@ -19,6 +19,7 @@ struct GrammarSpec {
     kRegex,       // `source`: an expression that matches the whole text
     kChoice,      // one of `choices`, verbatim
     kGbnf,        // `source`: a grammar in GBNF
+    kLark,        // `source`: a grammar in Lark
     kToolCalls,   // `tool_calls`
   };
 

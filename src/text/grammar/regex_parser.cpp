@@ -135,7 +135,7 @@ class RegexParser {
         return ParseClass();
       case '.':
         ++at_;
-        return OneOf(Complement(kLineEnds));
+        return OneOf(dot_is_all_ ? Complement({}) : Complement(kLineEnds));
       case '\\':
         return ParseEscape();
       case '^':
@@ -160,7 +160,11 @@ class RegexParser {
   Result<Expr> ParseGroup(size_t depth) {
     if (depth == kMaxNesting) return Wrong("groups are nested deeper than {}", kMaxNesting);
     ++at_;
-    if (Take('?')) {
+    const bool outside = dot_is_all_;
+    if (source_.substr(at_).starts_with("?s:")) {
+      at_ += 3;
+      dot_is_all_ = true;
+    } else if (Take('?')) {
       const bool named = Take('P');
       if (Take('<') && at_ < source_.size() && source_[at_] != '=' && source_[at_] != '!') {
         while (at_ < source_.size() && !Take('>')) ++at_;
@@ -169,6 +173,7 @@ class RegexParser {
       }
     }
     auto group = ParseChoice(depth + 1);
+    dot_is_all_ = outside;
     if (!group) return group;
     if (!Take(')')) return Wrong("a ')' is missing");
     return group;
@@ -248,6 +253,7 @@ class RegexParser {
   std::string_view source_;
   RegexScope scope_;
   size_t at_ = 0;
+  bool dot_is_all_ = false;  // inside (?s:...)
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Regular expressions as grammars: the part of ECMA 262 and Python that describes a regular language - literals,
-// classes, \d \w \s (ASCII), groups, alternatives, repetitions, and ^ and $ at the ends. Look-around, back references
-// and \b are errors.
+// classes, \d \w \s (ASCII), groups, alternatives, repetitions, (?s:...), where a dot matches line ends too, and ^ and
+// $ at the ends. Look-around, other flags, back references and \b are errors.
 #pragma once
 
 #include <cstdint>

@@ -23,6 +23,11 @@ ReasoningParser::Output ReasoningParser::Finish() {
   return out;
 }
 
+ReasoningParser::Part ReasoningParser::part() const {
+  if (at_ == At::kReasoning) return Part::kReasoning;
+  return at_ == At::kAnswer ? Part::kAnswer : Part::kUndecided;
+}
+
 // False if it needs more text.
 bool ReasoningParser::Next(Output& out) {
   switch (at_) {

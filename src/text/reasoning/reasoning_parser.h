@@ -15,6 +15,8 @@ class ReasoningParser {
     std::string reasoning;
     std::string content;
   };
+  // Where the text so far ends. Undecided: it may be a marker before the reasoning or the answer.
+  enum class Part : uint8_t { kUndecided, kReasoning, kAnswer };
 
   // `form` must outlive the parser. `inside`: the prompt has opened the reasoning already.
   ReasoningParser(const ReasoningForm& form, bool inside);
@@ -24,6 +26,8 @@ class ReasoningParser {
   Output Feed(std::string_view text);
   // The end of the text: what is held back belongs to the part that it is in.
   Output Finish();
+
+  Part part() const;
 
  private:
   enum class At : uint8_t { kStart, kReasoning, kTurn, kAnswer };

@@ -28,8 +28,8 @@ class Tokenizer {
   // pairs.
   static Result<std::shared_ptr<const Tokenizer>> Create(VocabSpec vocab, MergeSpec merges);
 
-  // The tokens of `text`: adds none, and matches no control tokens. User-defined tokens are matched whole. Any bytes
-  // are valid; byte-level vocabularies and those with byte fallback preserve bytes that are not UTF-8.
+  // The tokens of `text`: adds no control tokens and matches none; user-defined ones are matched whole. Any bytes are
+  // valid; byte-level ones and those with byte fallback keep what is not UTF-8. Cut short by a spent WorkBudget.
   std::vector<TokenId> Encode(std::string_view text) const;
 
   // The same for a rendered template: trusted text may match control tokens, and the text between two of them is

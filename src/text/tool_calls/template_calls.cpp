@@ -75,13 +75,14 @@ std::optional<Rendered> Render(const ChatTemplate& chat_template, size_t calls, 
 bool GivesBack(const ToolCallSyntax& syntax, std::string_view answer, size_t calls) {
   static const auto tools = std::make_shared<const std::vector<OfferedTool>>(
       std::vector<OfferedTool>{{std::string(kName), std::string(kParameters)}});
-  ToolCallParser parser(syntax, tools, true);
+  ToolCallParser parser(syntax, tools, {});
   ToolCallParser::Output found = parser.Feed(answer);
   for (FoundToolCall& call : parser.Finish().calls) found.calls.push_back(std::move(call));
   if (found.calls.size() != calls) return false;
   for (size_t i = 0; i < calls; ++i) {
     boost::system::error_code error;
-    if (found.calls[i].name != kName || json::parse(found.calls[i].arguments, error) != json::parse(kArguments[i])) {
+    if (found.calls[i].end != FoundToolCall::End::kClosed || found.calls[i].name != kName ||
+        json::parse(found.calls[i].arguments, error) != json::parse(kArguments[i])) {
       return false;
     }
   }

@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "text/tool_calls/argument_schema.h"
 #include "text/tool_calls/call_object.h"
 #include "text/tool_calls/marker.h"
+#include "text/tool_calls/read/unfinished_bytes.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
@@ -31,13 +31,6 @@ MarkerMatch EndOfName(std::string_view text, size_t at, std::initializer_list<st
 
 std::string_view Trimmed(std::string_view text) { return TrimEnd(text.substr(SkipSpace(text, 0))); }
 
-// Removes the lines around a value that has lines of its own.
-std::string_view WithoutLines(std::string_view text) {
-  if (text.starts_with('\n')) text.remove_prefix(1);
-  if (text.ends_with('\n')) text.remove_suffix(1);
-  return text;
-}
-
 std::vector<std::string> BareOpens(const ToolCallSyntax& syntax, const std::vector<OfferedTool>& tools) {
   std::vector<std::string> out;
   if (!syntax.bare) return out;
@@ -52,10 +45,10 @@ std::vector<std::string> BareOpens(const ToolCallSyntax& syntax, const std::vect
 
 }  // namespace
 
-ToolCallParser::ToolCallParser(const ToolCallSyntax& syntax, Tools tools, bool several)
+ToolCallParser::ToolCallParser(const ToolCallSyntax& syntax, Tools tools, Options options)
     : syntax_(syntax),
       tools_(std::move(tools)),
-      several_(several),
+      options_(options),
       opens_(std::string(syntax.opens) + (syntax.list ? "\n[" : "")),
       closes_((!syntax.list            ? ""
                : syntax.closes.empty() ? "]"
@@ -63,8 +56,10 @@ ToolCallParser::ToolCallParser(const ToolCallSyntax& syntax, Tools tools, bool s
               std::string(syntax.closes)),
       bare_opens_(BareOpens(syntax, *tools_)),
       at_state_(syntax.bare ? At::kAnswer : At::kText),
+      json_(syntax),
       values_(syntax),
-      elements_(syntax.mark) {}
+      elements_(syntax.mark),
+      tagged_(syntax.own_lines) {}
 
 ToolCallParser::Output ToolCallParser::Feed(std::string_view text) {
   Output out;
@@ -73,9 +68,10 @@ ToolCallParser::Output ToolCallParser::Feed(std::string_view text) {
   return out;
 }
 
-ToolCallParser::Output ToolCallParser::Finish() {
+ToolCallParser::Output ToolCallParser::Finish(bool cut) {
   Output out;
   ended_ = true;
+  cut_ = cut;
   Run(out);
   return out;
 }
@@ -86,6 +82,10 @@ void ToolCallParser::Run(Output& out) {
     if (step == Step::kWait && !ended_) return;
     if (step == Step::kDone) {
       if (ended_ && pending_.empty()) return;
+      continue;
+    }
+    if (step == Step::kWait && (cut_ || growing_) && at_state_ != At::kAnswer && at_state_ != At::kText) {
+      CutOff(out);
       continue;
     }
     // What has begun is not a call. Another call may begin inside it.
@@ -108,11 +108,13 @@ ToolCallParser::Step ToolCallParser::Next(Output& out) {
     case At::kName:
       return Name();
     case At::kJson:
-      return syntax_.values == ValueSyntax::kJson ? Json() : Arguments();
+      return syntax_.values == ValueSyntax::kJson ? Json(out) : Arguments();
+    case At::kBroken:
+      return Broken(out);
     case At::kKey:
       return Key(out);
     case At::kValue:
-      return Value();
+      return Value(out);
     case At::kCallCloses:
       return CallCloses(out);
     case At::kBehindCall:
@@ -140,12 +142,13 @@ ToolCallParser::Step ToolCallParser::Answer() {
 }
 
 ToolCallParser::Step ToolCallParser::Text(Output& out) {
-  const bool only_one = syntax_.bare && !several_ && found_ > 0;
+  const bool only_one = syntax_.bare && !options_.several && found_ > 0;
   const std::string_view first = opens_.empty() ? syntax_.call_opens : opens_;
   MarkerMatch match{MarkerMatch::Kind::kNo, pending_.size(), pending_.size()};
   if (!only_one) match = FindMarker(pending_, 0, first);
   if (ended_ && !match.whole()) {
-    if (found_ == 0 || !TrimEnd(pending_).empty()) out.content += pending_;
+    const bool markup = cut_ && options_.forced;
+    if (!markup && (begun_calls_ == 0 || !TrimEnd(pending_).empty())) out.content += pending_;
     pending_.clear();
     return Step::kDone;
   }
@@ -175,40 +178,68 @@ ToolCallParser::Step ToolCallParser::Name() {
   const std::string_view name = Trimmed(std::string_view(pending_).substr(at_, end.begin - at_));
   const std::string_view never = named && !closed ? " \t\r\n{}[]()<>|,='\"" : " \t\r\n{}\"";
   if (name.empty() || name.find_first_of(never) != std::string_view::npos) return Step::kMisfit;
+  const auto tool = std::ranges::find(*tools_, name, &OfferedTool::name);
+  if (tool == tools_->end()) return Step::kMisfit;
   call_.name = name;
   at_ = closed ? end.end : end.begin;
   at_state_ = named ? At::kJson : At::kKey;
+  json_.Reset();
   values_.Reset();
   elements_.Reset();
-  const auto tool = std::ranges::find(*tools_, name, &OfferedTool::name);
+  tagged_.Reset();
   boost::system::error_code error;
-  parameters_ = tool == tools_->end() ? json::value() : json::parse(tool->parameters, error);
+  parameters_ = json::parse(tool->parameters, error);
   return Step::kDone;
 }
 
-ToolCallParser::Step ToolCallParser::Json() {
-  if (!in_json_) {
-    at_ = SkipSpace(pending_, at_);
-    if (at_ == pending_.size()) return Step::kWait;
-    if (pending_[at_] != '{') return Step::kMisfit;
-    json_.reset();
-    in_json_ = true;
-  }
-  boost::system::error_code error;
-  at_ += json_.write_some(pending_.data() + at_, pending_.size() - at_, error);
-  if (error) return Step::kMisfit;
-  if (!json_.done()) return Step::kWait;
-  in_json_ = false;
-  while (IsMarkerSpace(pending_[at_ - 1])) --at_;  // the parser consumes it already if it is there
-  const json::value value = json_.release();
-  if (syntax_.body == CallBody::kObject) {
-    auto call = CallOf(syntax_, value.get_object());
-    if (!call) return Step::kMisfit;
-    call_ = std::move(*call);
+bool ToolCallParser::IsOffered(std::string_view name) const {
+  return std::ranges::find(*tools_, name, &OfferedTool::name) != tools_->end();
+}
+
+ToolCallParser::Step ToolCallParser::Json(Output& out) {
+  const Step step = json_.Read(pending_, at_);
+  if (!json_.has_arguments()) return JsonEnd(step, out);
+  if (!growing_) {
+    const std::string& name = syntax_.body == CallBody::kObject ? json_.name() : call_.name;
+    if (!IsOffered(name)) return Step::kMisfit;
+    Grow(name, json_.TakeArguments(), out);
   } else {
-    call_.arguments = json::serialize(value);
+    Grow({}, json_.TakeArguments(), out);
   }
+  if (step == Step::kWait) return step;
+  if (step == Step::kDone) {
+    at_state_ = At::kCallCloses;
+  } else if (json_.has_all_arguments()) {
+    Deliver(FoundToolCall::End::kUnclosed, out);
+  } else {
+    Grow({}, json_.held(), out);
+    at_state_ = At::kBroken;
+  }
+  return Step::kDone;
+}
+
+// The JSON of a call that was not passed on while it grew: it has no arguments, or they are in front of the name.
+ToolCallParser::Step ToolCallParser::JsonEnd(Step step, Output& out) {
+  if (step != Step::kDone) return step;
+  const json::value value = json_.Release();
+  auto call = CallOf(syntax_, value.get_object());
+  if (!call || !IsOffered(call->name)) return Step::kMisfit;
+  Grow(std::move(call->name), std::move(call->arguments), out);
   at_state_ = At::kCallCloses;
+  return Step::kDone;
+}
+
+// Arguments that are no JSON: they go on, as the model writes them, up to the call's end.
+ToolCallParser::Step ToolCallParser::Broken(Output& out) {
+  const std::string_view closes = syntax_.call_closes.empty() ? syntax_.closes : syntax_.call_closes;
+  MarkerMatch end{MarkerMatch::Kind::kNo, pending_.size(), pending_.size()};
+  if (!closes.empty()) end = FindMarker(pending_, at_, closes);
+  if (!ended_ && end.begin == pending_.size()) end.begin -= UnfinishedBytes(pending_);
+  if (end.begin > at_) Grow({}, pending_.substr(at_, end.begin - at_), out);
+  at_ = std::max(at_, end.begin);
+  if (!end.whole() && !ended_) return Step::kWait;
+  at_ = end.whole() ? end.end : pending_.size();
+  Deliver(FoundToolCall::End::kBroken, out);
   return Step::kDone;
 }
 
@@ -217,36 +248,44 @@ ToolCallParser::Step ToolCallParser::Arguments() {
   const bool elements = syntax_.values == ValueSyntax::kElements;
   const Step step = elements ? elements_.Read(pending_, at_) : values_.Read(pending_, at_);
   if (step != Step::kDone) return step;
-  call_.arguments = json::serialize(elements ? elements_.Release(parameters_) : values_.Release());
+  arguments_ = elements ? elements_.Release(parameters_) : values_.Release();
   at_state_ = At::kCallCloses;
   return Step::kDone;
 }
 
+// From the name of its first argument on, it is a call.
 ToolCallParser::Step ToolCallParser::Key(Output& out) {
   const MarkerMatch closes = MatchMarker(pending_, at_, syntax_.call_closes);
   const MarkerMatch opens = MatchMarker(pending_, at_, syntax_.key_opens);
   const bool closing = closes.partly() && closes.begin < pending_.size() && opens.kind == MarkerMatch::Kind::kNo;
   if (closes.whole() || (ended_ && closing)) {
-    call_.arguments = json::serialize(arguments_);
     return CallCloses(out);
   }
-  if (!opens.whole()) return closes.partly() || opens.partly() ? Step::kWait : Step::kMisfit;
+  if (!opens.whole()) return closes.partly() || opens.partly() ? Step::kWait : Unclosed(out);
   const MarkerMatch end = EndOfName(pending_, opens.end, {syntax_.key_closes});
   if (end.partly()) return Step::kWait;
-  if (!end.whole()) return Step::kMisfit;
-  key_ = Trimmed(std::string_view(pending_).substr(opens.end, end.begin - opens.end));
+  if (!end.whole()) return Unclosed(out);
+  const std::string_view key = Trimmed(std::string_view(pending_).substr(opens.end, end.begin - opens.end));
+  GrowTagged(tagged_.Begin(key, parameters_), out);
   at_ = value_ = end.end;
   at_state_ = At::kValue;
   return Step::kDone;
 }
 
-ToolCallParser::Step ToolCallParser::Value() {
+// After an argument there is neither another one nor the call's closing.
+ToolCallParser::Step ToolCallParser::Unclosed(Output& out) {
+  if (!growing_) return Step::kMisfit;
+  GrowTagged(tagged_.Close(), out);
+  Deliver(FoundToolCall::End::kUnclosed, out);
+  return Step::kDone;
+}
+
+ToolCallParser::Step ToolCallParser::Value(Output& out) {
   const MarkerMatch end = FindMarker(pending_, at_, syntax_.value_closes);
   at_ = end.begin;  // not examined again
+  const std::string_view value = std::string_view(pending_).substr(value_, end.begin - value_);
+  GrowTagged(end.whole() ? tagged_.End(value) : tagged_.Grow(value), out);
   if (!end.whole()) return Step::kWait;
-  std::string_view text = std::string_view(pending_).substr(value_, end.begin - value_);
-  if (syntax_.own_lines) text = WithoutLines(text);
-  arguments_[key_] = TaggedValue(text, SchemaOfArgument(parameters_, key_));
   at_ = end.end;
   at_state_ = At::kKey;
   return Step::kDone;
@@ -255,20 +294,73 @@ ToolCallParser::Step ToolCallParser::Value() {
 ToolCallParser::Step ToolCallParser::CallCloses(Output& out) {
   const MarkerMatch match = MatchMarker(pending_, at_, syntax_.call_closes);
   if (match.partly() && !ended_) return Step::kWait;
-  if (match.kind == MarkerMatch::Kind::kNo) return Step::kMisfit;
+  if (match.kind == MarkerMatch::Kind::kNo) {
+    if (!growing_) return Step::kMisfit;
+    Deliver(FoundToolCall::End::kUnclosed, out);
+    return Step::kDone;
+  }
+  if (syntax_.body == CallBody::kTagged) {
+    GrowTagged(tagged_.Close(), out);
+  } else if (!growing_) {
+    Grow(std::exchange(call_.name, {}), json::serialize(arguments_), out);
+  }
   at_ = match.whole() ? match.end : pending_.size();
-  Deliver(out);
+  Deliver(FoundToolCall::End::kClosed, out);
   return Step::kDone;
 }
 
-void ToolCallParser::Deliver(Output& out) {
-  out.calls.push_back(std::exchange(call_, {}));
-  ++found_;
-  arguments_.clear();
+void ToolCallParser::GrowTagged(std::string arguments, Output& out) {
+  std::string name;
+  if (!growing_) name = std::exchange(call_.name, {});
+  Grow(std::move(name), std::move(arguments), out);
+}
+
+// Passes on a piece of the call. The first one has its name.
+void ToolCallParser::Grow(std::string name, std::string arguments, Output& out) {
+  if (!growing_) {
+    growing_ = true;
+    call_ = {.name = name, .arguments = {}};
+    ++begun_calls_;
+  } else if (arguments.empty()) {
+    return;
+  }
+  call_.arguments += arguments;
+  out.pieces.push_back({.call = begun_calls_ - 1, .name = std::move(name), .arguments = std::move(arguments)});
+}
+
+void ToolCallParser::Deliver(FoundToolCall::End end, Output& out) {
+  call_.end = end;
+  if (end == FoundToolCall::End::kBroken) call_.source = pending_.substr(begun_, at_ - begun_);
+  if (end != FoundToolCall::End::kCut) ++found_;
+  out.calls.push_back(std::move(call_));
   pending_.erase(0, at_);
-  at_ = begun_ = 0;
-  at_state_ = syntax_.bare && several_ ? At::kAnswer : At::kText;
+  ForgetCall();
+  at_state_ = syntax_.bare && options_.several ? At::kAnswer : At::kText;
   if (!opens_.empty()) at_state_ = At::kBehindCall;
+}
+
+// The text ends inside a call.
+void ToolCallParser::CutOff(Output& out) {
+  at_ = pending_.size();
+  if (growing_ && json_.has_all_arguments()) {
+    Deliver(FoundToolCall::End::kUnclosed, out);
+  } else if (growing_ && cut_) {
+    Deliver(FoundToolCall::End::kCut, out);
+  } else if (growing_) {
+    Grow({}, json_.held(), out);
+    Deliver(FoundToolCall::End::kBroken, out);
+  }
+  pending_.clear();
+  ForgetCall();
+  at_state_ = At::kText;
+}
+
+void ToolCallParser::ForgetCall() {
+  at_ = begun_ = 0;
+  call_ = {};
+  growing_ = false;
+  arguments_.clear();
+  json_.Reset();
 }
 
 ToolCallParser::Step ToolCallParser::BehindCall() {
@@ -291,10 +383,7 @@ ToolCallParser::Step ToolCallParser::BehindCall() {
 void ToolCallParser::Release(size_t bytes, Output& out) {
   out.content.append(pending_, 0, bytes);
   pending_.erase(0, bytes);
-  at_ = begun_ = 0;
-  call_ = {};
-  arguments_.clear();
-  in_json_ = false;
+  ForgetCall();
 }
 
 }  // namespace inferflux::text

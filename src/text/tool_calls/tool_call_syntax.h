@@ -1,6 +1,7 @@
 // How a family of models writes tool calls, as data for ToolCallParser and GrammarOfToolCalls.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -63,16 +64,37 @@ inline std::string_view FirstMarker(const ToolCallSyntax& syntax) {
   return syntax.opens.empty() ? syntax.call_opens : syntax.opens;
 }
 
+// The only argument of a custom tool, which is a text.
+inline constexpr std::string_view kCustomInput = "input";
+
 // A function that a request offers.
 struct OfferedTool {
   std::string name;
   std::string parameters;  // a JSON schema of its arguments, as text; empty: any object
+  std::string lark = {};   // instead, of a custom tool: the grammar of its input
   friend bool operator==(const OfferedTool&, const OfferedTool&) = default;
 };
 
 struct FoundToolCall {
+  enum class End : uint8_t {
+    kClosed,    // as its format demands
+    kUnclosed,  // its arguments are complete, and what follows them does not close it
+    kCut,       // the text was cut inside the arguments
+    kBroken,    // the arguments are no JSON
+  };
   std::string name;
-  std::string arguments;  // a JSON object, as text
+  std::string arguments;  // a JSON object, as text; of a kCut its beginning; of a kBroken what the model wrote
+  End end = End::kClosed;
+  std::string source;  // of a kBroken: all of its text
+
+  bool whole() const { return end == End::kClosed || end == End::kUnclosed; }
+};
+
+// More of a call: first its name, with the beginning of its arguments, then what they grow by.
+struct ToolCallPiece {
+  size_t call = 0;        // its number in the answer
+  std::string name;       // of the first piece; empty in the others
+  std::string arguments;  // never ends inside a character or an escape
 };
 
 }  // namespace inferflux::text

@@ -21,6 +21,13 @@ struct WordsOf<model::Pooling> {
 };
 
 template <>
+struct WordsOf<model::ScoreFunction> {
+  using Function = model::ScoreFunction;
+  static constexpr std::pair<std::string_view, Function> kWords[] = {
+      {"none", Function::kNone}, {"sigmoid", Function::kSigmoid}, {"softmax", Function::kSoftmax}};
+};
+
+template <>
 struct MessageOf<compute::Capabilities> {
   using T = compute::Capabilities;
   static constexpr std::string_view kName = "Capabilities";
@@ -35,6 +42,7 @@ struct MessageOf<compute::Capabilities> {
                       Required("speculative_verification", &T::speculative_verification, "verifies draft tokens"),
                       Required("kv_save_restore", &T::kv_save_restore, "sessions"),
                       Required("embeddings", &T::embeddings, "vectors of texts"),
+                      Required("scores", &T::scores, "scores of texts"),
                       Required("multimodal", &T::multimodal, "inputs other than tokens"),
                       Required("graph_capture", &T::graph_capture, "records and replays a step"),
                       Required("device_sampling", &T::device_sampling, "samples on the device"),
@@ -57,11 +65,13 @@ template <>
 struct MessageOf<model::PoolingConfig> {
   using T = model::PoolingConfig;
   static constexpr std::string_view kName = "Pooling";
-  static constexpr std::string_view kHelp = "How hidden states become an embedding.";
+  static constexpr std::string_view kHelp = "How hidden states become an embedding or scores.";
   static consteval auto Fields() {
     return std::tuple{Optional("type", &T::type, "absent: the model makes no embeddings"),
                       Required("normalise", &T::normalise, "to length 1"),
-                      Required("lengths", &T::lengths, "to which a vector may be cut")};
+                      Required("lengths", &T::lengths, "to which a vector may be cut"),
+                      Required("labels", &T::labels, "of a classifier's scores; empty: it is none"),
+                      Required("score_function", &T::score_function, "how scores are reported")};
   }
 };
 
@@ -83,7 +93,8 @@ struct MessageOf<engine::EngineInfo> {
                       Required("capabilities", &T::capabilities, "what it can do"),
                       Required("causal", &T::causal, "false: an encoder"),
                       Required("hidden", &T::hidden, "values of a hidden state; 0: has no such output"),
-                      Required("pooling", &T::pooling, "of embeddings"),
+                      Required("pooling", &T::pooling, "of embeddings or scores"),
+                      Required("head_outputs", &T::head_outputs, "values made of a pooled state; 0: has no head"),
                       Required("memory", &T::memory, "on each device"),
                       Required("notes", &T::notes, "what loading did to the weights")};
   }

@@ -84,6 +84,28 @@ std::vector<GeneratedToken> FromMessages(const std::vector<TokenMessage>& messag
   return out;
 }
 
+NextTokensMessage ToMessage(const scheduler::NextTokens& next) {
+  NextTokensMessage out{.vocabulary = next.vocabulary,
+                        .allowed = next.allowed,
+                        .may_end = next.may_end,
+                        .allowed_probability = next.allowed_probability};
+  for (const auto& token : next.top) out.top.push_back(ToMessage(token));
+  for (const auto& token : next.unconstrained) out.unconstrained.push_back(ToMessage(token));
+  return out;
+}
+
+scheduler::NextTokens FromMessage(const NextTokensMessage& message) {
+  scheduler::NextTokens out{.vocabulary = message.vocabulary,
+                            .allowed = message.allowed,
+                            .may_end = message.may_end,
+                            .allowed_probability = message.allowed_probability,
+                            .top = {},
+                            .unconstrained = {}};
+  for (const TokenMessage& token : message.top) out.top.push_back(FromMessage(token));
+  for (const TokenMessage& token : message.unconstrained) out.unconstrained.push_back(FromMessage(token));
+  return out;
+}
+
 template <Message T>
 Result<T> ReadEvent(const boost::json::value& value) {
   FieldErrors errors;
@@ -123,23 +145,31 @@ StopReason ReasonOf(const scheduler::Finish& finish) {
 ExecuteRequest ToMessage(const scheduler::GenerationRequest& request, std::string request_id, SteadyTime now) {
   ExecuteRequest out{.request_id = std::move(request_id),
                      .client_request_id = request.request_id,
+                     .trace_parent = request.trace_parent,
                      .prompt = request.prompt,
                      .sampling = request.sampling,
                      .max_tokens = request.max_tokens,
                      .stop = request.stop,
                      .embed = request.embed,
+                     .score = request.score,
+                     .second_text = request.second_text,
                      .ignore_eos = request.ignore_eos,
+                     .next_tokens = request.next_tokens,
                      .top_logprobs = request.top_logprobs,
                      .prompt_logprobs = request.prompt_logprobs,
                      .speculation = request.speculation,
+                     .prediction = request.prediction,
                      .continues_text = request.continues_text,
                      .shown_control = request.shown_control,
                      .account = request.account,
+                     .account_running = request.account_limits.running,
+                     .account_queued = request.account_limits.queued,
                      .cache_salt = request.cache_salt,
                      .priority = request.priority};
   if (request.grammar_source) out.grammar = ToMessage(*request.grammar_source);
   if (request.reasoning) out.reasoning = ReasoningMessage{request.reasoning->inside, request.reasoning->budget};
-  if (request.session) out.session = SessionMessage{request.session->id, request.session->ttl.count()};
+  if (request.session)
+    out.session = SessionMessage{request.session->id, request.session->ttl.count(), request.session->once};
   if (request.deadline) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*request.deadline - now).count();
     out.deadline_ms = std::max<int64_t>(1, left);
@@ -173,6 +203,7 @@ Result<std::optional<StreamEvent>> EventReader::Read(std::string_view data) {
               .cached_tokens = metrics->cached_tokens,
               .drafted_tokens = metrics->drafted_tokens,
               .accepted_tokens = metrics->accepted_tokens};
+    phases_ = std::move(metrics->phases);
     return std::nullopt;
   }
   if (word == MessageOf<StartedEvent>::kType) {
@@ -186,13 +217,17 @@ Result<std::optional<StreamEvent>> EventReader::Read(std::string_view data) {
     auto end = ReadEvent<EndEvent>(value);
     if (!end) return Forward(end);
     last.embedding = std::move(end->embedding);
+    if (end->next_tokens) last.next_tokens = FromMessage(*end->next_tokens);
     last.finish = FinishOf(*end, usage_);
+    last.finish->phases = std::move(phases_);
     return last;
   }
   auto error = ReadEvent<WireError>(value);
   if (!error) return Forward(error);
-  last.finish =
-      scheduler::Finish{.reason = FinishReason::kError, .error = worker::FromMessage(*error), .usage = usage_};
+  last.finish = scheduler::Finish{.reason = FinishReason::kError,
+                                  .error = worker::FromMessage(*error),
+                                  .usage = usage_,
+                                  .phases = std::move(phases_)};
   return last;
 }
 
@@ -213,14 +248,20 @@ std::optional<scheduler::GenerationRequest> FromMessage(const ExecuteRequest& me
   out.max_tokens = message.max_tokens;
   out.stop = message.stop;
   out.embed = message.embed;
+  out.score = message.score;
+  out.second_text = message.second_text;
   out.ignore_eos = message.ignore_eos;
+  out.next_tokens = message.next_tokens;
   out.top_logprobs = message.top_logprobs;
   out.prompt_logprobs = message.prompt_logprobs;
   out.speculation = message.speculation;
+  out.prediction = message.prediction;
   out.continues_text = message.continues_text;
   out.shown_control = message.shown_control;
   out.request_id = message.client_request_id;
+  out.trace_parent = message.trace_parent;
   out.account = message.account;
+  out.account_limits = {.running = message.account_running, .queued = message.account_queued};
   out.cache_salt = message.cache_salt;
   out.priority = message.priority;
   for (size_t i = 0; i < out.shown_control.size(); ++i) {
@@ -228,7 +269,8 @@ std::optional<scheduler::GenerationRequest> FromMessage(const ExecuteRequest& me
     errors.Add(fmt::format("shown_control[{}]", i), "maximum", "is no token of the model");
   }
   if (message.session) {
-    out.session = scheduler::SessionUse{message.session->id, std::chrono::seconds(message.session->ttl_seconds)};
+    out.session = scheduler::SessionUse{message.session->id, std::chrono::seconds(message.session->ttl_seconds),
+                                        message.session->once};
   }
   if (message.deadline_ms) out.deadline = now + std::chrono::milliseconds(*message.deadline_ms);
   if (message.grammar) {
@@ -261,23 +303,25 @@ void EventWriter::Append(const StreamEvent& event, SteadyTime now, std::string& 
   }
   if (!event.finish) return;
   const scheduler::Usage& usage = event.finish->usage;
-  net::AppendSseData(out,
-                     ToText(MetricsEvent{.prompt_tokens = usage.prompt_tokens,
-                                         .completion_tokens = usage.completion_tokens,
-                                         .cached_tokens = usage.cached_tokens,
-                                         .drafted_tokens = usage.drafted_tokens,
-                                         .accepted_tokens = usage.accepted_tokens,
-                                         .time_to_first_token_ms = first_ ? InMilliseconds(*first_ - began_) : 0.0}));
+  net::AppendSseData(out, ToText(MetricsEvent{.prompt_tokens = usage.prompt_tokens,
+                                              .completion_tokens = usage.completion_tokens,
+                                              .cached_tokens = usage.cached_tokens,
+                                              .drafted_tokens = usage.drafted_tokens,
+                                              .accepted_tokens = usage.accepted_tokens,
+                                              .time_to_first_token_ms = first_ ? InMilliseconds(*first_ - began_) : 0.0,
+                                              .phases = event.finish->phases}));
   if (event.finish->reason == FinishReason::kError) {
     net::AppendSseData(out, ToText(ToMessage(event.finish->error)));
     return;
   }
-  net::AppendSseData(out, ToText(EndEvent{.tokens_out = usage.completion_tokens,
-                                          .decode_time_ms = first_ ? InMilliseconds(now - *first_) : 0.0,
-                                          .stop_reason = ReasonOf(*event.finish),
-                                          .stop_sequence_matched = event.finish->stop_string,
-                                          .stop_token = event.finish->stop_token,
-                                          .embedding = event.embedding}));
+  EndEvent end{.tokens_out = usage.completion_tokens,
+               .decode_time_ms = first_ ? InMilliseconds(now - *first_) : 0.0,
+               .stop_reason = ReasonOf(*event.finish),
+               .stop_sequence_matched = event.finish->stop_string,
+               .stop_token = event.finish->stop_token,
+               .embedding = event.embedding};
+  if (event.next_tokens) end.next_tokens = ToMessage(*event.next_tokens);
+  net::AppendSseData(out, ToText(end));
 }
 
 WireError ToMessage(const Error& error) {
@@ -294,6 +338,7 @@ WorkerLoad ToMessage(const scheduler::SchedulerStats& stats) {
           .queued = stats.queued,
           .kv_blocks_used = stats.kv_blocks_used,
           .kv_blocks_free = stats.kv_blocks_free,
+          .kv_blocks_cached = stats.kv_blocks_cached,
           .preemptions = stats.preemptions,
           .drafted_tokens = stats.drafted_tokens,
           .accepted_tokens = stats.accepted_tokens,

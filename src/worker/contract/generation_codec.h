@@ -35,6 +35,7 @@ class EventReader {
   bool delivered_ = false;
   bool finished_ = false;
   scheduler::Usage usage_;
+  std::vector<scheduler::TimelinePhase> phases_;
 };
 
 // --- the worker's side ---

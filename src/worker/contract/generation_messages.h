@@ -28,6 +28,7 @@ struct WordsOf<text::GrammarSpec::Kind> {
                                                                  {"regex", Kind::kRegex},
                                                                  {"choice", Kind::kChoice},
                                                                  {"gbnf", Kind::kGbnf},
+                                                                 {"lark", Kind::kLark},
                                                                  {"tool_calls", Kind::kToolCalls}};
 };
 template <>
@@ -44,7 +45,8 @@ struct MessageOf<text::OfferedTool> {
   static constexpr std::string_view kHelp = "A function that the answer may call.";
   static consteval auto Fields() {
     return std::tuple{Required("name", &T::name, "its name"),
-                      Required("parameters", &T::parameters, "a JSON schema, as text; empty: any object")};
+                      Required("parameters", &T::parameters, "a JSON schema, as text; empty: any object"),
+                      Optional("lark", &T::lark, "instead: the grammar of its only argument, a text")};
   }
 };
 template <>
@@ -125,9 +127,22 @@ struct MessageOf<scheduler::Speculation> {
   }
 };
 
+template <>
+struct MessageOf<scheduler::NextTokensQuery> {
+  using T = scheduler::NextTokensQuery;
+  static constexpr std::string_view kName = "NextTokensQuery";
+  static constexpr std::string_view kHelp = "Asks what may come next, in place of a generation.";
+  static consteval auto Fields() {
+    return std::tuple{
+        Required("output_tokens", &T::output_tokens, "at the prompt's end: output already").Within(0, kMostTokens),
+        Required("top", &T::top, "the likeliest to describe").Within(1, 20)};
+  }
+};
+
 struct SessionMessage {
   std::string id;
   int64_t ttl_seconds = 3600;
+  bool once = false;
 };
 template <>
 struct MessageOf<SessionMessage> {
@@ -136,13 +151,15 @@ struct MessageOf<SessionMessage> {
   static constexpr std::string_view kHelp = "The conversation whose KV is kept.";
   static consteval auto Fields() {
     return std::tuple{Required("id", &T::id, "unique for a salt").Within(1, 256),
-                      Optional("ttl_seconds", &T::ttl_seconds, "after its last request").Within(1, 31536000)};
+                      Optional("ttl_seconds", &T::ttl_seconds, "after its last request").Within(1, 31536000),
+                      Optional("once", &T::once, "taken from the session store, and not kept")};
   }
 };
 
 struct ExecuteRequest {
   std::string request_id;
   std::string client_request_id;
+  std::string trace_parent;
   std::vector<TokenId> prompt;
   std::string text;
   engine::SamplingParams sampling;
@@ -151,13 +168,19 @@ struct ExecuteRequest {
   std::optional<GrammarMessage> grammar;
   std::optional<ReasoningMessage> reasoning;
   bool embed = false;
+  bool score = false;
+  int32_t second_text = 0;
   bool ignore_eos = false;
+  std::optional<scheduler::NextTokensQuery> next_tokens;
   std::optional<int32_t> top_logprobs;
   std::optional<int32_t> prompt_logprobs;
   std::optional<scheduler::Speculation> speculation;
+  std::vector<TokenId> prediction;
   bool continues_text = false;
   std::vector<TokenId> shown_control;
   std::string account;
+  int32_t account_running = 0;
+  int32_t account_queued = 0;
   uint64_t cache_salt = 0;
   std::optional<SessionMessage> session;
   int32_t priority = 0;
@@ -172,6 +195,7 @@ struct MessageOf<ExecuteRequest> {
     return std::tuple{
         Required("request_id", &T::request_id, "unique among the running ones").Within(1, 128),
         Optional("client_request_id", &T::client_request_id, "of the client's request, for logs").Within(0, 128),
+        Optional("trace_parent", &T::trace_parent, "of the client's request, as W3C's traceparent").Within(0, 128),
         Optional("prompt", &T::prompt, "token ids, special tokens in place").Within(0, kMostTokens),
         Optional("text", &T::text, "instead of token ids: a raw prompt").Within(0, kMostTextBytes),
         Optional("sampling", &T::sampling, "how tokens are chosen"),
@@ -180,13 +204,22 @@ struct MessageOf<ExecuteRequest> {
         Optional("grammar", &T::grammar, "what the text must match"),
         Optional("reasoning", &T::reasoning, "before the text; with a grammar or a budget"),
         Optional("embed", &T::embed, "pools the prompt's hidden states instead of generating"),
+        Optional("score", &T::score, "the same for a classifier's scores"),
+        Optional("second_text", &T::second_text, "where a pair's second text begins; 0: one text")
+            .Within(0, kMostTokens),
         Optional("ignore_eos", &T::ignore_eos, "end tokens are not sampled"),
+        Optional("next_tokens", &T::next_tokens, "scores what may come next instead of generating"),
         Optional("top_logprobs", &T::top_logprobs, "alternatives of each token").Within(0, 20),
         Optional("prompt_logprobs", &T::prompt_logprobs, "the same for the prompt").Within(0, 20),
         Optional("speculation", &T::speculation, "absent: the worker's default"),
+        Optional("prediction", &T::prediction, "what the output may be: draft tokens").Within(0, kMostTokens),
         Optional("continues_text", &T::continues_text, "keeps the output's first space"),
         Optional("shown_control", &T::shown_control, "control tokens that appear by name").Within(0, 256),
         Optional("account", &T::account, "accounts get equal shares").Within(0, 256),
+        Optional("account_running", &T::account_running, "sequences of the account at once; 0: no limit")
+            .Within(0, 1 << 20),
+        Optional("account_queued", &T::account_queued, "requests of the account that wait; 0: no limit")
+            .Within(0, 1 << 20),
         Optional("cache_salt", &T::cache_salt, "requests of different salts never share KV"),
         Optional("session", &T::session, "a conversation that is kept"),
         Optional("priority", &T::priority, "higher is served first"),
@@ -260,6 +293,27 @@ struct MessageOf<TokenEvent> {
   }
 };
 
+template <>
+struct WordsOf<scheduler::TimelinePhase::Kind> {
+  using Kind = scheduler::TimelinePhase::Kind;
+  static constexpr std::pair<std::string_view, Kind> kWords[] = {{"queued", Kind::kQueued},
+                                                                 {"prefill", Kind::kPrefill},
+                                                                 {"decode", Kind::kDecode},
+                                                                 {"waiting", Kind::kWaiting},
+                                                                 {"preempted", Kind::kPreempted}};
+};
+template <>
+struct MessageOf<scheduler::TimelinePhase> {
+  using T = scheduler::TimelinePhase;
+  static constexpr std::string_view kName = "TimelinePhase";
+  static constexpr std::string_view kHelp = "What the worker did for a request, in seconds since its arrival.";
+  static consteval auto Fields() {
+    return std::tuple{Required("kind", &T::kind, "what it did"), Required("begin", &T::begin, "from"),
+                      Required("end", &T::end, "until"), Optional("tokens", &T::tokens, "taken in, or generated"),
+                      Optional("steps", &T::steps, "of the engine")};
+  }
+};
+
 struct MetricsEvent {
   int32_t prompt_tokens = 0;
   int32_t completion_tokens = 0;
@@ -267,6 +321,7 @@ struct MetricsEvent {
   int32_t drafted_tokens = 0;
   int32_t accepted_tokens = 0;
   double time_to_first_token_ms = 0;
+  std::vector<scheduler::TimelinePhase> phases;
 };
 template <>
 struct MessageOf<MetricsEvent> {
@@ -280,7 +335,8 @@ struct MessageOf<MetricsEvent> {
                       Required("cached_tokens", &T::cached_tokens, "of the prompt, from shared KV"),
                       Required("drafted_tokens", &T::drafted_tokens, "draft tokens"),
                       Required("accepted_tokens", &T::accepted_tokens, "the accepted ones"),
-                      Required("time_to_first_token_ms", &T::time_to_first_token_ms, "from the request's arrival")};
+                      Required("time_to_first_token_ms", &T::time_to_first_token_ms, "from the request's arrival"),
+                      Optional("phases", &T::phases, "what happened to the request").Within(0, 128)};
   }
 };
 
@@ -293,6 +349,29 @@ struct WordsOf<StopReason> {
                                                                        {"CANCELLED", StopReason::kCancelled}};
 };
 
+struct NextTokensMessage {
+  int32_t vocabulary = 0;
+  int32_t allowed = 0;
+  bool may_end = false;
+  double allowed_probability = 0;
+  std::vector<TokenMessage> top;
+  std::vector<TokenMessage> unconstrained;
+};
+template <>
+struct MessageOf<NextTokensMessage> {
+  using T = NextTokensMessage;
+  static constexpr std::string_view kName = "NextTokens";
+  static constexpr std::string_view kHelp = "What may come next; probabilities are the model's, before any constraint.";
+  static consteval auto Fields() {
+    return std::tuple{Required("vocabulary", &T::vocabulary, "tokens of the model"),
+                      Required("allowed", &T::allowed, "those that the grammar allows"),
+                      Required("may_end", &T::may_end, "an end token is one of them"),
+                      Required("allowed_probability", &T::allowed_probability, "of them together").Within(0, 1),
+                      Required("top", &T::top, "the likeliest allowed ones"),
+                      Required("unconstrained", &T::unconstrained, "the likeliest of all")};
+  }
+};
+
 struct EndEvent {
   int32_t tokens_out = 0;
   double decode_time_ms = 0;
@@ -300,6 +379,7 @@ struct EndEvent {
   std::optional<std::string> stop_sequence_matched;
   std::optional<TokenId> stop_token;
   std::vector<float> embedding;
+  std::optional<NextTokensMessage> next_tokens;
 };
 template <>
 struct MessageOf<EndEvent> {
@@ -314,7 +394,8 @@ struct MessageOf<EndEvent> {
         Required("stop_reason", &T::stop_reason, "what ended it; EOS also where a grammar allows no more"),
         Optional("stop_sequence_matched", &T::stop_sequence_matched, "with STOP_SEQUENCE"),
         Optional("stop_token", &T::stop_token, "with EOS: the token"),
-        Optional("embedding", &T::embedding, "of an embedding request")};
+        Optional("embedding", &T::embedding, "of an embedding request; scores of a score request"),
+        Optional("next_tokens", &T::next_tokens, "of a request for them")};
   }
 };
 

@@ -70,6 +70,7 @@ struct WorkerLoad {
   int32_t queued = 0;
   int64_t kv_blocks_used = 0;
   int64_t kv_blocks_free = 0;
+  int64_t kv_blocks_cached = 0;
   int64_t preemptions = 0;
   int64_t drafted_tokens = 0;
   int64_t accepted_tokens = 0;
@@ -85,6 +86,7 @@ struct MessageOf<WorkerLoad> {
                       Required("queued", &T::queued, "requests that wait for admission"),
                       Required("kv_blocks_used", &T::kv_blocks_used, "KV blocks held by running requests"),
                       Required("kv_blocks_free", &T::kv_blocks_free, "the others, cached prefixes too"),
+                      Optional("kv_blocks_cached", &T::kv_blocks_cached, "free blocks that are kept for their prefix"),
                       Optional("preemptions", &T::preemptions, "since the start"),
                       Optional("drafted_tokens", &T::drafted_tokens, "since the start"),
                       Optional("accepted_tokens", &T::accepted_tokens, "since the start"),

@@ -171,7 +171,7 @@ asio::awaitable<void> ManagedWorker::Connect() {
     const std::lock_guard lock(mutex_);
     uri = uri_;
   }
-  const auto address = net::ParseServerAddress(uri);
+  const auto address = net::ParsePlainAddress(uri);
   if (!address) co_return;
   const auto link = std::make_shared<WorkerLink>();
   link->worker_id = spec_.id;

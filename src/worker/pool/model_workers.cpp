@@ -13,34 +13,69 @@ ModelWorkers::ModelWorkers(std::string model, metrics::Registry& metrics)
           "Requests that went to another worker because theirs was lost before the first token.", {{"model", model_}})),
       prefix_tokens_(metrics.GetCounter("inferflux_worker_prefix_tokens_total",
                                         "Tokens of prompts that went to a worker which had been sent them before.",
-                                        {{"model", model_}})) {}
+                                        {{"model", model_}})),
+      prefills_(metrics.GetCounter("inferflux_worker_prefills_total",
+                                   "Prompts that a worker for prompts has computed and handed over.",
+                                   {{"model", model_}})) {}
 
 void ModelWorkers::Forget(int worker) {
   const std::lock_guard lock(mutex_);
   router_.Forget(worker);
 }
 
-Result<std::shared_ptr<WorkerLink>> ModelWorkers::Route(const scheduler::GenerationRequest& request,
-                                                        const WorkerLink* except) {
-  std::vector<RouteChoice> choices;
-  std::vector<std::pair<int, std::shared_ptr<WorkerLink>>> links;
+void ModelWorkers::Add(std::shared_ptr<ManagedWorker> worker, bool prefill) {
+  if (prefill) prefill_.insert(worker->number());
+  workers_.push_back(std::move(worker));
+}
+
+ModelWorkers::Serving ModelWorkers::FindServing(bool prefill, const WorkerLink* except) const {
+  Serving out;
   for (const auto& worker : workers_) {
+    if (prefill_.contains(worker->number()) != prefill) continue;
     auto link = worker->link();
     if (!link || link.get() == except) continue;
-    choices.push_back({worker->number(), link->in_flight});
-    links.emplace_back(worker->number(), std::move(link));
+    const RouteChoice choice{worker->number(), link->in_flight};
+    out.emplace_back(choice, std::move(link));
   }
-  if (choices.empty()) {
+  return out;
+}
+
+std::vector<RouteChoice> ModelWorkers::ChoicesOf(const Serving& serving) {
+  std::vector<RouteChoice> out;
+  for (const auto& [choice, link] : serving) out.push_back(choice);
+  return out;
+}
+
+std::shared_ptr<WorkerLink> ModelWorkers::LinkOf(const Serving& serving, int worker) {
+  return std::ranges::find(serving, worker, [](const auto& entry) { return entry.first.worker; })->second;
+}
+
+Result<std::shared_ptr<WorkerLink>> ModelWorkers::Route(const scheduler::GenerationRequest& request,
+                                                        const WorkerLink* except) {
+  Serving serving = FindServing(false, except);
+  if (serving.empty()) serving = FindServing(true, except);
+  if (serving.empty()) {
     return Fail(ErrorCode::kUnavailable, "no worker of the model '{}' serves at the moment; try again in a second",
                 model_);
   }
   Routed routed;
   {
     const std::lock_guard lock(mutex_);
-    routed = router_.Route(request, choices);
+    routed = router_.Route(request, ChoicesOf(serving));
   }
   prefix_tokens_.Add(routed.prefix_tokens);
-  return std::ranges::find(links, routed.worker, [](const auto& entry) { return entry.first; })->second;
+  return LinkOf(serving, routed.worker);
+}
+
+std::shared_ptr<WorkerLink> ModelWorkers::RoutePrefill(const scheduler::GenerationRequest& request) {
+  const bool generates = !request.embed && !request.score && !request.next_tokens && !request.prompt_logprobs;
+  if (prefill_.empty() || !generates || request.prompt.size() < kWorthPrefill) return nullptr;
+  const Serving prompts = FindServing(true, nullptr), others = FindServing(false, nullptr);
+  if (prompts.empty() || others.empty()) return nullptr;
+  const std::lock_guard lock(mutex_);
+  const auto known = static_cast<size_t>(router_.LongestPrefix(request, ChoicesOf(others)));
+  if (request.prompt.size() - known < kWorthPrefill) return nullptr;
+  return LinkOf(prompts, router_.RoutePrefill(request, ChoicesOf(prompts)));
 }
 
 std::vector<std::shared_ptr<WorkerLink>> ModelWorkers::Links() const {
@@ -60,6 +95,7 @@ scheduler::SchedulerStats ModelWorkers::stats() const {
     out.queued += view.load.queued;
     out.kv_blocks_used += view.load.kv_blocks_used;
     out.kv_blocks_free += view.load.kv_blocks_free;
+    out.kv_blocks_cached += view.load.kv_blocks_cached;
     out.preemptions += view.load.preemptions;
     out.drafted_tokens += view.load.drafted_tokens;
     out.accepted_tokens += view.load.accepted_tokens;

@@ -205,7 +205,8 @@ Result<serving::StartedEngine> WorkerManager::StartEngine(const serving::EngineE
       const auto on_lost = [weak = std::weak_ptr(workers)](int number) {
         if (const auto all = weak.lock()) all->Forget(number);
       };
-      workers->Add(std::make_shared<ManagedWorker>(io_, MakeSpec(engine, engine_request, request), metrics_, on_lost));
+      workers->Add(std::make_shared<ManagedWorker>(io_, MakeSpec(engine, engine_request, request), metrics_, on_lost),
+                   i < options_.prefill);
       workers_.push_back(workers->workers().back());
     }
   }

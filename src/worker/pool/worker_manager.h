@@ -27,6 +27,7 @@ namespace inferflux::worker {
 struct PoolOptions {
   std::string directory;  // of the worker programs; empty: that of this program
   int32_t count = 1;      // workers of a model
+  int32_t prefill = 0;    // of these, how many only compute prompts; fewer than `count`
   int32_t threads = 0;    // of a worker; 0: one for each core that it may use
   int32_t expected = 1;   // workers that will run on the CPU, among which its cores are divided
   std::string log_level = "info";

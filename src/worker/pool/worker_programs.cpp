@@ -59,12 +59,17 @@ std::vector<std::string> FlagsFor(const serving::LoadRequest& request, const std
     out.push_back(std::move(value));
   };
   add("--runtime-max-batch-tokens", std::to_string(request.max_batch_tokens));
+  if (request.max_running > 0) add("--runtime-max-running", std::to_string(request.max_running));
   if (request.max_queued > 0) add("--runtime-max-queue", std::to_string(request.max_queued));
   add("--runtime-goal", request.goal == scheduler::StepGoal::kLatency ? "latency" : "throughput");
   add("--runtime-speculation", request.speculation);
   add("--runtime-max-draft-tokens", std::to_string(request.max_draft_tokens));
   add("--runtime-session-memory", std::to_string(request.sessions.memory_bytes));
   add("--runtime-session-disk", std::to_string(request.sessions.disk_bytes));
+  if (!request.sessions.store_url.empty()) {
+    add("--runtime-session-store", request.sessions.store_url);
+    add("--runtime-session-store-key-file", request.sessions.store_key_file);
+  }
   // Two workers must not write the same files.
   if (!request.sessions.directory.empty()) {
     std::error_code failed;

@@ -59,6 +59,25 @@ Routed WorkerRouter::Route(const scheduler::GenerationRequest& request, std::spa
   return out;
 }
 
+int WorkerRouter::RoutePrefill(const scheduler::GenerationRequest& request, std::span<const RouteChoice> choices) {
+  const auto matched = prefixes_.Match(request.prompt, request.cache_salt);
+  const auto rank = [&](const RouteChoice& choice) {
+    const auto found = matched.find(choice.worker);
+    return std::pair(choice.in_flight, found == matched.end() ? 0 : -found->second);
+  };
+  const int out = std::ranges::min(choices, {}, rank).worker;
+  prefixes_.Insert(request.prompt, request.cache_salt, out);
+  return out;
+}
+
+int32_t WorkerRouter::LongestPrefix(const scheduler::GenerationRequest& request, std::span<const RouteChoice> choices) {
+  int32_t out = 0;
+  for (const auto& [worker, tokens] : prefixes_.Match(request.prompt, request.cache_salt)) {
+    if (std::ranges::find(choices, worker, &RouteChoice::worker) != choices.end()) out = std::max(out, tokens);
+  }
+  return out;
+}
+
 void WorkerRouter::Forget(int worker) {
   prefixes_.Forget(worker);
   // Forgotten keys stay in the order until they are the oldest.

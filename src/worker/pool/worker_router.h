@@ -33,6 +33,11 @@ class WorkerRouter {
 
   // `choices` is not empty.
   Routed Route(const scheduler::GenerationRequest& request, std::span<const RouteChoice> choices);
+  // The worker that computes the prompt only: the one with the fewest requests; among several, the one that was sent
+  // the longest prefix of the prompt.
+  int RoutePrefill(const scheduler::GenerationRequest& request, std::span<const RouteChoice> choices);
+  // The most tokens of the prompt that one of these was sent before.
+  int32_t LongestPrefix(const scheduler::GenerationRequest& request, std::span<const RouteChoice> choices);
   // The worker has ended: its sessions and prefixes are gone.
   void Forget(int worker);
 

@@ -16,7 +16,7 @@ namespace inferflux::worker {
 // A worker that serves. A worker that has restarted is another link.
 struct WorkerLink {
   std::string worker_id;
-  std::shared_ptr<net::AsyncClient> client;  // only on the thread of its io_context
+  std::shared_ptr<net::AsyncClient> client;  // but for SendNow only on the thread of its io_context
   std::vector<net::Header> headers;          // the token
   std::atomic<int32_t> in_flight{0};         // requests that the pool has sent and that have not ended
 };
@@ -31,6 +31,11 @@ class WorkerDirectory {
                                                     const WorkerLink* except) = 0;
   virtual std::vector<std::shared_ptr<WorkerLink>> Links() const = 0;
   virtual scheduler::SchedulerStats stats() const = 0;
+
+  // The worker that computes the request's prompt before the worker of Route, which is asked for afterwards; null: that
+  // one does both.
+  virtual std::shared_ptr<WorkerLink> RoutePrefill(const scheduler::GenerationRequest&) { return nullptr; }
+  virtual void CountPrefill() {}
 
   // A connection failed, and its request goes to another worker.
   virtual void CountRetry() {}

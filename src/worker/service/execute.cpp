@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/work_budget/work_budget.h"
 #include "worker/contract/generation_codec.h"
 
 namespace inferflux::worker {
@@ -32,9 +33,13 @@ Prepared Prepare(const ExecuteRequest& message, const serving::ServedModel& mode
   return out;
 }
 
+constexpr std::chrono::seconds kMostPreparation{10};  // of processor time
+
 asio::awaitable<std::unique_ptr<Prepared>> PrepareElsewhere(const ExecuteRequest& message,
                                                             const serving::ServedModel& model,
                                                             Clock::time_point began) {
+  // The pool has held the grammar to its own limit already, without the model's tokens.
+  const WorkBudget budget({.cpu = kMostPreparation});
   co_return std::make_unique<Prepared>(Prepare(message, model, began));
 }
 
@@ -67,10 +72,10 @@ asio::awaitable<void> StreamEvents(WorkerService& service, Answering& answering,
                                    Clock::time_point began, net::ResponseWriter& writer) {
   net::Response head(200, "text/event-stream; charset=utf-8");
   head.headers.push_back({"Cache-Control", "no-cache"});
-  if (!co_await writer.Begin(std::move(head))) co_return;
   EventWriter events(began);
+  events.Started(id, service.status.worker_id(), head.body);  // in one write, which wakes the pool once
+  if (!co_await writer.Begin(std::move(head))) co_return;
   std::string bytes;
-  events.Started(id, service.status.worker_id(), bytes);
   bool finished = false;
   while (!finished) {
     while (auto event = answering.stream().TryPop()) {
@@ -78,21 +83,23 @@ asio::awaitable<void> StreamEvents(WorkerService& service, Answering& answering,
       if (finished) answering.usage = event->finish->usage;
       events.Append(*event, Clock::now(), bytes);
     }
-    if (!bytes.empty() && !co_await writer.Write(std::exchange(bytes, {}))) co_return;
     if (finished) break;
+    if (!bytes.empty() && !co_await writer.Write(std::exchange(bytes, {}))) co_return;
     if (writer.Gone()) co_return;
     co_await writer.notifier()->Wait();
   }
-  co_await writer.End();
+  co_await writer.End(std::move(bytes));
 }
 
 void LogGeneration(const ExecuteRequest& message, const scheduler::Usage& usage, Clock::duration time) {
-  log::Write(log::Level::kInfo, "generation",
-             {{"request_id", message.client_request_id},
-              {"generation_id", message.request_id},
-              {"prompt_tokens", std::to_string(usage.prompt_tokens), true},
-              {"completion_tokens", std::to_string(usage.completion_tokens), true},
-              {"ms", fmt::format("{:.1f}", std::chrono::duration<double, std::milli>(time).count()), true}});
+  std::vector<log::Field> fields{
+      {"request_id", message.client_request_id},
+      {"generation_id", message.request_id},
+      {"prompt_tokens", std::to_string(usage.prompt_tokens), true},
+      {"completion_tokens", std::to_string(usage.completion_tokens), true},
+      {"ms", fmt::format("{:.1f}", std::chrono::duration<double, std::milli>(time).count()), true}};
+  if (!message.trace_parent.empty()) fields.push_back({"trace_parent", message.trace_parent});
+  log::Write(log::Level::kInfo, "generation", fields);
 }
 
 }  // namespace

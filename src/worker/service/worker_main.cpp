@@ -14,10 +14,13 @@
 
 #include "base/host_memory.h"
 #include "base/log.h"
+#include "base/version/version.h"
 #include "command_line/stop_signals.h"
 #include "config/resolve.h"
 #include "net/server.h"
+#include "serving/backends/device_choice.h"
 #include "serving/models/load_model.h"
+#include "session_store/open_store.h"
 #include "worker/contract/schema.h"
 #include "worker/memory_check.h"
 #include "worker/service/execute.h"
@@ -61,7 +64,7 @@ Result<WorkerOptions> ReadOptions(const config::FlagValues& flags) {
   }
   const std::string& callback = out.settings.Text("worker.callback_url");
   if (!callback.empty()) {
-    auto address = net::ParseServerAddress(callback);
+    auto address = net::ParsePlainAddress(callback);
     if (!address) return Forward(address, "worker.callback_url");
     out.callback = std::move(*address);
   }
@@ -81,6 +84,7 @@ serving::LoadRequest LoadRequestOf(const WorkerOptions& options, std::stop_token
   out.shared = settings.backend_defaults();
   out.shared_changes = settings.backend_changes();
   out.max_batch_tokens = static_cast<int32_t>(settings.Integer("runtime.max_batch_tokens"));
+  out.max_running = static_cast<int32_t>(settings.Integer("runtime.max_running"));
   out.max_queued = static_cast<int32_t>(settings.Integer("runtime.max_queue"));
   out.goal =
       settings.Text("runtime.goal") == "latency" ? scheduler::StepGoal::kLatency : scheduler::StepGoal::kThroughput;
@@ -89,7 +93,9 @@ serving::LoadRequest LoadRequestOf(const WorkerOptions& options, std::stop_token
   out.max_draft_tokens = static_cast<int32_t>(settings.Integer("runtime.max_draft_tokens"));
   out.sessions = {.memory_bytes = settings.Bytes("runtime.session_memory"),
                   .directory = settings.Text("runtime.session_dir"),
-                  .disk_bytes = settings.Bytes("runtime.session_disk")};
+                  .disk_bytes = settings.Bytes("runtime.session_disk"),
+                  .store_url = settings.Text("runtime.session_store"),
+                  .store_key_file = settings.Text("runtime.session_store_key_file")};
   out.stop = std::move(stop);
   return out;
 }
@@ -151,7 +157,11 @@ class Worker {
  private:
   int Threads() const {
     const auto threads = static_cast<int>(options_.settings.Integer("runtime.threads"));
-    return threads > 0 ? threads : UsableCores();
+    if (threads > 0) return threads;
+    const config::BackendConfig config =
+        config::MergeBackendConfig(options_.model.config, options_.settings.backend_defaults());
+    const int ranks = config.tensor_parallel.value_or(1) * config.pipeline_parallel.value_or(1);
+    return std::max(1, UsableCores() / ranks);  // those that it starts have the others
   }
 
   void End(int code) {
@@ -202,7 +212,15 @@ class Worker {
     serving::LoadRequest request = LoadRequestOf(options_, stop_load_.get_token());
     const auto weights = WeightBytes(request.path);
     if (!weights) return LoadFailure{.reason = weights.error().message};
+    auto store = session_store::OpenStore(request.sessions.store_url, request.sessions.store_key_file);
+    if (!store) return LoadFailure{.reason = store.error().message};
+    request.sessions.store = std::move(*store);
     request.progress = std::make_shared<serving::LoadProgress>();
+    request.rank_job = std::make_shared<serving::RankJob>();
+    request.rank_job->on_lost = [this](const Error& why) {
+      log::Error("the model is lost with one of its ranks: {}", why.message);
+      End(kLostRank);
+    };
     status_.SetLoading(request.progress, *weights);
     if (auto failure = TestDevice(request)) return failure;
     if (auto failure = PlanMemory(*weights, request)) return failure;
@@ -223,7 +241,9 @@ class Worker {
     const auto first = std::ranges::find_if(*candidates, [](const auto& each) { return each.engine != nullptr; });
     if (first == candidates->end() || !first->engine->self_test) return std::nullopt;
     const auto config = serving::ConfigFor(request.config, {}, request.shared, first->target, first->provider);
-    const Status right = first->engine->self_test(config.device.value_or(-1));
+    const auto device = serving::ChooseDevice(*first->engine, config.device.value_or(""));
+    if (!device) return std::nullopt;  // the load fails with that, or goes to the next engine
+    const Status right = first->engine->self_test(*device);
     if (right) return std::nullopt;
     return LoadFailure{WorkerErrorCode::kDeviceError, kDeviceFailed, right.error().message};
   }
@@ -271,10 +291,11 @@ int WorkerMain(const std::string& program, int argc, const char* const* argv, co
       "Runs one model for an InferFlux pool, or alone.\n\n"
       "Every setting can be a flag, an environment variable (--worker-port is INFERFLUX_WORKER_PORT) or a key\n"
       "of a YAML file (worker: {port: 9000}), in this order.",
-      INFERFLUX_VERSION);
+      kVersion);
   config::FlagValues flags;
   bool print_config = false;
   bool print_contract = false;
+  app.AddPrinters();
   app.AddFlag("--print-config", print_config, "print every setting, its value and where it came from, and exit");
   app.AddFlag("--print-contract", print_contract, "print the JSON schema of the messages to and from a pool, and exit");
   config::AddFlags(app, config::kWorker, flags);

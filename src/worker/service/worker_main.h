@@ -16,6 +16,7 @@ inline constexpr int kLoadFailed = 3;    // the model could not be loaded
 inline constexpr int kNoPool = 4;        // the pool did not take the worker
 inline constexpr int kDeviceFailed = 5;  // the device computed something wrong
 inline constexpr int kTooLittleMemory = 6;
+inline constexpr int kLostRank = 7;  // a process that shared the model has ended
 
 using MakeEngines = std::function<std::vector<serving::EngineEntry>(ThreadPool&)>;
 

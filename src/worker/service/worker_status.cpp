@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/version/version.h"
 #include "serving/backends/target.h"
 
 namespace inferflux::worker {
@@ -107,7 +108,7 @@ int64_t WorkerStatus::MemoryLocked() const {
 WorkerInfo WorkerStatus::Info() const {
   const std::lock_guard lock(mutex_);
   WorkerInfo out{.worker_id = worker_id_,
-                 .version = INFERFLUX_VERSION,
+                 .version = kVersion,
                  .state = StateLocked(),
                  .uptime_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(),
                  .model = model_path_};
@@ -138,7 +139,7 @@ ReadyCallback WorkerStatus::MakeReady() const {
           .memory_bytes = MemoryLocked(),
           .memory_architecture = MemoryOf(engine_),
           .capabilities = CapabilityNames(engine_),
-          .version = INFERFLUX_VERSION};
+          .version = kVersion};
 }
 
 Deregistration WorkerStatus::MakeDeregistration() const {

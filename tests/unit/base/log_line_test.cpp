@@ -12,7 +12,12 @@ TEST(LogLine, TextHasTheMessageThenItsFields) {
 
 TEST(LogLine, TextOfAClientCannotBeginALine) {
   EXPECT_EQ(MakeLine(Format::kText, "request", {}, {{"path", "/a\nerror \x1b[31m"}}),
-            "request path=/a\\x0aerror \\x1b[31m");
+            "request path=\"/a\\x0aerror \\x1b[31m\"");
+}
+
+TEST(LogLine, TextSplitsIntoItsFieldsAgain) {
+  EXPECT_EQ(MakeLine(Format::kText, "request", {}, {{"reason", R"('n' must be "1" \ or 2)"}, {"key", "al"}}),
+            R"(request reason="'n' must be \"1\" \\ or 2" key=al)");
 }
 
 TEST(LogLine, JsonHasNumbersAsNumbersAndEscapesText) {

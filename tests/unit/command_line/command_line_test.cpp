@@ -48,6 +48,19 @@ TEST(CommandLineTest, OptionsAndWordsAreFilled) {
   EXPECT_FALSE(repack);
 }
 
+TEST(CommandLineTest, AProgramGoesOnOrEndsWithAnExitCode) {
+  const auto parse = [](const char* word) {
+    CommandLine line("program", "does things");
+    int number = 0;
+    line.Add("NUMBER", number, "a number");
+    const char* const words[] = {"program", word};
+    return line.Parse(2, words);
+  };
+  EXPECT_EQ(parse("7"), std::nullopt);
+  EXPECT_EQ(parse("--help"), 0);
+  EXPECT_EQ(parse("seven"), 2);
+}
+
 TEST(CommandLineTest, AnErrorNamesWhatIsWrong) {
   std::string type = "a", model, shape;
   int threads = 1;
@@ -110,6 +123,34 @@ TEST(CommandLineTest, ASubcommandIsChosen) {
   EXPECT_EQ(line.chosen(), "");
 }
 
+TEST(CommandLineTest, AWordMayBeTheNameOfAnotherSubcommand) {
+  CommandLine line("program", "does things");
+  std::vector<std::string> words;
+  line.AddCommand("say", "says").Add("WORD", words, "what");
+  line.AddCommand("list", "lists");
+  EXPECT_EQ(Said(line, {"say", "list", "it"}), "");
+  EXPECT_EQ(line.chosen(), "say");
+  EXPECT_THAT(words, ElementsAre("list", "it"));
+}
+
+TEST(CommandLineTest, AnOptionMayBeWrittenInOtherWays) {
+  int64_t layers = 0;
+  std::string rest;
+  CommandLine line("program", "does things");
+  line.Add("--gpu-layers", layers, "layers on the GPU");
+  line.Add("REST", rest, "a word");
+  line.AddSpelling("-ngl", "--gpu-layers");
+  line.AddSpelling("--n-gpu-layers", "--gpu-layers");
+  EXPECT_EQ(Said(line, {"-ngl", "20"}), "");
+  EXPECT_EQ(layers, 20);
+  EXPECT_EQ(Said(line, {"-ngl=21"}), "");
+  EXPECT_EQ(layers, 21);
+  EXPECT_EQ(Said(line, {"--n-gpu-layers", "22", "--", "-ngl"}), "");  // behind "--" it is a word like any other
+  EXPECT_EQ(layers, 22);
+  EXPECT_EQ(rest, "-ngl");
+  EXPECT_THAT(Said(line, {"--help"}), HasSubstr("layers on the GPU; also -ngl; also --n-gpu-layers"));
+}
+
 TEST(CommandLineTest, HelpAndVersionEndTheProgram) {
   int threads = 3;
   CommandLine line("program", "does things", "1.2");
@@ -118,7 +159,8 @@ TEST(CommandLineTest, HelpAndVersionEndTheProgram) {
   line.AddCommand("list", "lists them");
   EXPECT_THAT(Said(line, {"--help"}), AllOf(HasSubstr("does things"), HasSubstr("--threads N"), HasSubstr("3"),
                                             HasSubstr("how many"), HasSubstr("lists them"), HasSubstr("at the end")));
-  EXPECT_THAT(Said(line, {"list", "--help"}), HasSubstr("lists them"));
+  EXPECT_THAT(Said(line, {"list", "--help"}),
+              AllOf(HasSubstr("lists them"), HasSubstr("Options of every command:\n  --threads N")));
   EXPECT_EQ(Said(line, {"--version"}), "program 1.2\n");
 }
 

@@ -152,11 +152,12 @@ TEST_F(ResolveTest, ModelsAndBackendsSayWhatTheyRunWith) {
       "  - {backend: llama_cpp_cuda, device: 1, gpu_layers: 20, kv_budget: 2GiB}\n"
       "  - {backend: cpu, repack: false}\n"
       "models:\n"
-      "- {path: a.gguf, format: gguf, device: 0, flash_attention: off, gpu_layers: -1, mlx_requantise: true}\n");
+      "- {path: a.gguf, format: gguf, device: 0, flash_attention: off, gpu_layers: -1, mlx_requantise: true, "
+      "rope_context: original}\n");
   const auto settings = Resolve(flags_, environment_);
   ASSERT_TRUE(settings.has_value()) << settings.error().message;
   const BackendConfig all = settings->backend_defaults();
-  EXPECT_EQ(all.device, -1);
+  EXPECT_EQ(all.device, "-1");
   EXPECT_EQ(all.kv_dtype, "bf16");
   EXPECT_EQ(all.batch, 64);
   EXPECT_EQ(all.flash_attention, "on");
@@ -164,14 +165,14 @@ TEST_F(ResolveTest, ModelsAndBackendsSayWhatTheyRunWith) {
   const BackendConfig& cuda = settings->backends()[0].config;
   EXPECT_EQ(settings->backends()[0].backend, "llama_cpp_cuda");
   EXPECT_EQ(settings->backends()[0].origin, flags_.file + ":5");
-  EXPECT_EQ(cuda.device, 1);
+  EXPECT_EQ(cuda.device, "1");
   EXPECT_EQ(cuda.gpu_layers, 20);
   EXPECT_EQ(cuda.kv_budget, int64_t{2} << 30);
   EXPECT_FALSE(cuda.kv_dtype) << "left to what holds for all";
   EXPECT_EQ(settings->backends()[1].config.repack, false);
   const ModelSetting& model = settings->models()[0];
   EXPECT_EQ(model.format, "gguf");
-  EXPECT_EQ(model.config.device, 0);
+  EXPECT_EQ(model.config.device, "0");
   EXPECT_EQ(model.config.gpu_layers, -1);
   EXPECT_EQ(model.config.mlx_requantise, true);
   EXPECT_EQ(MergeBackendConfig(model.config, all).flash_attention, "off");
@@ -180,7 +181,8 @@ TEST_F(ResolveTest, ModelsAndBackendsSayWhatTheyRunWith) {
   EXPECT_THAT(described, HasSubstr("runtime.backends[0] = {backend: llama_cpp_cuda, device: 1, kv_budget: 2147483648, "
                                    "gpu_layers: 20}  # " +
                                    flags_.file + ":5\n"));
-  EXPECT_THAT(described, HasSubstr("device: 0, mlx_requantise: true, gpu_layers: -1, flash_attention: off}"));
+  EXPECT_THAT(described, HasSubstr("device: 0, mlx_requantise: true, rope_context: original, "
+                                   "gpu_layers: -1, flash_attention: off, format: gguf}"));
 }
 
 TEST_F(ResolveTest, AVariableMayHoldTheMapsOfAFile) {
@@ -194,7 +196,7 @@ TEST_F(ResolveTest, AVariableMayHoldTheMapsOfAFile) {
   EXPECT_EQ(settings->models()[0].context, 512);
   EXPECT_EQ(settings->models()[1].id, "b");
   EXPECT_EQ(settings->models()[1].config.kv_dtype, "int8");
-  EXPECT_EQ(settings->backends()[0].config.device, 1);
+  EXPECT_EQ(settings->backends()[0].config.device, "1");
   for (const auto& [text, message] : {std::pair{"[{path: a.gguf, contxt: 1}]", "did you mean 'context'"},
                                       {"[{path: a.gguf", "INFERFLUX_MODELS"},
                                       {"[a.gguf]", "must be a map"}}) {
@@ -203,10 +205,28 @@ TEST_F(ResolveTest, AVariableMayHoldTheMapsOfAFile) {
   }
 }
 
+TEST_F(ResolveTest, ADeviceIsANumberOrAWord) {
+  WriteFile(
+      "runtime:\n  backends:\n  - {backend: cuda, device: 0000:c1:00.0}\n"
+      "  - {backend: vulkan, device: AMD Radeon RX 7900}\n  - {backend: cpu, device: \"\"}\n");
+  environment_ = {{"INFERFLUX_RUNTIME_DEVICE", "GPU-8a2f1c3e-0000-4444-9999-0123456789ab"}};
+  const auto settings = Resolve(flags_, environment_);
+  ASSERT_TRUE(settings.has_value()) << settings.error().message;
+  EXPECT_EQ(settings->backend_defaults().device, "GPU-8a2f1c3e-0000-4444-9999-0123456789ab");
+  EXPECT_EQ(settings->backends()[0].config.device, "0000:c1:00.0");
+  EXPECT_EQ(settings->backends()[1].config.device, "AMD Radeon RX 7900");
+  EXPECT_EQ(settings->backends()[2].config.device, "");
+  for (const std::string& wrong : {std::string("-2"), std::string("99999999999999999999"), std::string(257, 'x')}) {
+    environment_ = {{"INFERFLUX_RUNTIME_DEVICE", wrong}};
+    EXPECT_THAT(ErrorOf(), HasSubstr("runtime.device")) << wrong;
+  }
+}
+
 TEST_F(ResolveTest, WhatABackendCannotBeGivenIsAnErrorWithItsLine) {
   for (const auto& [text, message] : {std::pair{"{backend: cpu, colour: 1}", "unknown key 'runtime.backends.colour'"},
                                       {"{backend: cpu, divice: 1}", "did you mean 'device'"},
                                       {"{backend: cpu, device: -2}", "runtime.backends.device = '-2'"},
+                                      {"{backend: cpu, device: 1024}", "a number from -1 to 1023, a UUID"},
                                       {"{backend: cpu, kv_dtype: fp64}", "fp32|fp16|bf16|int8|fp8"},
                                       {"{backend: cpu, device: 0, device: 1}", "set twice"},
                                       {"{device: 1}", "needs a 'backend'"},

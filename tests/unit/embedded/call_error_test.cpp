@@ -46,6 +46,7 @@ class FailingScheduler : public scheduler::GenerationService {
     stream->Push({.finish = scheduler::Finish{.reason = scheduler::FinishReason::kError, .error = error_}});
     return stream;
   }
+  void Drain(bool) override {}
   void Stop() override {}
   scheduler::SchedulerStats stats() const override { return {}; }
 

@@ -45,7 +45,7 @@ TEST(RegistryTest, HeldSeriesGoWithTheirLastHolder) {
   EXPECT_THAT(Expose(registry), HasSubstr("inferflux_c_total{kind=\"x\",model=\"a\"} 2"));
   second.reset();
   EXPECT_THAT(Expose(registry), Not(HasSubstr("model=\"a\"")));
-  EXPECT_THAT(Expose(registry), HasSubstr("inferflux_g{model=\"b\"} 3")) << "another model's, and held by nobody";
+  EXPECT_THAT(Expose(registry), HasSubstr("inferflux_g{model=\"b\"} 3")) << "another model's, and without an owner";
 
   const auto again = registry.Hold("model", "a");
   registry.GetCounter("inferflux_c_total", "C.", {{"model", "a"}, {"kind", "x"}}).Add();
@@ -74,10 +74,13 @@ TEST(RegistryTest, CountsFromManyThreadsAreAllKept) {
 }
 
 TEST(RegistryTest, UnboundHandlesCountNothingAndDoNotCrash) {
-  const ModelMetrics unmeasured;
+  Registry registry;
+  const ModelMetrics measured(registry, "tiny", "cpu"), unmeasured;
+  const std::string before = Expose(registry);
   unmeasured.prompt_tokens.Add(1);
   unmeasured.queue_depth.Set(1);
   unmeasured.inter_token.Observe(1);
+  EXPECT_EQ(Expose(registry), before);
 }
 
 TEST(ModelMetricsTest, LatencyBucketsReachFromOneMillisecondToOneMinute) {
@@ -98,11 +101,11 @@ TEST(ModelMetricsTest, KvUtilizationIsAShareOfAllBlocks) {
   const ModelMetrics metrics(registry, "tiny", "cpu");
   const std::string name = "inferflux_kv_cache_utilization{backend=\"cpu\",model=\"tiny\"} ";
   EXPECT_THAT(Expose(registry), HasSubstr(name + "0\n"));
-  metrics.SetKvBlocks(3, 9);
+  metrics.SetKvBlocks(3, 9, 2);
   EXPECT_THAT(Expose(registry), HasSubstr(name + "0.25\n"));
-  metrics.SetKvBlocks(12, 0);
+  metrics.SetKvBlocks(12, 0, 0);
   EXPECT_THAT(Expose(registry), HasSubstr(name + "1\n"));
-  metrics.SetKvBlocks(0, 0);
+  metrics.SetKvBlocks(0, 0, 0);
   EXPECT_THAT(Expose(registry), HasSubstr(name + "0\n")) << "an encoder has no KV blocks";
 }
 

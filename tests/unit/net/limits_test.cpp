@@ -7,6 +7,8 @@
 #include <optional>
 #include <random>
 
+#include "net/listening/body_allowance.h"
+#include "net/listening/peer_connections.h"
 #include "net/raw_client.h"
 #include "net/test_server.h"
 
@@ -48,6 +50,85 @@ TEST(LimitsTest, AllBodiesTogetherHaveALimitToo) {
   RawClient client(server->port());  // the budget that it used has been released
   client.Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n" + std::string(899, 'a') + "z");
   EXPECT_THAT(client.ReadUntil("z"), StartsWith("HTTP/1.1 200 "));
+}
+
+// Takes as many bytes as it was given.
+class FixedAllowance final : public net::BodyAllowance {
+ public:
+  FixedAllowance(size_t bytes, std::atomic<int>& alive) : left_(bytes), alive_(alive) { ++alive_; }
+  ~FixedAllowance() override { --alive_; }
+  std::optional<net::Response> Take(size_t bytes) override {
+    if (bytes > left_) return net::Response(429, "text/plain", "no room for " + std::to_string(bytes));
+    left_ -= bytes;
+    return std::nullopt;
+  }
+
+ private:
+  size_t left_;
+  std::atomic<int>& alive_;
+};
+
+TEST(LimitsTest, AClientsAllowanceRefusesABodyBeforeItIsReadAndLivesAsLongAsTheRequest) {
+  std::atomic<int> alive{0};
+  std::atomic<int> alive_in_handler{0};
+  net::Router router;
+  router.Add(
+      "POST", "/echo",
+      [&](const net::Request& request, net::ResponseWriter& writer) -> asio::awaitable<void> {
+        alive_in_handler = alive.load();
+        co_await writer.Send({200, "text/plain", request.body});
+      },
+      [&](net::Request& head) -> std::optional<net::Response> {
+        head.allowance = std::make_shared<FixedAllowance>(100, alive);
+        return std::nullopt;
+      });
+  const auto server = *net::Server::Start({}, std::move(router));
+  const std::string refused = Exchange(*server, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 101\r\n\r\n");
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 429 "));
+  EXPECT_THAT(refused, HasSubstr("no room for 101"));
+  const std::string head = "POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+  EXPECT_THAT(Exchange(*server, head + "Content-Length: 100\r\n\r\n" + std::string(100, 'a')),
+              StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(alive_in_handler, 1);
+  const std::string piece = "32\r\n" + std::string(50, 'a') + "\r\n";
+  const std::string chunked = head + "Transfer-Encoding: chunked\r\n\r\n" + piece + piece;
+  EXPECT_THAT(Exchange(*server, chunked + "0\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Exchange(*server, chunked + "1\r\na\r\n0\r\n\r\n"), StartsWith("HTTP/1.1 429 "));
+  EXPECT_TRUE(Eventually([&] { return alive == 0; }));
+}
+
+TEST(LimitsTest, AnAddressHasAsManyConnectionsAsItMay) {
+  Faucet faucet;
+  std::atomic<int> refused{0};
+  net::ServerOptions options{.max_peer_connections = 2};
+  options.on_peer_full = [&] { ++refused; };
+  const auto server = StartTestServer(faucet, options);
+  const std::string hello = "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n";
+  auto one = std::make_unique<RawClient>(server->port());
+  RawClient two(server->port());
+  one->Send(hello);
+  two.Send(hello);
+  EXPECT_THAT(one->ReadUntil("hello"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(two.ReadUntil("hello"), StartsWith("HTTP/1.1 200 "));
+  RawClient three(server->port());
+  three.Send(hello);
+  EXPECT_EQ(three.ReadToEnd(), "");
+  EXPECT_EQ(refused, 1);
+  one.reset();
+  EXPECT_TRUE(Eventually([&] {
+    RawClient next(server->port());
+    next.Send(hello);
+    return next.ReadUntil("hello").starts_with("HTTP/1.1 200 ");
+  }));
+}
+
+TEST(LimitsTest, AClientIsAnIpv4AddressOrHalfOfAnIpv6Address) {
+  EXPECT_EQ(net::ClientAddress("192.0.2.7"), "192.0.2.7");
+  EXPECT_EQ(net::ClientAddress("::ffff:192.0.2.7"), "192.0.2.7");
+  EXPECT_EQ(net::ClientAddress("2001:db8:1:2:3:4:5:6"), net::ClientAddress("2001:db8:1:2:ffff::1"));
+  EXPECT_NE(net::ClientAddress("2001:db8:1:2::1"), net::ClientAddress("2001:db8:1:3::1"));
+  EXPECT_EQ(net::ClientAddress("unix"), "unix");
+  EXPECT_EQ(net::ClientAddress(""), "");
 }
 
 TEST(LimitsTest, HeadersAboveTheLimitAre431) {
@@ -142,12 +223,22 @@ TEST(LimitsTest, RandomBytesNeverStopTheServer) {
   const auto server = StartTestServer(faucet);
   std::mt19937 random(7);
   const std::string valid = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc";
+  int answered = 0, refused = 0;
   for (int i = 0; i < 300; ++i) {
     std::string bytes = valid;
     for (int n = 0; n < 4; ++n) bytes[random() % bytes.size()] = static_cast<char>(random());
     RawClient client(server->port());
     client.Send(bytes);
+    client.EndSending();
+    const std::string answer = client.ReadToEnd();
+    EXPECT_TRUE(client.closed()) << "it waits for bytes that cannot come: " << bytes;
+    if (answer.empty()) continue;
+    ++answered;
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 "));
+    refused += answer.starts_with("HTTP/1.1 4") ? 1 : 0;
   }
+  EXPECT_GT(refused, 150) << "most have a wrong byte that matters";
+  EXPECT_GT(answered, refused) << "some bytes do not matter";
   RawClient client(server->port());
   client.Send("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(client.ReadUntil("hello"), StartsWith("HTTP/1.1 200 "));

@@ -43,6 +43,8 @@ class RawClient {
     }
     return true;
   }
+  // The peer reads the end, and may still answer.
+  void EndSending() { ::shutdown(fd_, SHUT_WR); }
   // Everything up to and including `end`. If the peer closes or `limit` has passed, what has arrived until then,
   // without `end`.
   std::string ReadUntil(std::string_view end, std::chrono::milliseconds limit = std::chrono::seconds(10)) {

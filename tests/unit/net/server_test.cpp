@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "net/raw_client.h"
 #include "net/test_server.h"
@@ -32,6 +33,13 @@ TEST_F(ServerTest, KeepsTheConnectionForTheNextRequest) {
   EXPECT_EQ(server_->connections(), 1u);
 }
 
+TEST_F(ServerTest, APortInUseSaysByWhom) {
+  const auto second = net::Server::Start({.port = server_->port()}, TestRouter(faucet_));
+  ASSERT_FALSE(second.has_value());
+  EXPECT_THAT(second.error().message, HasSubstr("in use by net_test (process " + std::to_string(::getpid()) + ")"));
+  EXPECT_THAT(second.error().message, HasSubstr("choose another port"));
+}
+
 TEST_F(ServerTest, AnswersPipelinedRequestsInOrder) {
   RawClient client(server_->port());
   client.Send(
@@ -60,6 +68,15 @@ TEST_F(ServerTest, StreamsPiecesAsChunksWhenTheyCome) {
   EXPECT_EQ(client.ReadUntil("0\n\r\n"), "8\r\npiece 0\n\r\n");
   faucet_.Let(2);
   EXPECT_EQ(client.ReadUntil("0\r\n\r\n"), "8\r\npiece 1\n\r\n8\r\npiece 2\n\r\n0\r\n\r\n");
+}
+
+TEST_F(ServerTest, TheBodyOfAStreamsHeadIsItsFirstPiece) {
+  RawClient client(server_->port());
+  client.Send("GET /at-once HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(client.ReadUntil("0\r\n\r\n"), EndsWith("\r\n\r\nf\r\nwith the head, \r\n5\r\nlater\r\n0\r\n\r\n"));
+  RawClient old(server_->port());
+  old.Send("GET /at-once HTTP/1.0\r\n\r\n");
+  EXPECT_THAT(old.ReadToEnd(), EndsWith("\r\n\r\nwith the head, later"));
 }
 
 TEST_F(ServerTest, StreamsToHttp10WithoutChunksUntilTheConnectionCloses) {

@@ -67,7 +67,12 @@ inline net::Router TestRouter(Faucet& faucet) {
         co_await writer.notifier()->Wait();
       }
     }
-    co_await writer.End();
+    co_await writer.End(std::string());
+  });
+  router.Add("GET", "/at-once", [](const net::Request&, net::ResponseWriter& writer) -> asio::awaitable<void> {
+    co_await writer.Begin({200, "text/plain", "with the head, "});
+    co_await writer.Write("later");
+    co_await writer.End(std::string());
   });
   router.Add("GET", "/flood", [](const net::Request&, net::ResponseWriter& writer) -> asio::awaitable<void> {
     co_await writer.Begin({200, "text/plain"});

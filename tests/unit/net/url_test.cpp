@@ -23,8 +23,20 @@ TEST(ServerAddressTest, TakesHostPortAndPrefix) {
   EXPECT_EQ(v6->host, "::1");
 }
 
+TEST(ServerAddressTest, OfHttpsHasItsOwnPort) {
+  const auto plain = ParseServerAddress("http://example.org");
+  ASSERT_TRUE(plain.has_value());
+  EXPECT_FALSE(plain->tls);
+  EXPECT_EQ(plain->port, 80);
+  const auto secure = ParseServerAddress("https://example.org/v1");
+  ASSERT_TRUE(secure.has_value());
+  EXPECT_TRUE(secure->tls);
+  EXPECT_EQ(secure->port, 443);
+  EXPECT_EQ(ParseServerAddress("https://example.org:8443")->port, 8443);
+}
+
 TEST(ServerAddressTest, RefusesWhatItCannotReach) {
-  for (const char* bad : {"", "http://", "https://example.org", "ftp://x", "http://x:0", "http://x:99999", "a b"}) {
+  for (const char* bad : {"", "http://", "ftp://x", "http://x:0", "http://x:99999", "a b"}) {
     EXPECT_FALSE(ParseServerAddress(bad).has_value()) << bad;
   }
 }

@@ -27,8 +27,29 @@ TEST(Preemption, GivesTheSameTextAsPlentyOfRoom) {
     EXPECT_EQ(received.text, SchedulerDriver::Alone(Babble, LongStory(i)));
     EXPECT_EQ(received.finish->reason, FinishReason::kLength);
     EXPECT_EQ(received.finish->usage.completion_tokens, 40);
+    EXPECT_EQ(received.finish->usage.cached_tokens, 0) << "its own blocks, found again, are no cached prompt";
   }
   EXPECT_EQ(driver.engine.usage().blocks_used, 0);
+}
+
+TEST(Preemption, CachedTokensStayWhatTheyWereAtFirst) {
+  SchedulerDriver driver(Babble, {.blocks = 24, .block_size = 4, .max_sequences = 8});
+  const auto shared = [](int i) {
+    GenerationRequest request = LongStory(i);
+    request.prompt = Bytes("a prefix" + std::string(static_cast<size_t>(1 + i), static_cast<char>('A' + i)));
+    return request;
+  };
+  driver.Generate({.prompt = Bytes("a prefix!"), .max_tokens = 1});
+  std::vector<std::shared_ptr<TokenStream>> streams;
+  for (int i = 0; i < 6; ++i) streams.push_back(driver.Submit(shared(i)));
+  ASSERT_TRUE(driver.core.Step());
+  driver.Drain();
+  EXPECT_GT(driver.core.stats().preemptions, 3) << "the test must exercise preemption";
+  for (const auto& stream : streams) {
+    Received received;
+    Read(*stream, received);
+    EXPECT_EQ(received.finish->usage.cached_tokens, 8) << "two blocks, whatever was found later";
+  }
 }
 
 TEST(Preemption, KeepsStopStringsThatAreHalfSeen) {

@@ -58,6 +58,36 @@ TEST(PromptLogprobs, SurvivePreemption) {
   }
 }
 
+TEST(PromptLogprobs, APromptThatIsPreemptedWhileItIsScoredScoresEachTokenOnce) {
+  SchedulerDriver driver(Babble, {.blocks = 14, .block_size = 4, .max_sequences = 8}, {.max_batch_tokens = 3});
+  std::vector<int32_t> scored;  // positions
+  driver.engine.on_step = [&](const engine::UnifiedBatch& batch) {
+    for (const auto& item : batch.items) {
+      for (const auto& output : item.outputs) {
+        if (output.kind != engine::OutputSpec::Kind::kLogprobs) continue;
+        scored.push_back(item.first_position + output.token_index + 1);
+      }
+    }
+  };
+  const auto talker = driver.Submit({.prompt = Bytes("x"), .max_tokens = 40});
+  ASSERT_TRUE(driver.core.Step());
+  const std::string prompt(40, 'p');
+  const auto reader = driver.Submit(Scored(prompt));
+  while (driver.core.stats().preemptions == 0) ASSERT_TRUE(driver.core.Step());
+  EXPECT_GT(scored.size(), 3u) << "the prompt must have been scored in part";
+  EXPECT_LT(scored.size(), prompt.size() - 1);
+  driver.Drain();
+  std::ranges::sort(scored);
+  std::vector<int32_t> each;
+  for (int32_t position = 1; position < static_cast<int32_t>(prompt.size()); ++position) each.push_back(position);
+  EXPECT_EQ(scored, each);
+  Received received;
+  Read(*reader, received);
+  std::string text;
+  for (const auto& event : received.events) text += Text(event.prompt);
+  EXPECT_EQ(text, prompt.substr(1));
+}
+
 TEST(PromptLogprobs, APromptOfOneTokenHasNone) {
   SchedulerDriver driver(Babble);
   const Received received = driver.Generate(Scored("x"));

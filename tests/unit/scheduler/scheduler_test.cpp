@@ -135,6 +135,39 @@ TEST(Scheduler, ADeadlineEndsARequestWithAnErrorThatSaysSo) {
   EXPECT_NE(received.finish->error.message.find("deadline passed after 3"), std::string::npos);
 }
 
+TEST(Scheduler, ARequestThatWaitsEndsAtItsDeadlineToo) {
+  SchedulerDriver driver(Babble, {.max_sequences = 1});
+  const auto running = driver.Submit({.prompt = Bytes("a"), .max_tokens = 20});
+  const auto waiting = driver.Submit({.prompt = Bytes("b"), .deadline = driver.now + std::chrono::seconds(1)});
+  ASSERT_TRUE(driver.core.Step());
+  EXPECT_EQ(driver.core.next_deadline(), driver.now + std::chrono::seconds(1));
+  driver.now += std::chrono::seconds(1);
+  ASSERT_TRUE(driver.core.Step());
+  Received received, other;
+  Read(*waiting, received);
+  ASSERT_TRUE(received.done());
+  EXPECT_EQ(received.finish->reason, FinishReason::kError);
+  EXPECT_NE(received.finish->error.message.find("deadline passed after 0"), std::string::npos);
+  EXPECT_EQ(driver.core.stats().queued, 0);
+  driver.Drain();
+  Read(*running, other);
+  EXPECT_EQ(other.finish->reason, FinishReason::kLength);
+}
+
+TEST(Scheduler, FreeBlocksAreThoseThatAreFreeAndThoseThatAreOnlyCached) {
+  SchedulerDriver driver(Babble, {.blocks = 64, .block_size = 4});
+  EXPECT_EQ(driver.core.stats().kv_blocks_free, 64);
+  driver.Generate({.prompt = Bytes(std::string(41, 'p')), .max_tokens = 4});
+  ASSERT_GT(driver.engine.usage().blocks_cached, 0);
+  ASSERT_GT(driver.engine.usage().blocks_free, 0);
+  EXPECT_EQ(driver.core.stats().kv_blocks_free, 64);
+  EXPECT_EQ(driver.core.stats().kv_blocks_used, 0);
+  const auto running = driver.Submit({.prompt = Bytes(std::string(13, 'q')), .max_tokens = 20});
+  ASSERT_TRUE(driver.core.Step());
+  EXPECT_EQ(driver.core.stats().kv_blocks_used, 4) << "13 tokens in blocks of 4";
+  EXPECT_EQ(driver.core.stats().kv_blocks_free, 60);
+}
+
 TEST(Scheduler, ANewcomerJoinsBetweenTwoSteps) {
   SchedulerDriver driver(Babble);
   const auto first = driver.Submit({.prompt = Bytes("first"), .max_tokens = 10});

@@ -16,6 +16,8 @@ using namespace std::chrono_literals;
 
 struct Gate {  // an engine that waits for permission before each step
   std::atomic<bool> closed{false};
+  std::atomic<int> passes{0};  // steps that a closed gate lets through before it holds one
+  std::atomic<int> held{0};    // steps that have waited
 };
 
 std::unique_ptr<SchedulerThread> MakeLoop(FakeEngine::Model model, SchedulerOptions options = {},
@@ -23,7 +25,9 @@ std::unique_ptr<SchedulerThread> MakeLoop(FakeEngine::Model model, SchedulerOpti
   const auto factory = [=](std::stop_token) -> Result<std::unique_ptr<engine::Engine>> {
     auto engine = std::make_unique<FakeEngine>(FakeEngineOptions{.blocks = 512, .context = 1000}, model);
     engine->on_step = [gate](const engine::UnifiedBatch&) {
-      while (gate != nullptr && gate->closed) std::this_thread::sleep_for(1ms);
+      if (gate == nullptr || !gate->closed || gate->passes-- > 0) return;
+      ++gate->held;
+      while (gate->closed) std::this_thread::sleep_for(1ms);
     };
     return engine;
   };
@@ -103,28 +107,85 @@ TEST(SchedulerThread, AModelThatCannotBeLoadedSaysWhy) {
   EXPECT_EQ(loop.Submit({.prompt = {1}}).error().code, ErrorCode::kUnavailable);
 }
 
+// Occupies the only sequence: the gate holds the second of its steps, so the queue's numbers know that it runs.
+std::shared_ptr<TokenStream> Occupy(SchedulerThread& loop, Gate& gate) {
+  gate.passes = 1;
+  gate.closed = true;
+  auto stream = *loop.Submit({.prompt = {1}, .max_tokens = 5});
+  while (gate.held == 0) std::this_thread::sleep_for(1ms);
+  return stream;
+}
+
 TEST(SchedulerThread, AFullQueueIsRefusedAtOnce) {
   Gate gate;
   const auto loop = MakeLoop(Babble, {.policy = {.max_running = 1}, .max_queued = 3}, &gate);
-  gate.closed = true;
-  std::vector<std::shared_ptr<TokenStream>> streams;
-  streams.push_back(*loop->Submit({.prompt = {1}, .max_tokens = 5}));
-  int accepted = 0;
-  Result<std::shared_ptr<TokenStream>> refused;
-  for (int i = 0; i < 5; ++i) {
+  std::vector<std::shared_ptr<TokenStream>> streams = {Occupy(*loop, gate)};
+  for (int i = 0; i < 3; ++i) {
     auto stream = loop->Submit({.prompt = {1}, .max_tokens = 5});
-    if (!stream) {
-      refused = std::move(stream);
-      break;
-    }
+    ASSERT_TRUE(stream) << stream.error().message;
     streams.push_back(*stream);
-    ++accepted;
   }
+  const auto refused = loop->Submit({.prompt = {1}, .max_tokens = 5});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
-  EXPECT_LE(accepted, 3);
   gate.closed = false;
   for (const auto& stream : streams) EXPECT_EQ(ReadAll(*stream).finish->reason, FinishReason::kLength);
+}
+
+TEST(SchedulerThread, WhatTheFirstStepRunsWaitsNoLonger) {
+  Gate gate;
+  const auto loop = MakeLoop(Babble, {.policy = {.max_running = 1}, .max_queued = 3}, &gate);
+  gate.closed = true;  // holds the first step, which runs the first request
+  std::vector<std::shared_ptr<TokenStream>> streams = {*loop->Submit({.prompt = {1}, .max_tokens = 5})};
+  while (gate.held == 0) std::this_thread::sleep_for(1ms);
+  for (int i = 0; i < 3; ++i) {
+    auto stream = loop->Submit({.prompt = {1}, .max_tokens = 5});
+    ASSERT_TRUE(stream) << i << ": " << stream.error().message;
+    streams.push_back(*stream);
+  }
+  EXPECT_EQ(loop->stats().queued, 3);
+  EXPECT_FALSE(loop->Submit({.prompt = {1}, .max_tokens = 5}));
+  gate.closed = false;
+  for (const auto& stream : streams) EXPECT_EQ(ReadAll(*stream).finish->reason, FinishReason::kLength);
+}
+
+TEST(SchedulerThread, AnAccountIsChargedForWhatIsComputed) {
+  const auto loop = MakeLoop(Babble);
+  GenerationRequest request{.prompt = Bytes("hello"), .max_tokens = 5};
+  const auto bucket = std::make_shared<TokenBucket>();
+  bucket->SetRate(8, std::chrono::steady_clock::now());  // the last token of the five is not computed
+  request.account_limits.tokens = bucket;
+  ReadAll(**loop->Submit(std::move(request)));
+  EXPECT_GT(bucket->SecondsUntilFree(std::chrono::steady_clock::now()), 0) << "five of the prompt and four of the text";
+  const auto other = std::make_shared<TokenBucket>();
+  other->SetRate(10, std::chrono::steady_clock::now());
+  GenerationRequest again{.prompt = Bytes("world"), .max_tokens = 5};
+  again.account_limits.tokens = other;
+  ReadAll(**loop->Submit(std::move(again)));
+  EXPECT_EQ(other->SecondsUntilFree(std::chrono::steady_clock::now()), 0);
+}
+
+TEST(SchedulerThread, TheQueueOfOneAccountHasALimitOfItsOwn) {
+  Gate gate;
+  const auto loop = MakeLoop(Babble, {.policy = {.max_running = 1}, .max_queued = 10}, &gate);
+  std::vector<std::shared_ptr<TokenStream>> streams = {Occupy(*loop, gate)};
+  const auto submit = [&](const std::string& account) {
+    GenerationRequest request{.prompt = {1}, .max_tokens = 5};
+    request.account = account;
+    request.account_limits.queued = 2;
+    auto stream = loop->Submit(std::move(request));
+    if (stream) streams.push_back(*stream);
+    return stream ? std::string() : stream.error().message;
+  };
+  EXPECT_EQ(submit("greedy"), "");
+  EXPECT_EQ(submit("greedy"), "");
+  EXPECT_NE(submit("greedy").find("its limit is 2"), std::string::npos);
+  EXPECT_EQ(submit("polite"), "") << "a refused account disturbs no other";
+  EXPECT_GE(loop->RetryAfter("greedy"), 1);
+  gate.closed = false;
+  for (const auto& stream : streams) EXPECT_EQ(ReadAll(*stream).finish->reason, FinishReason::kLength);
+  EXPECT_EQ(submit("greedy"), "") << "the queue is empty again";
+  EXPECT_EQ(ReadAll(*streams.back()).finish->reason, FinishReason::kLength);
 }
 
 TEST(SchedulerThread, WhatCannotFitIsRefusedBeforeItIsQueued) {

@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <boost/json/serialize.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "net/raw_client.h"
 #include "server/fake_model.h"
@@ -52,6 +55,40 @@ TEST(ApiServerTest, AChatIsRenderedGeneratedAndCounted) {
   EXPECT_EQ(answer.at("usage").at("total_tokens"), prompt.size() + 3);
   const std::vector<TokenId> given = fake.scheduler->requests().at(0).prompt;
   EXPECT_EQ(std::string(given.begin(), given.end()), prompt) << "an id of this vocabulary is a byte";
+}
+
+// Prompts whose templates take long keep all threads of the preparation pool busy meanwhile.
+TEST(ApiServerTest, ASmallRequestIsPreparedWithoutAnotherThread) {
+  const int threads = server::PreparationLimits().threads;
+  auto slow = text::ChatTemplate::Compile(
+      "{% if messages[0].content|length > 4096 %}{% for i in range(1000) %}{% for j in range(1000) %}{% endfor %}"
+      "{% endfor %}{% endif %}{{ messages[0].content[:1] }}");
+  ASSERT_TRUE(slow) << slow.error().message;
+  FakeServer fake(SayHello, {}, [&](serving::ServedModel& model) {
+    model.chat_template = std::make_shared<const text::ChatTemplate>(std::move(*slow));
+  });
+  std::atomic<int> began = 0;
+  std::atomic<int> answered = 0;
+  std::vector<std::thread> clients;
+  for (int i = 0; i < threads; ++i) {
+    clients.emplace_back([&] {
+      ++began;
+      const std::string large = R"({"messages":[{"role":"user","content":")" + std::string(5000, 'x') + R"("}]})";
+      EXPECT_EQ(fake.Post("/v1/chat/completions", large).status, 200);
+      ++answered;
+    });
+  }
+  while (began < threads) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until all are being prepared
+  EXPECT_EQ(fake.Post("/v1/chat/completions", kChat).status, 200);
+  EXPECT_EQ(answered, 0);
+  // A grammar's compilation is bounded by no size of its request, so such a request waits for its turn.
+  EXPECT_EQ(fake.Post("/v1/chat/completions",
+                      R"({"messages":[{"role":"user","content":"Hi"}],"response_format":{"type":"json_object"}})")
+                .status,
+            200);
+  EXPECT_GE(answered, 1);
+  for (std::thread& client : clients) client.join();
 }
 
 TEST(ApiServerTest, ACompletionIsRawAndGoesOnWithItsText) {
@@ -105,7 +142,7 @@ TEST(ApiServerTest, ErrorsHaveOpenAisShapeAndTheRightStatus) {
   }
   const net::ClientResponse wrong_method = fake.Get("/v1/completions");
   EXPECT_EQ(wrong_method.status, 405);
-  EXPECT_EQ(net::FindHeader(wrong_method.headers, "Allow"), "POST");
+  EXPECT_EQ(net::FindHeader(wrong_method.headers, "Allow"), "POST, OPTIONS");
   EXPECT_EQ(fake.scheduler->requests().size(), 0u) << "nothing of it reached the scheduler";
 }
 
@@ -195,6 +232,19 @@ TEST(ApiServerTest, ManyChoicesWithTheLogprobsOfALongPromptAreRefused) {
   EXPECT_THAT(ErrorField(answer, "message"), HasSubstr("262144"));
 }
 
+TEST(ApiServerTest, ThePromptOfSeveralChoicesIsCountedOnce) {
+  FakeServer fake([](const GenerationRequest&, TokenStream& stream) {
+    stream.Push(Piece("ok"));
+    stream.Push(End(FinishReason::kStop, 20, 1, 16));
+  });
+  for (const auto& [more, prompts] : {std::pair(R"("prompt":"a","n":3)", 1), {R"("prompt":["a","b"],"n":3)", 2}}) {
+    const auto usage = fake.PostJson("/v1/completions", "{" + std::string(more) + "}").at("usage");
+    EXPECT_EQ(usage.at("prompt_tokens"), 20 * prompts);
+    EXPECT_EQ(usage.at("prompt_tokens_details").at("cached_tokens"), 16 * prompts);
+    EXPECT_EQ(usage.at("completion_tokens"), 3 * prompts);
+  }
+}
+
 TEST(ApiServerTest, HealthModelsVersionAndMetrics) {
   FakeServer fake(SayHello);
   fake.Post("/v1/chat/completions", kChat);
@@ -220,7 +270,7 @@ TEST(ApiServerTest, BeforeTheModelsAreLoadedItLivesButIsNotReady) {
   metrics::Registry metrics;
   const serving::BackendFactory factory({}, {});
   serving::ModelPool pool(factory, metrics, {});
-  const auto server = server::ApiServer::Start({}, {}, pool, metrics);
+  const auto server = server::ApiServer::Start({}, pool, metrics);
   ASSERT_TRUE(server.has_value());
   const net::Client client(net::ServerAddress{"127.0.0.1", (*server)->port(), ""});
   EXPECT_EQ(client.Send({.target = "/livez"})->status, 200);
@@ -230,7 +280,7 @@ TEST(ApiServerTest, BeforeTheModelsAreLoadedItLivesButIsNotReady) {
 
 TEST(ApiServerTest, WithKeysTheApiAsksForOneAndHealthDoesNot) {
   const auto path = std::filesystem::temp_directory_path() / ("inferflux_api_keys_" + std::to_string(::getpid()));
-  std::ofstream(path) << fmt::format("{:02x}\n", fmt::join(server::ApiKeys::HashOf("sk-a"), ""));
+  std::ofstream(path) << keys::ToHex(keys::HashOf("sk-a")) << "\n";
   auto keys = server::ApiKeys::Load(path.string());
   std::filesystem::remove(path);
   ASSERT_TRUE(keys.has_value());
@@ -238,7 +288,7 @@ TEST(ApiServerTest, WithKeysTheApiAsksForOneAndHealthDoesNot) {
   EXPECT_EQ(fake.Post("/v1/chat/completions", kChat).status, 401);
   EXPECT_EQ(fake.Get("/v1/models").status, 401);
   RawClient stranger(fake.server->port());  // the refusal does not wait for the body
-  stranger.Send("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
+  stranger.Send("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n");
   EXPECT_THAT(stranger.ReadUntil("\r\n"), HasSubstr(" 401 "));
   EXPECT_EQ(fake.Get("/readyz").status, 200);
   EXPECT_EQ(fake.Post("/v1/chat/completions", kChat, "Bearer sk-a").status, 200);

@@ -53,9 +53,10 @@ inline StreamEvent Piece(std::string text) {
   return out;
 }
 
-inline StreamEvent End(FinishReason reason, int32_t prompt_tokens, int32_t completion_tokens) {
+inline StreamEvent End(FinishReason reason, int32_t prompt_tokens, int32_t completion_tokens,
+                       int32_t cached_tokens = 0) {
   StreamEvent out;
-  out.finish = scheduler::Finish{reason, {}, {prompt_tokens, completion_tokens, 0}};
+  out.finish = scheduler::Finish{reason, {}, {prompt_tokens, completion_tokens, cached_tokens}};
   return out;
 }
 
@@ -76,6 +77,7 @@ class FakeScheduler final : public scheduler::GenerationService {
     threads_.emplace_back([this, stream, request = std::move(request)] { script_(request, *stream); });
     return stream;
   }
+  void Drain(bool) override {}
   void Stop() override {}
   scheduler::SchedulerStats stats() const override { return {}; }
 
@@ -116,7 +118,7 @@ class FakeServer {
     if (adjust) adjust(*model);
     if (model->chat_template) model->tool_calls = text::ToolCallDialectOf(*model->chat_template, *model->tokenizer);
     EXPECT_TRUE(pool.Add(model).has_value());
-    auto started = server::ApiServer::Start({}, std::move(keys), pool, metrics);
+    auto started = server::ApiServer::Start({}, pool, metrics, {.access = {.keys = std::move(keys), .sites = {}}});
     EXPECT_TRUE(started.has_value()) << (started ? "" : started.error().message);
     server = std::move(*started);
     server->SetReady();

@@ -34,7 +34,7 @@ TEST(ShutdownTest, WhileAPromptIsPrepared) {
     ASSERT_TRUE(slow.has_value()) << slow.error().message;
     model.chat_template = std::make_shared<const text::ChatTemplate>(std::move(*slow));
   });
-  auto server = server::ApiServer::Start({.abort_time = std::chrono::milliseconds(1)}, {}, fake.pool, fake.metrics);
+  auto server = server::ApiServer::Start({.abort_time = std::chrono::milliseconds(1)}, fake.pool, fake.metrics);
   ASSERT_TRUE(server.has_value()) << server.error().message;
   (*server)->SetReady();
   std::thread client([port = (*server)->port()] {
@@ -55,6 +55,7 @@ class LateScheduler final : public scheduler::GenerationService {
     reply_ = std::move(reply);
     asked_.notify_all();
   }
+  void Drain(bool) override {}
   void Stop() override {}
   scheduler::SchedulerStats stats() const override { return {}; }
 

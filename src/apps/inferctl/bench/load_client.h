@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/inferctl/api_client.h"
 #include "apps/inferctl/bench/load_shape.h"
+#include "apps/inferctl/client/api_client.h"
 
 namespace inferflux::apps {
 

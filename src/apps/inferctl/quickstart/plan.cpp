@@ -69,7 +69,7 @@ Result<QuickstartModel> ReadQuickstartModel(const std::string& path) {
   out.layers = config->layers;
   out.context = config->context;
   for (const compute::KvGeometry& layer : KvLayers(*config)) {
-    if (config->causal) out.kv_token_values += int64_t{2} * layer.heads * layer.head_dim;
+    if (config->causal) out.kv_token_values += int64_t{layer.heads} * (layer.first_row() + layer.second_row());
   }
   return out;
 }

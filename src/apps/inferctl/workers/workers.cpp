@@ -10,7 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "apps/inferctl/api_client.h"
+#include "apps/inferctl/client/api_client.h"
+#include "apps/inferctl/client/streams.h"
 #include "apps/inferctl/command.h"
 
 namespace inferflux::apps {
@@ -31,10 +32,7 @@ std::string Text(const json::object& worker, std::string_view name) {
 int ListWorkers(ApiClient& client, const WorkersFlags& flags) {
   const auto answer = client.Get("/v1/admin/workers");
   if (!answer) return Complain(answer.error());
-  if (flags.json) {
-    fmt::print("{}\n", json::serialize(*answer));
-    return kOk;
-  }
+  if (flags.json) return PrintJson(*answer);
   constexpr std::string_view kRow = "{:12} {:20} {:16} {:10} {:>8} {:>9} {:>8}  {}\n";
   fmt::print(kRow, "worker", "model", "backend", "state", "pid", "in flight", "restarts", "last end");
   for (const json::value& entry : answer->as_object().at("data").as_array()) {
@@ -46,8 +44,9 @@ int ListWorkers(ApiClient& client, const WorkersFlags& flags) {
 }
 
 int PrintLog(ApiClient& client, const WorkersFlags& flags) {
-  const auto answer = client.Get("/v1/admin/workers/" + flags.id + "/log");
+  const auto answer = client.Get("/v1/admin/workers/" + PathSegment(flags.id) + "/log");
   if (!answer) return Complain(answer.error());
+  if (flags.json) return PrintJson(*answer);
   for (const json::value& line : answer->as_object().at("lines").as_array()) {
     fmt::print("{}\n", std::string_view(line.as_string()));
   }
@@ -55,9 +54,9 @@ int PrintLog(ApiClient& client, const WorkersFlags& flags) {
 }
 
 int Post(ApiClient& client, const WorkersFlags& flags, std::string_view what) {
-  const auto answer = client.Change("POST", fmt::format("/v1/admin/workers/{}/{}", flags.id, what), {});
+  const auto answer = client.Change("POST", fmt::format("/v1/admin/workers/{}/{}", PathSegment(flags.id), what), {});
   if (!answer) return Complain(answer.error());
-  return kOk;
+  return flags.json ? PrintJson(*answer) : kOk;
 }
 
 }  // namespace
@@ -66,7 +65,7 @@ Run AddWorkers(Command& app) {
   auto flags = std::make_shared<WorkersFlags>();
   Command workers = app.AddCommand("workers", "the worker processes of a running server (inferfluxd --pool)");
   workers.RequireCommand();
-  workers.AddCommand("list", "list them").AddFlag("--json", flags->json, "as JSON, with the load of each");
+  workers.AddCommand("list", "list them");
   const auto with_id = [&](const char* name, const char* help) {
     workers.AddCommand(name, help).Add("id", flags->id, "the worker, as the list names it").Required();
   };
@@ -76,6 +75,7 @@ Run AddWorkers(Command& app) {
   return [flags, workers](const CommandContext& context) {
     auto client = ApiClient::Create(context.settings);
     if (!client) return Complain(client.error());
+    flags->json = context.json;
     const std::string chosen = workers.chosen();
     if (chosen == "list") return ListWorkers(*client, *flags);
     if (chosen == "logs") return PrintLog(*client, *flags);

@@ -100,6 +100,11 @@ inline constexpr int64_t kScoreFloats = 8 * (kSpan + kLanes);
 template <class T>
 using SpanKernel = void (*)(const AttentionTask<T>&, int span, const AttentionSums& out);
 
+// Rows of latents, [dim, padded to 16] each, become keys and values that the span kernels read.
+template <class T>
+using UnpackKernel = void (*)(const T* const* rows, const float* scales, int count, int64_t dim, float* keys,
+                              float* values);
+
 struct Kernels {
   CpuIsa isa = CpuIsa::kScalar;
 
@@ -125,6 +130,17 @@ struct Kernels {
   // into = into + from, for `queries` queries of `padded_head` values.
   void (*merge)(int queries, int64_t padded_head, const AttentionSums& from, const AttentionSums& into) = nullptr;
 
+  // --- attention over latents ---
+  // keys: [count / 16 rounded up][dim][16 rows]; values: [count][dim, padded], or null. scales: of the rows, or null.
+  UnpackKernel<float> unpack_fp32 = nullptr;
+  UnpackKernel<Fp16> unpack_fp16 = nullptr;
+  UnpackKernel<Bf16> unpack_bf16 = nullptr;
+  UnpackKernel<int8_t> unpack_int8 = nullptr;
+  UnpackKernel<Fp8> unpack_fp8 = nullptr;
+  // scores[i] = sum over h of weights[h] * max(0, q[h] . key i), in order; q: [heads, dim], keys as above.
+  void (*index_scores)(const float* q, const float* weights, int heads, int64_t dim, const float* keys, int count,
+                       float* scores) = nullptr;
+
   // --- ceilings: multiply-adds of the fastest unit, and a sequential read ---
   // Returns the operations done, two per multiply-add; rounds must be a multiple of 16. For int8: what block formats
   // can use.
@@ -140,6 +156,10 @@ struct Kernels {
   void (*rms_norm)(const float* x, const float* weight, float epsilon, float* out, int64_t n) = nullptr;
   void (*layer_norm)(const float* x, const float* weight, const float* bias, float epsilon, float* out,
                      int64_t n) = nullptr;
+  // One token of a head's selective scan: state[i] = decay * state[i] + b[i] * x and y = sum of c[i] * state[i], in
+  // order, for i in [0, n); state: [n, width], x and y: width.
+  void (*scan_token)(float* state, float decay, const float* b, const float* c, const float* x, float* y, int64_t n,
+                     int64_t width) = nullptr;
   void (*soft_cap)(const float* x, float cap, float* out, int64_t n) = nullptr;
   void (*gate[6])(const float* gate, const float* up, float* out, int64_t n) = {};  // by Activation
   void (*activate[5])(const float* x, float* out, int64_t n) = {};                  // the same, except gate-only ones

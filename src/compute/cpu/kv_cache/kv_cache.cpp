@@ -18,7 +18,8 @@ Result<Cpu::KvCache<E>> Cpu::CreateKvCache(Context&, const KvShape& shape) {
   std::optional<uint64_t> bytes = 0;
   for (const KvGeometry& layer : shape.layers) {
     std::optional<uint64_t> own = uint64_t{256} * sizeof(typename E::Storage) * 2;
-    for (const int32_t factor : {layer.heads, layer.head_dim, shape.blocks, shape.block_size}) {
+    const int32_t width = std::max(layer.first_row(), layer.second_row());
+    for (const int32_t factor : {layer.heads, width, shape.blocks, shape.block_size}) {
       if (own) own = CheckedMul(*own, static_cast<uint64_t>(factor));
     }
     bytes = bytes && own ? CheckedAdd(*bytes, *own) : std::nullopt;

@@ -3,6 +3,9 @@
 // A layer has the keys of all its blocks, then all values. Keys of a block and KV head: [positions / 16 rounded
 // up][head_dim][16 positions], so that 16 scores are computed in lanes. Values: [positions][head_dim, padded to 16].
 // Types with scales add a float per position after the keys, and after the values.
+//
+// A layer with latents has rows alone: in place of keys [positions][head_dim, padded to 16], and in place of values the
+// indexer's keys, [positions][index, padded to 16].
 #pragma once
 
 #include <cstdint>
@@ -22,8 +25,10 @@ struct KvCache {
   std::vector<int64_t> starts = {};  // [layers]: the start of each layer, in elements
 
   // Elements of one KV head of one block.
-  int64_t key_head(int32_t layer) const { return KeyElements(shape.block_size, dim(layer)) + scales(); }
-  int64_t value_head(int32_t layer) const { return ValueElements(shape.block_size, dim(layer)) + scales(); }
+  int64_t key_head(int32_t layer) const { return first_elements(layer) + scales(); }
+  int64_t value_head(int32_t layer) const {
+    return second_elements(layer) == 0 ? 0 : second_elements(layer) + scales();
+  }
   // Elements of all heads of one block.
   int64_t block_keys(int32_t layer) const { return key_head(layer) * shape.layers[layer].heads; }
   int64_t block_values(int32_t layer) const { return value_head(layer) * shape.layers[layer].heads; }
@@ -38,14 +43,20 @@ struct KvCache {
 
   // The scales of a block's positions, for types that have them.
   float* key_scales(int32_t layer, int64_t block, int64_t kv_head) const {
-    return reinterpret_cast<float*>(keys(layer, block, kv_head) + KeyElements(shape.block_size, dim(layer)));
+    return reinterpret_cast<float*>(keys(layer, block, kv_head) + first_elements(layer));
   }
   float* value_scales(int32_t layer, int64_t block, int64_t kv_head) const {
-    return reinterpret_cast<float*>(values(layer, block, kv_head) + ValueElements(shape.block_size, dim(layer)));
+    return reinterpret_cast<float*>(values(layer, block, kv_head) + second_elements(layer));
   }
 
  private:
-  int32_t dim(int32_t layer) const { return shape.layers[layer].head_dim; }
+  int64_t first_elements(int32_t layer) const {
+    const KvGeometry& of = shape.layers[layer];
+    return of.latent > 0 ? ValueElements(shape.block_size, of.head_dim) : KeyElements(shape.block_size, of.head_dim);
+  }
+  int64_t second_elements(int32_t layer) const {
+    return ValueElements(shape.block_size, shape.layers[layer].second_row());
+  }
   // Elements that the scales of one head and block take, in whole vectors, so that a vector load stays inside.
   int64_t scales() const {
     if constexpr (!kStoredWithScales<T>) return 0;

@@ -25,7 +25,16 @@ __device__ inline uint32_t FloatBits(float value) {
 #endif
 }
 
+__device__ inline float FloatOfBits(uint32_t bits) {
+#ifdef __CUDACC__
+  return __uint_as_float(bits);
+#else
+  return std::bit_cast<float>(bits);
+#endif
+}
+
 __device__ inline float AsFloat(float value) { return value; }
+__device__ inline float AsFloat(int8_t value) { return static_cast<float>(value); }
 
 __device__ inline float AsFloat(Fp16 value) {
 #ifdef __CUDACC__

@@ -61,21 +61,52 @@ __device__ inline void SyncWarp(unsigned mask = kFullWarp, [[maybe_unused]] Site
 #endif
 }
 
+// All 32 lanes' values folded by `Fold`, in every lane: five exchanges, always in the same order. The host executor
+// makes them at one meeting.
+template <class Fold, class T>
+__device__ inline T FoldWarp(T value, [[maybe_unused]] Site site) {
+#ifdef __CUDACC__
+  for (int flip = kWarpSize / 2; flip > 0; flip /= 2) value = Fold()(value, ShuffleXor(kFullWarp, value, flip));
+#else
+  executor::Together(
+      &value,
+      [](void* const* lanes) {
+        for (int flip = kWarpSize / 2; flip > 0; flip /= 2) {
+          T before[kWarpSize];
+          for (int lane = 0; lane < kWarpSize; ++lane) before[lane] = *static_cast<T*>(lanes[lane]);
+          for (int lane = 0; lane < kWarpSize; ++lane) {
+            *static_cast<T*>(lanes[lane]) = Fold()(before[lane], before[lane ^ flip]);
+          }
+        }
+      },
+      site);
+#endif
+  return value;
+}
+
+struct SumOfTwo {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+struct LargerOfTwo {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return b > a ? b : a;
+  }
+};
+
 // The sum over all 32 lanes, in every lane: the same additions in the same order whatever the values.
 template <class T>
 __device__ inline T WarpSum(T value, Site site = Site::current()) {
-  for (int flip = kWarpSize / 2; flip > 0; flip /= 2) value += ShuffleXor(kFullWarp, value, flip, site);
-  return value;
+  return FoldWarp<SumOfTwo>(value, site);
 }
 
 // The largest over all 32 lanes, in every lane.
 template <class T>
 __device__ inline T WarpMax(T value, Site site = Site::current()) {
-  for (int flip = kWarpSize / 2; flip > 0; flip /= 2) {
-    const T other = ShuffleXor(kFullWarp, value, flip, site);
-    value = other > value ? other : value;
-  }
-  return value;
+  return FoldWarp<LargerOfTwo>(value, site);
 }
 
 }  // namespace inferflux::cuda

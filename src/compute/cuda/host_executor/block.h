@@ -16,7 +16,7 @@ namespace inferflux::cuda::executor {
 struct Block;
 struct Thread;
 
-enum class WarpOperation { kSync, kShuffle, kBallot, kLoadMatrix, kMatMulAdd };
+enum class WarpOperation { kSync, kShuffle, kBallot, kTogether, kLoadMatrix, kMatMulAdd };
 
 // Lanes that have arrived at one call, and wait for the others of its mask.
 struct Meeting {

@@ -11,7 +11,8 @@ namespace inferflux::cuda::executor {
 namespace {
 
 bool SameSite(const Site& a, const Site& b) {
-  return a.line() == b.line() && a.column() == b.column() && std::strcmp(a.file_name(), b.file_name()) == 0;
+  if (a.line() != b.line() || a.column() != b.column()) return false;
+  return a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0;
 }
 
 // Why this lane may not join in.
@@ -119,6 +120,19 @@ unsigned Ballot(unsigned mask, bool predicate, Site site) {
     }
   });
   return mine.result;
+}
+
+void Together(void* operand, void (*combine)(void* const* operands), Site site) {
+  const OutOfKernel executor;
+  struct Operand {
+    void* value;
+    void (*combine)(void* const*);
+  } mine{operand, combine};
+  Meet(WarpOperation::kTogether, kFullWarp, site, &mine, [](Run&, Warp&, const Meeting& meeting) {
+    void* values[kWarpSize];
+    for (size_t lane = 0; lane < kWarpSize; ++lane) values[lane] = static_cast<Operand*>(meeting.operands[lane])->value;
+    static_cast<Operand*>(meeting.operands[0])->combine(values);
+  });
 }
 
 void SyncThreads(Site site) {

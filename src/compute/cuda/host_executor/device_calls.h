@@ -22,6 +22,8 @@ void SyncWarp(unsigned mask, Site site);
 void FenceDevice();
 uint64_t Shuffle(unsigned mask, uint64_t value, int source, Site site);
 unsigned Ballot(unsigned mask, bool predicate, Site site);
+// All 32 lanes bring an operand on their own stacks; the last one calls `combine` with all of them.
+void Together(void* operand, void (*combine)(void* const* operands), Site site);
 
 // --- asynchronous copies ---
 void CopyAsync(void* shared, const void* global, int bytes, bool present, Site site);

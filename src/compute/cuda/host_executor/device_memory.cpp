@@ -21,6 +21,8 @@ Result<std::unique_ptr<DeviceMemory>> DeviceMemory::Reserve(size_t bytes, bool c
     return Fail(ErrorCode::kResourceExhausted, "the host executor cannot reserve {} bytes of addresses", kAddresses);
   }
   std::unique_ptr<DeviceMemory> out(new DeviceMemory({static_cast<std::byte*>(range), kAddresses}, bytes));
+  out->guarded_ = checked;
+  out->open_ = !checked;
   if (checked) {
     out->shadow_.emplace(out->range_);
     if (out->shadow_->memory().empty()) {
@@ -91,7 +93,7 @@ void DeviceMemory::MarkWritten(const void* at, size_t bytes) {
 }
 
 void DeviceMemory::SetOpen(bool open) {
-  if (open == open_) return;
+  if (!guarded_ || open == open_) return;
   open_ = open;
   for (const auto& [at, bytes] : live_) mprotect(at, RoundToPages(bytes), open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }

@@ -16,7 +16,8 @@ namespace inferflux::cuda::executor {
 
 class DeviceMemory {
  public:
-  // `bytes` is what may be allocated at a time; `checked` keeps a shadow of it.
+  // `bytes` is what may be allocated at a time; `checked` keeps a shadow of it, and faults where the host takes a
+  // pointer for its own.
   static Result<std::unique_ptr<DeviceMemory>> Reserve(size_t bytes, bool checked);
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -50,6 +51,7 @@ class DeviceMemory {
   size_t next_ = 0;                    // offset of the first address that was never given out
   std::map<std::byte*, size_t> live_;  // what was allocated, and its bytes
   bool open_ = false;
+  bool guarded_ = true;
   std::optional<Shadow> shadow_;
 };
 

@@ -15,75 +15,86 @@ constexpr unsigned kGateThreads = 256;
 __device__ inline float Sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 
 template <Activation kActivation>
-__device__ inline float Gated(float gate, float up) {
+__device__ inline float Activated(float x) {
   if constexpr (kActivation == Activation::kSilu) {
-    return gate * Sigmoid(gate) * up;
+    return x * Sigmoid(x);
   } else if constexpr (kActivation == Activation::kGeluTanh) {
     constexpr float kRootOfTwoOverPi = 0.7978845608028654f;
-    return 0.5f * gate * (1.0f + tanhf(kRootOfTwoOverPi * (gate + 0.044715f * gate * gate * gate))) * up;
+    return 0.5f * x * (1.0f + tanhf(kRootOfTwoOverPi * (x + 0.044715f * x * x * x)));
   } else if constexpr (kActivation == Activation::kGeluErf) {
     constexpr float kOneOverRootOfTwo = 0.7071067811865476f;
-    return 0.5f * gate * (1.0f + erff(gate * kOneOverRootOfTwo)) * up;
+    return 0.5f * x * (1.0f + erff(x * kOneOverRootOfTwo));
   } else if constexpr (kActivation == Activation::kReluSquared) {
-    return fmaxf(gate, 0.0f) * fmaxf(gate, 0.0f) * up;
+    return fmaxf(x, 0.0f) * fmaxf(x, 0.0f);
   } else if constexpr (kActivation == Activation::kSigmoid) {
-    return Sigmoid(gate) * up;
+    return Sigmoid(x);
   } else {
-    constexpr float kLimit = 7.0f;
-    const float held = fminf(gate, kLimit);
-    return held * Sigmoid(1.702f * held) * (fminf(fmaxf(up, -kLimit), kLimit) + 1.0f);
+    return x * Sigmoid(1.702f * x);
   }
 }
 
-// Blocks x are rows, of which there may be many, y share a row.
-template <class T, Activation kActivation, int kPack>
-__global__ void GateKernel(Rows<const T> gate, Rows<const T> up, T* y) {
-  using Values = Pack<T, kPack>;
+template <Activation kActivation>
+__device__ inline float Gated(float gate, float up) {
+  if constexpr (kActivation == Activation::kClampedSwiglu) {
+    constexpr float kLimit = 7.0f;
+    return Activated<kActivation>(fminf(gate, kLimit)) * (fminf(fmaxf(up, -kLimit), kLimit) + 1.0f);
+  } else {
+    return Activated<kActivation>(gate) * up;
+  }
+}
+
+// Blocks x are rows, of which there may be many, y share a row. Without `up` there is no gate.
+template <Activation kActivation, int kPack>
+__global__ void GateKernel(Rows<const float> gate, Rows<const float> up, float* y) {
+  using Values = Pack<float, kPack>;
   const int64_t row = BlockIndex().x;
   const int64_t pack = int64_t{BlockIndex().y} * BlockSize().x + ThreadIndex().x;
   if (pack >= gate.columns / kPack) return;
   const Values gates = reinterpret_cast<const Values*>(gate.data + row * gate.stride)[pack];
-  const Values ups = reinterpret_cast<const Values*>(up.data + row * up.stride)[pack];
   Values out;
-  for (int i = 0; i < kPack; ++i) out.x[i] = FromFloat<T>(Gated<kActivation>(AsFloat(gates.x[i]), AsFloat(ups.x[i])));
+  if (up.data == nullptr) {
+    for (int i = 0; i < kPack; ++i) out.x[i] = Activated<kActivation>(gates.x[i]);
+  } else {
+    const Values ups = reinterpret_cast<const Values*>(up.data + row * up.stride)[pack];
+    for (int i = 0; i < kPack; ++i) out.x[i] = Gated<kActivation>(gates.x[i], ups.x[i]);
+  }
   reinterpret_cast<Values*>(y + row * gate.columns)[pack] = out;
 }
 
-template <class T, Activation kActivation>
-Status LaunchGate(const Rows<const T>& gate, const Rows<const T>& up, T* y, Stream stream) {
-  constexpr int kPack = kWidest<T>;
+template <Activation kActivation>
+Status LaunchGate(const Rows<const float>& gate, const Rows<const float>& up, float* y, Stream stream) {
+  constexpr int kPack = kWidest<float>;
   const auto blocks = [&](int64_t packs) { return static_cast<unsigned>((packs + kGateThreads - 1) / kGateThreads); };
   const auto rows = static_cast<unsigned>(gate.rows);
-  if (Packs<T>(kPack, gate.columns, {gate.stride, up.stride}, {gate.data, up.data, y})) {
-    return Launch(GateKernel<T, kActivation, kPack>, {rows, blocks(gate.columns / kPack)}, {kGateThreads}, 0, stream,
-                  gate, up, y);
+  if (Packs<float>(kPack, gate.columns, {gate.stride, up.stride}, {gate.data, up.data, y})) {
+    return Launch(GateKernel<kActivation, kPack>, {rows, blocks(gate.columns / kPack)}, {kGateThreads}, 0, stream, gate,
+                  up, y);
   }
-  return Launch(GateKernel<T, kActivation, 1>, {rows, blocks(gate.columns)}, {kGateThreads}, 0, stream, gate, up, y);
+  return Launch(GateKernel<kActivation, 1>, {rows, blocks(gate.columns)}, {kGateThreads}, 0, stream, gate, up, y);
 }
 
 }  // namespace
 
-template <class T>
-Status Gate(Rows<const T> gate, Rows<const T> up, Activation activation, T* y, Stream stream) {
+Status Gate(Rows<const float> gate, Rows<const float> up, Activation activation, float* y, Stream stream) {
   switch (activation) {
     case Activation::kSilu:
-      return LaunchGate<T, Activation::kSilu>(gate, up, y, stream);
+      return LaunchGate<Activation::kSilu>(gate, up, y, stream);
     case Activation::kGeluTanh:
-      return LaunchGate<T, Activation::kGeluTanh>(gate, up, y, stream);
+      return LaunchGate<Activation::kGeluTanh>(gate, up, y, stream);
     case Activation::kGeluErf:
-      return LaunchGate<T, Activation::kGeluErf>(gate, up, y, stream);
+      return LaunchGate<Activation::kGeluErf>(gate, up, y, stream);
     case Activation::kReluSquared:
-      return LaunchGate<T, Activation::kReluSquared>(gate, up, y, stream);
+      return LaunchGate<Activation::kReluSquared>(gate, up, y, stream);
     case Activation::kSigmoid:
-      return LaunchGate<T, Activation::kSigmoid>(gate, up, y, stream);
+      return LaunchGate<Activation::kSigmoid>(gate, up, y, stream);
     case Activation::kClampedSwiglu:
-      return LaunchGate<T, Activation::kClampedSwiglu>(gate, up, y, stream);
+      return LaunchGate<Activation::kClampedSwiglu>(gate, up, y, stream);
   }
   return {};
 }
 
-template Status Gate(Rows<const float>, Rows<const float>, Activation, float*, Stream);
-template Status Gate(Rows<const Fp16>, Rows<const Fp16>, Activation, Fp16*, Stream);
-template Status Gate(Rows<const Bf16>, Rows<const Bf16>, Activation, Bf16*, Stream);
+Status Activate(Rows<const float> x, Activation activation, float* y, Stream stream) {
+  return Gate(x, {}, activation, y, stream);
+}
 
 }  // namespace inferflux::cuda

@@ -68,9 +68,7 @@ __device__ inline void CopyKeysAndValues(T* keys, T* values, const AttentionArgu
     const bool present = position <= last;
     int64_t from = 0;
     if (present) {
-      const int64_t slot =
-          int64_t{table[position / a.step.block_size]} * a.step.block_size + position % a.step.block_size;
-      from = (slot * a.params.kv_heads + kv_head) * kDim + at;
+      from = (a.step.Slot(table, position) * a.params.kv_heads + kv_head) * kDim + at;
     }
     CopyAsync16(keys + row * kRowPitch<kDim> + at, a.keys + from, present);
     CopyAsync16(values + row * kRowPitch<kDim> + at, a.values + from, present);
@@ -138,7 +136,96 @@ struct RunningSoftmax {
   }
 };
 
-// Blocks x are tiles, y are KV heads.
+// Results of chunks as they are merged: of a row the largest score so far and the sum of its weights.
+struct MergedSoftmax {
+  float largest = kMasked;
+  float sum = 0.0f;
+
+  // Adds a chunk's; what was merged so far has to be multiplied by `old`, and what is added by `added`. A chunk in
+  // which the row sees nothing changes nothing.
+  __device__ void Add(float top, float weight, float& old, float& added) {
+    const float next = fmaxf(largest, top);
+    const float base = next == kMasked ? 0.0f : next;
+    old = largest == kMasked ? 0.0f : exp2f(largest - base);
+    added = top == kMasked ? 0.0f : exp2f(top - base);
+    sum = fmaf(sum, old, weight * added);
+    largest = next;
+  }
+};
+
+// Which chunks a block computes, and where their results go.
+template <class T, int kDim>
+struct ChunkResults {
+  const AttentionArguments<T>& a;
+  const BlockRows<T>& rows;
+  int warp_row;
+  MergedSoftmax merged[2] = {};
+
+  // The end of a chunk: `out` and `softmax` are its result. The block may walk several; y keeps what is merged so far.
+  __device__ void Finish(int chunk, bool first, bool last, const FragmentC<float> (&out)[kDim / 8],
+                         const RunningSoftmax& softmax) {
+    FinishHalf<0>(chunk, first, last, out, softmax);
+    FinishHalf<1>(chunk, first, last, out, softmax);
+  }
+
+  // Of the first or the second of a thread's two rows: every index is known, so that `out` stays in registers.
+  template <int kHalf>
+  __device__ void FinishHalf(int chunk, bool first, bool last, const FragmentC<float> (&out)[kDim / 8],
+                             const RunningSoftmax& softmax) {
+    float sum = softmax.sum[kHalf];
+    for (int flip = 1; flip < 4; flip *= 2) sum += ShuffleXor(kFullWarp, sum, flip);
+    const int row = warp_row + Lane() / 4 + kHalf * 8;
+    if (row >= rows.count) return;
+    const int64_t head_row = int64_t{rows.query(row)} * a.params.heads + rows.head + row % rows.group;
+    float old = 0.0f, added = 1.0f;
+    float* to = a.y + head_row * kDim;
+    if (a.chunks > 0) {
+      to = a.partial + (head_row * a.chunks + chunk) * (kDim + 2);
+      if (Lane() % 4 == 0) {
+        to[kDim] = softmax.largest[kHalf];
+        to[kDim + 1] = sum;
+      }
+      first = true;
+      last = false;
+    } else {
+      merged[kHalf].Add(softmax.largest[kHalf], sum, old, added);
+    }
+    const float whole = last ? merged[kHalf].sum : 1.0f;
+    to += Lane() % 4 * 2;
+    for (int j = 0; j < kDim / 8; ++j) {
+      for (int e = 0; e < 2; ++e) {
+        const float before = first ? 0.0f : to[j * 8 + e];
+        to[j * 8 + e] = fmaf(before, old, out[j].x[2 * kHalf + e] * added) / whole;
+      }
+    }
+  }
+};
+
+// Blocks x are rows, y heads: merges what the blocks of chunks have left. A thread takes some of the head's dimensions.
+template <class T>
+__global__ void MergeChunksKernel(AttentionArguments<T> a) {
+  const int64_t row = BlockIndex().x;
+  const int head = static_cast<int>(BlockIndex().y);
+  const int dim = a.params.head_dim;
+  const int position = a.step.positions[row];
+  const int window = a.params.window;
+  const int first = window > 0 && position >= window ? position - window + 1 : 0;
+  const int last = a.params.causal ? position : a.step.positions[a.step.query_starts[a.step.sequences[row] + 1] - 1];
+  const int64_t head_row = row * a.params.heads + head;
+  for (int d = static_cast<int>(ThreadIndex().x); d < dim; d += static_cast<int>(BlockSize().x)) {
+    MergedSoftmax merged;
+    float total = 0.0f;
+    for (int chunk = first / kAttentionChunk; chunk <= last / kAttentionChunk; ++chunk) {
+      const float* partial = a.partial + (head_row * a.chunks + chunk) * (dim + 2);
+      float old = 0.0f, added = 0.0f;
+      merged.Add(partial[dim], partial[dim + 1], old, added);
+      total = fmaf(total, old, partial[d] * added);
+    }
+    a.y[head_row * dim + d] = total / merged.sum;
+  }
+}
+
+// Blocks x are tiles, y are KV heads, z are chunks where KV is split.
 template <class T, int kDim>
 __global__ void __launch_bounds__(kAttendThreads) AttendKernel(AttentionArguments<T> a) {
   const AttentionTile tile = a.tiles[BlockIndex().x];
@@ -151,6 +238,15 @@ __global__ void __launch_bounds__(kAttendThreads) AttendKernel(AttentionArgument
   const int window = a.params.window;
   const int first = window > 0 && rows.position >= window ? rows.position - window + 1 : 0;
 
+  constexpr int kChunkSteps = kAttentionChunk / kKeys;
+  int first_step = first / kKeys, last_step = last / kKeys;
+  if (a.chunks > 0) {
+    const int chunk = static_cast<int>(BlockIndex().z);
+    if (first_step < chunk * kChunkSteps) first_step = chunk * kChunkSteps;
+    if (last_step >= (chunk + 1) * kChunkSteps) last_step = (chunk + 1) * kChunkSteps - 1;
+    if (first_step > last_step) return;
+  }
+
   T* queries = SharedMemory<T>();
   T* stages = queries + kRows * kRowPitch<kDim>;
   constexpr int kPanel = kKeys * kRowPitch<kDim>;
@@ -160,21 +256,22 @@ __global__ void __launch_bounds__(kAttendThreads) AttendKernel(AttentionArgument
     CommitCopies();
   };
   CopyQueries<T, kDim>(queries, rows, a.q);
-  copy(first / kKeys);
+  copy(first_step);
 
   FragmentA q[kDim / 16];
   FragmentC<float> out[kDim / 8] = {};
   RunningSoftmax softmax;
   const int warp_row = Warp() * 16;
-  for (int step = first / kKeys; step <= last / kKeys; ++step) {
+  ChunkResults<T, kDim> results{a, rows, warp_row};
+  for (int step = first_step; step <= last_step; ++step) {
     WaitCopies<0>();
     SyncThreads();  // this step's copies are there, and everyone is done with the stage that is copied to next
-    if (step == first / kKeys) {
+    if (step == first_step) {
       for (int k = 0; k < kDim / 16; ++k) {
         LoadMatrix4(q[k].x, queries + (warp_row + Lane() % 16) * kRowPitch<kDim> + k * 16 + Lane() / 16 * 8);
       }
     }
-    if (step < last / kKeys) copy(step + 1);
+    if (step < last_step) copy(step + 1);
     const T* stage = stages + step % 2 * 2 * kPanel;
 
     FragmentC<float> scores[8] = {};
@@ -183,7 +280,8 @@ __global__ void __launch_bounds__(kAttendThreads) AttendKernel(AttentionArgument
       for (int e = 0; e < 4; ++e) {
         const int position = rows.position_of(warp_row + Lane() / 4 + e / 2 * 8);
         const int key = step * kKeys + j * 8 + Lane() % 4 * 2 + e % 2;
-        const bool seen = key <= (a.params.causal ? position : end) && (window == 0 || key > position - window);
+        const bool near = window == 0 || (key > position - window && key < position + window);
+        const bool seen = key <= (a.params.causal ? position : end) && near;
         float score = scores[j].x[e] * a.params.scale;
         if (a.params.softcap > 0.0f) score = a.params.softcap * tanhf(score / a.params.softcap);
         scores[j].x[e] = seen ? score * kLog2E : kMasked;
@@ -195,24 +293,25 @@ __global__ void __launch_bounds__(kAttendThreads) AttendKernel(AttentionArgument
       for (int e = 0; e < 4; ++e) part.x[e] *= factor[e / 2];
     }
     MultiplyValues<T, kDim>(out, scores, stage + kPanel);
-  }
 
-  for (int half = 0; half < 2; ++half) {
-    float sum = softmax.sum[half];
-    for (int flip = 1; flip < 4; flip *= 2) sum += ShuffleXor(kFullWarp, sum, flip);
-    const int row = warp_row + Lane() / 4 + half * 8;
-    if (row >= rows.count) continue;
-    T* y = a.y + rows.query(row) * int64_t{a.params.heads} * kDim + rows.column(row, kDim);
-    for (int j = 0; j < kDim / 8; ++j) {
-      for (int e = 0; e < 2; ++e) y[j * 8 + Lane() % 4 * 2 + e] = FromFloat<T>(out[j].x[2 * half + e] / sum);
+    if (step == last_step || (step + 1) % kChunkSteps == 0) {
+      const int chunk = step / kChunkSteps;
+      results.Finish(chunk, chunk == first_step / kChunkSteps, step == last_step, out, softmax);
+      softmax = {};
+      for (auto& part : out) part = {};
     }
   }
 }
 
 template <class T, int kDim>
 Status LaunchAttend(const AttentionArguments<T>& a, Stream stream) {
-  return Launch(AttendKernel<T, kDim>, {static_cast<unsigned>(a.tile_count), static_cast<unsigned>(a.params.kv_heads)},
-                {kAttendThreads}, kAttendBytes<kDim>, stream, a);
+  const auto chunks = static_cast<unsigned>(std::max(1, a.chunks));
+  auto launched = Launch(AttendKernel<T, kDim>,
+                         {static_cast<unsigned>(a.tile_count), static_cast<unsigned>(a.params.kv_heads), chunks},
+                         {kAttendThreads}, kAttendBytes<kDim>, stream, a);
+  if (!launched || a.chunks == 0) return launched;
+  return Launch(MergeChunksKernel<T>, {static_cast<unsigned>(a.q.rows), static_cast<unsigned>(a.params.heads)},
+                {static_cast<unsigned>(kDim)}, 0, stream, a);
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 // Attention over paged KV, and the KV's append. A slot holds the keys, or the values, of one token: [kv_heads,
-// head_dim]. The slot of a sequence's position p is table[p / block_size] * block_size + p % block_size.
+// head_dim], stored as S (compute::KvFp16::Storage and the others). int8_t has a float a token and head in addition, by
+// which the stored numbers are multiplied: [slots, kv_heads]. The slot of a sequence's position p is table[p /
+// block_size] * block_size + p % block_size.
 #pragma once
 
 #include <vector>
 
+#include "compute/cuda/device/language.h"
 #include "compute/cuda/kernels/row_ops.h"
 
 namespace inferflux::cuda {
@@ -15,6 +18,12 @@ struct StepArrays {
   const int32_t* table_starts = nullptr;  // [sequences + 1]
   const int32_t* block_tables = nullptr;
   int32_t block_size = 0;
+  const int32_t* sequences = nullptr;  // [rows]: the sequence of each row
+
+  // The slot of a sequence's position, from its part of block_tables.
+  __device__ int64_t Slot(const int32_t* table, int32_t position) const {
+    return int64_t{table[position / block_size]} * block_size + position % block_size;
+  }
 };
 
 // A block's share of a step: `queries` rows of one sequence from row `first` on, with all heads of one KV head.
@@ -25,6 +34,10 @@ struct AttentionTile {
 // The shares of a whole step, for any mix of prefill and decode. `group`: heads of one KV head, at most 64.
 std::vector<AttentionTile> AttentionTiles(const compute::StepGeometry& step, int32_t group);
 
+// KV is read in chunks that begin at absolute multiples of so many positions; each chunk has a softmax of its own, and
+// they are merged in order.
+inline constexpr int32_t kAttentionChunk = 1024;
+
 template <class T>
 struct AttentionArguments {
   Rows<const T> q;            // [rows, heads * head_dim]
@@ -34,7 +47,12 @@ struct AttentionArguments {
   const AttentionTile* tiles = nullptr;  // in device memory
   int32_t tile_count = 0;
   compute::AttentionParams params;
-  T* y = nullptr;  // dense [rows, heads * head_dim]
+  float* y = nullptr;  // dense [rows, heads * head_dim]
+  // Split KV, for few tiles and long contexts: each chunk is a block's, and their results meet in `partial`
+  // [rows, heads, chunks, head_dim + 2]. `chunks`: as many as any sequence of the step has. 0: a block walks the chunks
+  // of its tile. The bits are the same.
+  int32_t chunks = 0;
+  float* partial = nullptr;
 };
 
 // softmax(q.k * scale) . v with grouped heads, a window and a soft cap, by FlashAttention-2's tiling
@@ -44,8 +62,34 @@ struct AttentionArguments {
 template <class T>
 Status Attend(const AttentionArguments<T>& arguments, Stream stream);
 
-// Stores each row's keys and values [rows, width] at its slot (one a row, in device memory).
-template <class T>
-Status AppendKv(Rows<const T> k, Rows<const T> v, const int32_t* slots, T* keys, T* values, Stream stream);
+// Keys and values in device memory; scales only with int8_t.
+template <class S>
+struct KvPointers {
+  S* keys = nullptr;
+  S* values = nullptr;
+  float* key_scales = nullptr;
+  float* value_scales = nullptr;
+};
+
+// The same for any stored type, width of heads, sinks and biases, without tensor cores. S is float, Fp16, Bf16, int8_t
+// or Fp8.
+template <class S>
+struct PlainAttentionArguments {
+  Rows<const float> q;  // [rows, heads * head_dim]
+  KvPointers<const S> kv;
+  StepArrays step;
+  compute::AttentionParams params;
+  const float* sinks = nullptr;   // [heads], or null: compute::AttentionSinks
+  const float* biases = nullptr;  // [heads, distances], or null: compute::AttentionBiases
+  int64_t distances = 0;
+  float* y = nullptr;  // dense [rows, heads * head_dim]
+};
+template <class S>
+Status AttendPlainly(const PlainAttentionArguments<S>& arguments, Stream stream);
+
+// Stores each row's keys and values [rows, kv_heads * head_dim] at its slot (one a row, in device memory).
+template <class S>
+Status AppendKv(Rows<const float> k, Rows<const float> v, int32_t kv_heads, const int32_t* slots, KvPointers<S> kv,
+                Stream stream);
 
 }  // namespace inferflux::cuda

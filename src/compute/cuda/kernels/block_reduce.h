@@ -1,4 +1,4 @@
-// Sums over a block.
+// Sums and maxima over a block.
 #pragma once
 
 #include "compute/cuda/device/shared_memory.h"
@@ -16,6 +16,15 @@ __device__ inline float BlockSum(float value, float* shared) {
   SyncThreads();
   const int warps = static_cast<int>(BlockSize().x) / kWarpSize;
   return WarpSum(Lane() < warps ? shared[Lane()] : 0.0f);
+}
+
+// The largest over the block, in the same way.
+__device__ inline float BlockMax(float value, float* shared) {
+  value = WarpMax(value);
+  if (Lane() == 0) shared[Warp()] = value;
+  SyncThreads();
+  const int warps = static_cast<int>(BlockSize().x) / kWarpSize;
+  return WarpMax(shared[Lane() < warps ? Lane() : 0]);
 }
 
 // Threads for a row of this many steps: whole warps, as few as needed, at most `most`. It depends on the row's width

@@ -1,5 +1,6 @@
+#include <cmath>
+
 #include "compute/cuda/device/thread.h"
-#include "compute/cuda/kernels/pack.h"
 #include "compute/cuda/kernels/row_ops.h"
 #include "compute/cuda/launch.h"
 
@@ -13,57 +14,79 @@ struct ScaleBy {
   float factor;
   __device__ float operator()(float x, int64_t, int64_t) const { return x * factor; }
 };
-template <class T>
 struct AddRows {
-  Rows<const T> other;
-  __device__ float operator()(float x, int64_t r, int64_t c) const {
-    return x + AsFloat(other.data[r * other.stride + c]);
-  }
+  Rows<const float> other;
+  __device__ float operator()(float x, int64_t r, int64_t c) const { return x + other.data[r * other.stride + c]; }
 };
-struct AddColumns {
+struct TimesRows {
+  Rows<const float> other;
+  __device__ float operator()(float x, int64_t r, int64_t c) const { return x * other.data[r * other.stride + c]; }
+};
+struct AddToColumns {
   const float* bias;
   __device__ float operator()(float x, int64_t, int64_t c) const { return x + bias[c]; }
 };
+struct ScaleByColumn {
+  const float* scales;
+  __device__ float operator()(float x, int64_t, int64_t c) const { return x * scales[c]; }
+};
+struct ScaleByRow {
+  const float* scales;
+  __device__ float operator()(float x, int64_t r, int64_t) const { return x * scales[r]; }
+};
+struct CapSoftly {
+  float cap;
+  __device__ float operator()(float x, int64_t, int64_t) const { return cap * tanhf(x / cap); }
+};
+struct GateByRow {
+  const float* logits;
+  int64_t stride;
+  __device__ float operator()(float x, int64_t r, int64_t) const {
+    return x * (1.0f / (1.0f + expf(-logits[r * stride])));
+  }
+};
 
 // Blocks x are rows, of which there may be many, y share a row.
-template <class T, class Change>
-__global__ void ElementKernel(Rows<const T> x, Change change, T* y) {
+template <class Change>
+__global__ void ElementKernel(Rows<const float> x, Change change, Rows<float> y) {
   const int64_t row = BlockIndex().x;
-  const int64_t column = int64_t{BlockIndex().y} * kElementThreads + ThreadIndex().x;
+  const int64_t column = int64_t{BlockIndex().y} * BlockSize().x + ThreadIndex().x;
   if (column >= x.columns) return;
-  y[row * x.columns + column] = FromFloat<T>(change(AsFloat(x.data[row * x.stride + column]), row, column));
+  y.data[row * y.stride + column] = change(x.data[row * x.stride + column], row, column);
 }
 
-template <class T, class Change>
-Status LaunchElements(const Rows<const T>& x, const Change& change, T* y, Stream stream) {
+template <class Change>
+Status LaunchElements(const Rows<const float>& x, const Change& change, const Rows<float>& y, Stream stream) {
   const auto blocks = static_cast<unsigned>((x.columns + kElementThreads - 1) / kElementThreads);
-  return Launch(ElementKernel<T, Change>, {static_cast<unsigned>(x.rows), blocks}, {kElementThreads}, 0, stream, x,
-                change, y);
+  return Launch(ElementKernel<Change>, {static_cast<unsigned>(x.rows), blocks}, {kElementThreads}, 0, stream, x, change,
+                y);
 }
 
 }  // namespace
 
-template <class T>
-Status Scale(Rows<const T> x, float factor, T* y, Stream stream) {
+Status Scale(Rows<const float> x, float factor, Rows<float> y, Stream stream) {
   return LaunchElements(x, ScaleBy{factor}, y, stream);
 }
-template <class T>
-Status Add(Rows<const T> a, Rows<const T> b, T* y, Stream stream) {
-  return LaunchElements(a, AddRows<T>{b}, y, stream);
+Status Add(Rows<const float> a, Rows<const float> b, Rows<float> y, Stream stream) {
+  return LaunchElements(a, AddRows{b}, y, stream);
 }
-template <class T>
-Status AddBias(Rows<const T> x, const float* bias, T* y, Stream stream) {
-  return LaunchElements(x, AddColumns{bias}, y, stream);
+Status Multiply(Rows<const float> a, Rows<const float> b, Rows<float> y, Stream stream) {
+  return LaunchElements(a, TimesRows{b}, y, stream);
 }
-
-template Status Scale(Rows<const float>, float, float*, Stream);
-template Status Scale(Rows<const Fp16>, float, Fp16*, Stream);
-template Status Scale(Rows<const Bf16>, float, Bf16*, Stream);
-template Status Add(Rows<const float>, Rows<const float>, float*, Stream);
-template Status Add(Rows<const Fp16>, Rows<const Fp16>, Fp16*, Stream);
-template Status Add(Rows<const Bf16>, Rows<const Bf16>, Bf16*, Stream);
-template Status AddBias(Rows<const float>, const float*, float*, Stream);
-template Status AddBias(Rows<const Fp16>, const float*, Fp16*, Stream);
-template Status AddBias(Rows<const Bf16>, const float*, Bf16*, Stream);
+Status AddBias(Rows<const float> x, const float* bias, Rows<float> y, Stream stream) {
+  return LaunchElements(x, AddToColumns{bias}, y, stream);
+}
+Status ScaleColumns(Rows<const float> x, const float* scales, Rows<float> y, Stream stream) {
+  return LaunchElements(x, ScaleByColumn{scales}, y, stream);
+}
+Status ScaleRows(Rows<const float> x, const float* scales, Rows<float> y, Stream stream) {
+  return LaunchElements(x, ScaleByRow{scales}, y, stream);
+}
+Status SoftCap(Rows<const float> x, float cap, Rows<float> y, Stream stream) {
+  return LaunchElements(x, CapSoftly{cap}, y, stream);
+}
+Status GateRows(Rows<const float> x, const float* logits, int64_t logit_stride, Rows<float> y, Stream stream) {
+  return LaunchElements(x, GateByRow{logits, logit_stride}, y, stream);
+}
 
 }  // namespace inferflux::cuda

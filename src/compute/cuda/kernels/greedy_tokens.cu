@@ -1,6 +1,6 @@
-#include "compute/cuda/device/half.h"
 #include "compute/cuda/device/shared_memory.h"
 #include "compute/cuda/device/warp.h"
+#include "compute/cuda/kernels/rank.h"
 #include "compute/cuda/kernels/row_ops.h"
 #include "compute/cuda/launch.h"
 
@@ -8,15 +8,6 @@ namespace inferflux::cuda {
 namespace {
 
 constexpr unsigned kGreedyThreads = 512;
-
-// A number that orders as (value, lower index first): floats order as their bits do, once those of negative ones are
-// turned around. Not-a-number is below everything.
-__device__ inline unsigned long long RankOf(float value, int64_t index) {
-  const auto bits = FloatBits(value == 0.0f ? 0.0f : value);  // both zeros are one
-  const uint32_t ordered = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
-  const bool number = value == value;
-  return static_cast<unsigned long long>(number ? ordered : 0u) << 32 | (0xffffffffu - static_cast<uint32_t>(index));
-}
 
 // A block takes one row.
 __global__ void GreedyKernel(Rows<const float> logits, int32_t* tokens) {
@@ -33,7 +24,7 @@ __global__ void GreedyKernel(Rows<const float> logits, int32_t* tokens) {
   if (Warp() != 0) return;
   const int warps = static_cast<int>(BlockSize().x) / kWarpSize;
   best = WarpMax(Lane() < warps ? shared[Lane()] : 0ull);
-  if (Lane() == 0) tokens[BlockIndex().x] = static_cast<int32_t>(0xffffffffu - static_cast<uint32_t>(best));
+  if (Lane() == 0) tokens[BlockIndex().x] = IndexOfRank(best);
 }
 
 }  // namespace

@@ -9,6 +9,16 @@
 namespace inferflux::model {
 namespace {
 
+constexpr std::string_view kExaone4Keys = R"({
+  "read": {"vocab_size": 102400, "hidden_size": 4096, "intermediate_size": 16384, "num_hidden_layers": 32,
+    "num_attention_heads": 32, "num_key_value_heads": 32, "hidden_act": "silu", "max_position_embeddings": 2048,
+    "rms_norm_eps": 1e-05, "tie_word_embeddings": false, "sliding_window": 4096, "sliding_window_pattern": 4,
+    "layer_types": null, "head_dim": null, "rope_theta": 10000.0, "rope_parameters": null, "rope_scaling": null},
+  "only": {"partial_rotary_factor": [null, 1.0]},
+  "unused": ["layer_norm_epsilon"],
+  "nullable": ["sliding_window", "sliding_window_pattern"]
+})";
+
 // Old files give the kinds of layers as letters, which repeat: "LLLG" is three local ones and a global one.
 Status PrepareExaone4(formats::HfConfig& config) {
   const auto* pattern = config.raw.FindValue("sliding_window_pattern");
@@ -40,6 +50,7 @@ const Family& Exaone4() {
       .architecture = "exaone4",
       .read = ReadExaone4,
       .checkpoints = {{.model_types = {"exaone4"},
+                       .keys = kExaone4Keys,
                        .own_tensors = {{"layers.*.post_attention_layernorm", "blk.*.post_attention_norm"},
                                        {"layers.*.post_feedforward_layernorm", "blk.*.post_ffw_norm"}},
                        .tensors = {kQkNormTensors, kDecoderTensors},

@@ -8,12 +8,7 @@ namespace inferflux::model {
 namespace {
 
 Result<ModelConfig> ReadGemma3(const ModelSource& source, int32_t context) {
-  ModelConfig family{.output_norms = true, .qk_norm = QkNorm::kHead, .activation = compute::Activation::kGeluTanh};
-  auto config = ReadDecoderConfig(source, context, std::move(family), 6);
-  if (!config) return config;
-  ApplyGemmaScales(source, 62, &*config);
-  if (auto rope = ReadWindowRope(source, 10000.0f, &*config); !rope) return Forward(rope);
-  return config;
+  return ReadWindowedGemma(source, context, true);
 }
 
 }  // namespace
@@ -22,6 +17,7 @@ const Family& Gemma3() {
   static const Family family{.architecture = "gemma3",
                              .read = ReadGemma3,
                              .checkpoints = {{.model_types = {"gemma3_text"},
+                                              .keys = kGemma3Keys,
                                               .activation = "gelu_pytorch_tanh",
                                               .tensors = {kGemmaNorms, kDecoderTensors}}}};
   return family;

@@ -7,6 +7,15 @@
 namespace inferflux::model {
 namespace {
 
+constexpr std::string_view kGraniteKeys = R"({
+  "read": {"vocab_size": 32000, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32,
+    "num_attention_heads": 32, "num_key_value_heads": null, "hidden_act": "silu", "max_position_embeddings": 2048,
+    "rms_norm_eps": 1e-06, "tie_word_embeddings": false, "attention_bias": false, "mlp_bias": false,
+    "embedding_multiplier": 1.0, "logits_scaling": 1.0, "residual_multiplier": 1.0, "attention_multiplier": 1.0,
+    "head_dim": null, "rope_theta": 10000.0, "rope_parameters": null, "rope_scaling": null},
+  "only": {"partial_rotary_factor": [null, 1.0]}
+})";
+
 Result<ModelConfig> ReadGranite(const ModelSource& source, int32_t context) {
   auto config = ReadDecoderConfig(source, context, {.rope_style = compute::RopeStyle::kInterleaved});
   if (!config) return config;
@@ -23,6 +32,7 @@ const Family& Granite() {
       .architecture = "granite",
       .read = ReadGranite,
       .checkpoints = {{.model_types = {"granite"},
+                       .keys = kGraniteKeys,
                        .tensors = {kInterleavedTensors, kDecoderTensors},
                        .numbers = {{"attention_multiplier", "attention.scale"},
                                    {"embedding_multiplier", "embedding_scale"},

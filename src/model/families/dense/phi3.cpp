@@ -10,6 +10,16 @@
 namespace inferflux::model {
 namespace {
 
+constexpr std::string_view kPhi3Keys = R"({
+  "read": {"vocab_size": 32064, "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 32,
+    "num_attention_heads": 32, "num_key_value_heads": null, "hidden_act": "silu", "max_position_embeddings": 4096,
+    "original_max_position_embeddings": 4096, "rms_norm_eps": 1e-05, "tie_word_embeddings": false,
+    "sliding_window": null, "head_dim": null, "rope_theta": 10000.0, "partial_rotary_factor": null,
+    "rope_parameters": null, "rope_scaling": null},
+  "only": {"attention_bias": [false], "mlp_bias": [false], "lm_head_bias": [false], "full_attn_mod": [1],
+    "interpolate_factor": [1]}
+})";
+
 // Phi-3's tokenizer removes the white space after its markers. GGUF has no key for that.
 void StripBehindMarkers(const formats::GgufMetadata& metadata, text::VocabSpec& vocab) {
   if (!vocab.strips_right.empty()) return;
@@ -25,6 +35,16 @@ void StripBehindMarkers(const formats::GgufMetadata& metadata, text::VocabSpec& 
   }
 }
 
+// Early files call LongRoPE "su" or "yarn".
+Status PreparePhi3(formats::HfConfig& config) {
+  if (!config.rope_scaling) return {};
+  std::string& type = config.rope_scaling->type;
+  if (type == "su" || type == "yarn") type = "longrope";
+  if (type == "longrope") return {};
+  return Fail(ErrorCode::kUnsupported, "{}: RoPE scaling '{}' is not supported; of model_type 'phi3' only longrope is",
+              config.raw.source(), type);
+}
+
 Result<ModelConfig> ReadPhi3(const ModelSource& source, int32_t context) { return ReadDecoderConfig(source, context); }
 
 }  // namespace
@@ -33,8 +53,10 @@ const Family& Phi3() {
   static const Family family{.architecture = "phi3",
                              .read = ReadPhi3,
                              .checkpoints = {{.model_types = {"phi3"},
+                                              .keys = kPhi3Keys,
                                               .own_tensors = {{"layers.*.self_attn.qkv_proj", "blk.*.attn_qkv"},
-                                                              {"layers.*.mlp.gate_up_proj", "blk.*.ffn_up"}}}},
+                                                              {"layers.*.mlp.gate_up_proj", "blk.*.ffn_up"}},
+                                              .prepare = PreparePhi3}},
                              .tokenizers = {.turn_markers = {"<|system|>", "<|user|>", "<|assistant|>", "<|end|>",
                                                              "<|endoftext|>", "<|im_sep|>"},
                                             .generation_ends = {"<|end|>", "<|endoftext|>"},

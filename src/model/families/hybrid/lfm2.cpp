@@ -11,6 +11,18 @@
 namespace inferflux::model {
 namespace {
 
+constexpr std::string_view kLfm2Keys = R"({
+  "read": {"vocab_size": 65536, "hidden_size": 2560, "intermediate_size": 12288, "num_hidden_layers": 32,
+    "num_attention_heads": 32, "num_key_value_heads": 8, "max_position_embeddings": 128000, "norm_eps": 1e-05,
+    "tie_word_embeddings": true, "conv_bias": false, "conv_L_cache": 3, "block_multiple_of": 256,
+    "block_ffn_dim_multiplier": 1.0, "block_auto_adjust_ff_dim": true, "full_attn_idxs": null, "layer_types": null,
+    "block_ff_dim": null, "tie_embedding": null, "head_dim": null, "rope_theta": 1000000.0, "rope_parameters": null,
+    "rope_scaling": null},
+  "only": {"block_use_swiglu": [true], "use_pos_enc": [true], "partial_rotary_factor": [null, 1.0]},
+  "unused": ["block_dim", "block_mlp_init_scale", "block_norm_eps", "block_out_init_scale", "block_use_xavier_init",
+    "conv_dim", "conv_dim_out", "conv_use_xavier_init", "num_heads", "theta"]
+})";
+
 constexpr int32_t kMaxTaps = 1024;
 
 // The width of the feed-forward network is computed from the configured one.
@@ -18,9 +30,9 @@ Status AdjustFeedForward(formats::HfConfig& config) {
   const auto old = config.raw.Find<uint32_t>("block_ff_dim");
   if (!old) return Forward(old);
   if (*old) config.intermediate_size = *old;
-  const auto adjust = config.raw.GetOr<bool>("block_auto_adjust_ff_dim", true);
-  const auto factor = config.raw.GetOr<double>("block_ffn_dim_multiplier", 1.0);
-  const auto multiple = config.raw.GetOr<uint32_t>("block_multiple_of", 256);
+  const auto adjust = config.raw.Get<bool>("block_auto_adjust_ff_dim");
+  const auto factor = config.raw.Get<double>("block_ffn_dim_multiplier");
+  const auto multiple = config.raw.Get<uint32_t>("block_multiple_of");
   if (!adjust) return Forward(adjust);
   if (!factor) return Forward(factor);
   if (!multiple) return Forward(multiple);
@@ -61,15 +73,13 @@ Status ReadLayerTypes(formats::HfConfig& config) {
 }  // namespace
 
 Status PrepareLfm2(formats::HfConfig& config) {
-  SetDefault(config.rope_theta, 1e6);
-  const auto epsilon = config.raw.GetOr<double>("norm_eps", 1e-5);
+  const auto epsilon = config.raw.Get<double>("norm_eps");
   if (!epsilon) return Forward(epsilon);
   SetDefault(config.rms_norm_eps, *epsilon);
   const auto tied = config.raw.Find<bool>("tie_embedding");
   if (!tied) return Forward(tied);
   if (*tied) {
     config.tie_word_embeddings = **tied;
-    config.tie_word_embeddings_given = true;
   }
   return ReadLayerTypes(config);
 }
@@ -93,6 +103,7 @@ const Family& Lfm2() {
       .architecture = "lfm2",
       .read = [](const ModelSource& source, int32_t context) { return ReadLfm2(source, context, {}); },
       .checkpoints = {{.model_types = {"lfm2"},
+                       .keys = kLfm2Keys,
                        .own_tensors = {{"layers.*.feed_forward.w1", "blk.*.ffn_gate"},
                                        {"layers.*.feed_forward.w3", "blk.*.ffn_up"},
                                        {"layers.*.feed_forward.w2", "blk.*.ffn_down"}},

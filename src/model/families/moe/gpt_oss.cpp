@@ -9,22 +9,24 @@
 namespace inferflux::model {
 namespace {
 
+constexpr std::string_view kGptOssKeys = R"({
+  "read": {"num_hidden_layers": 36, "num_local_experts": 128, "vocab_size": 201088, "hidden_size": 2880,
+    "intermediate_size": 2880, "head_dim": 64, "num_attention_heads": 64, "num_key_value_heads": 8,
+    "sliding_window": 128, "tie_word_embeddings": false, "hidden_act": "silu", "max_position_embeddings": 131072,
+    "rms_norm_eps": 1e-05, "num_experts_per_tok": 4, "layer_types": null,
+    "rope_parameters": {"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": false,
+      "original_max_position_embeddings": 4096},
+    "rope_theta": 150000.0, "rope_scaling": null},
+  "only": {"attention_bias": [true], "swiglu_alpha": [1.702], "swiglu_limit": [7.0],
+    "partial_rotary_factor": [null, 1.0]},
+  "unused": ["initial_context_length", "experts_per_token"],
+  "names": {"num_experts": "num_local_experts"},
+  "nullable": ["sliding_window"]
+})";
+
 // In this format <|end|> closes one message of several, and <|call|> or <|return|> closes the turn.
 void KeepMessageEnds(const formats::GgufMetadata&, text::VocabSpec& vocab) {
   if (EndsGeneration(vocab, "<|call|>") && EndsGeneration(vocab, "<|return|>")) DropGenerationEnd(vocab, "<|end|>");
-}
-
-// The clamp of the gates is part of the activation; GGUF's metadata do not store it.
-Status CheckClamp(const formats::HfConfig& config) {
-  for (const auto& [key, known] : {std::pair{"swiglu_limit", 7.0}, std::pair{"swiglu_alpha", 1.702}}) {
-    const auto value = config.raw.GetOr<double>(key, known);
-    if (!value) return Forward(value);
-    if (*value != known) {
-      return Fail(ErrorCode::kUnsupported, "{}: {} is {}; only {} is supported", config.raw.source(), key, *value,
-                  known);
-    }
-  }
-  return {};
 }
 
 Result<ModelConfig> ReadGptOss(const ModelSource& source, int32_t context) {
@@ -48,6 +50,7 @@ const Family& GptOss() {
       .architecture = "gpt-oss",
       .read = ReadGptOss,
       .checkpoints = {{.model_types = {"gpt_oss"},
+                       .keys = kGptOssKeys,
                        .own_tensors = {{"layers.*.post_attention_layernorm", "blk.*.post_attention_norm"},
                                        {"layers.*.self_attn.sinks", "blk.*.attn_sinks", TensorChange::kNone,
                                         /*whole=*/true},
@@ -55,8 +58,7 @@ const Family& GptOss() {
                                        {"layers.*.mlp.experts.gate_proj", "blk.*.ffn_gate_exps"},
                                        {"layers.*.mlp.experts.up_proj", "blk.*.ffn_up_exps"},
                                        {"layers.*.mlp.experts.down_proj", "blk.*.ffn_down_exps"}},
-                       .tensors = {kExpertTensors, kDecoderTensors},
-                       .check = CheckClamp}},
+                       .tensors = {kExpertTensors, kDecoderTensors}}},
       .tokenizers = {
           .pre_tokenizers = {{{"gpt-4o", "o200k"}, {words::kO200k}}},
           .turn_markers = {"<|start|>", "<|message|>", "<|channel|>", "<|constrain|>", "<|return|>", "<|call|>"},

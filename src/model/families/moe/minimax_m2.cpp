@@ -7,9 +7,21 @@
 namespace inferflux::model {
 namespace {
 
+constexpr std::string_view kMiniMaxM2Keys = R"({
+  "read": {"vocab_size": 200064, "hidden_size": 3072, "intermediate_size": 1536, "num_hidden_layers": 62,
+    "num_attention_heads": 48, "num_key_value_heads": 8, "head_dim": 128, "hidden_act": "silu",
+    "max_position_embeddings": 196608, "rms_norm_eps": 1e-06, "tie_word_embeddings": false, "num_experts_per_tok": 8,
+    "num_local_experts": 256, "rotary_dim": null, "rope_theta": 5000000.0, "partial_rotary_factor": null,
+    "rope_parameters": null, "rope_scaling": null},
+  "only": {"use_qk_norm": [true], "qk_norm_type": ["per_layer"], "scoring_func": ["sigmoid"],
+    "use_routing_bias": [true], "shared_intermediate_size": [0], "postnorm": [false], "attention_bias": [false],
+    "layernorm_full_attention_beta": [1.0], "layernorm_linear_attention_beta": [1.0], "layernorm_mlp_beta": [1.0]},
+  "unused": ["attn_type_list", "attn_window_size", "max_model_len", "mlp_intermediate_size", "mtp_transformer_layers",
+    "num_mtp_modules", "shared_moe_mode", "use_mtp", "dense_intermediate_size"],
+  "names": {"num_experts": "num_local_experts"}
+})";
+
 Status PrepareMiniMaxM2(formats::HfConfig& config) {
-  SetDefaultHeadDim(config, 128);
-  SetDefault(config.rope_theta, 5e6);
   const auto rotated = config.raw.Find<double>("rotary_dim");
   if (!rotated) return Forward(rotated);
   if (*rotated) SetDefault(config.partial_rotary_factor, **rotated / config.head_dim);
@@ -31,6 +43,7 @@ const Family& MiniMaxM2() {
       .architecture = "minimax-m2",
       .read = ReadMiniMaxM2,
       .checkpoints = {{.model_types = {"minimax_m2"},
+                       .keys = kMiniMaxM2Keys,
                        .own_tensors = {{"layers.*.block_sparse_moe.e_score_correction_bias", "blk.*.exp_probs_b.bias",
                                         TensorChange::kNone, /*whole=*/true, /*complete=*/true}},
                        .tensors = {kMixtralTensors, kQkNormTensors, kExpertTensors, kDecoderTensors},

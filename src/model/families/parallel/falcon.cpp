@@ -1,21 +1,31 @@
 // Falcon 7B, 40B and Falcon 2 (arXiv:2311.16867): attention and a plain feed-forward network side by side under one
 // LayerNorm, or under one each. Checkpoints store q, k and v by KV head; GGUF stores all of q first.
 #include "model/families/common.h"
-#include "model/families/config_settings.h"
 #include "model/families/family.h"
 
 namespace inferflux::model {
 namespace {
 
+constexpr std::string_view kFalconKeys = R"({
+  "read": {"vocab_size": 65024, "hidden_size": 4544, "num_hidden_layers": 32, "num_attention_heads": 71,
+    "num_ln_in_parallel_attn": null, "layer_norm_epsilon": 1e-05, "num_kv_heads": null,
+    "new_decoder_architecture": false, "multi_query": true, "parallel_attn": true, "bias": false,
+    "max_position_embeddings": 2048, "ffn_hidden_size": null, "tie_word_embeddings": true, "rope_theta": 10000.0,
+    "rope_parameters": null, "rope_scaling": null},
+  "only": {"alibi": [false, null], "activation": ["gelu"], "apply_residual_connection_post_layernorm": [false],
+    "partial_rotary_factor": [null, 1.0]},
+  "names": {"n_embed": "hidden_size"}
+})";
+
 Status PrepareFalcon(formats::HfConfig& config) {
-  const auto sequential = config.raw.GetOr<bool>("parallel_attn", true);
+  const auto sequential = config.raw.Get<bool>("parallel_attn");
   if (!sequential) return Forward(sequential);
-  const auto grouped = config.raw.GetOr<bool>("new_decoder_architecture", false);
+  const auto grouped = config.raw.Get<bool>("new_decoder_architecture");
   if (!grouped) return Forward(grouped);
   if (!*sequential && !*grouped) {
     return Fail(ErrorCode::kUnsupported, "{}: parallel_attn is false; only true is supported", config.raw.source());
   }
-  const auto one_head = config.raw.GetOr<bool>("multi_query", true);
+  const auto one_head = config.raw.Get<bool>("multi_query");
   if (!one_head) return Forward(one_head);
   const auto heads = config.raw.GetOr<uint32_t>("num_kv_heads", config.heads);
   if (!heads) return Forward(heads);
@@ -27,9 +37,7 @@ Status PrepareFalcon(formats::HfConfig& config) {
   const auto width = config.raw.Find<uint32_t>("ffn_hidden_size");
   if (!width) return Forward(width);
   if (*width) config.intermediate_size = *width;
-  SetDefault(config.layer_norm_eps, 1e-5);
-  SetDefault(config.max_position, 2048u);
-  return RefuseTrue(config, {"alibi"});
+  return {};
 }
 
 Result<ModelConfig> ReadFalcon(const ModelSource& source, int32_t context) {
@@ -49,6 +57,7 @@ const Family& Falcon() {
   static const Family family{.architecture = "falcon",
                              .read = ReadFalcon,
                              .checkpoints = {{.model_types = {"falcon"},
+                                              .keys = kFalconKeys,
                                               .own_tensors = {{"word_embeddings", "token_embd"},
                                                               {"ln_f", "output_norm"},
                                                               {"lm_head", "output"},

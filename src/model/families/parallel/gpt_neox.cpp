@@ -7,18 +7,23 @@
 namespace inferflux::model {
 namespace {
 
+constexpr std::string_view kNeoXKeys = R"({
+  "read": {"vocab_size": 50432, "hidden_size": 6144, "num_hidden_layers": 44, "num_attention_heads": 64,
+    "intermediate_size": 24576, "hidden_act": "gelu", "max_position_embeddings": 2048, "layer_norm_eps": 1e-05,
+    "tie_word_embeddings": false, "use_parallel_residual": true, "attention_bias": true, "is_decoder": false,
+    "rotary_pct": 0.25, "rotary_emb_base": 10000.0, "rope_parameters": null, "rope_scaling": null,
+    "rope_parameters.partial_rotary_factor": null}
+})";
+
 Status PrepareNeoX(formats::HfConfig& config) {
-  const auto share = config.raw.Find<double>("rotary_pct");
+  const auto share = config.raw.Get<double>("rotary_pct"), base = config.raw.Get<double>("rotary_emb_base");
   if (!share) return Forward(share);
-  if (*share) SetDefault(config.partial_rotary_factor, **share);
-  SetDefault(config.partial_rotary_factor, 0.25);
-  const auto base = config.raw.Find<double>("rotary_emb_base");
   if (!base) return Forward(base);
-  if (*base) SetDefault(config.rope_theta, **base);
-  const auto parallel = config.raw.GetOr<bool>("use_parallel_residual", true);
+  SetDefault(config.partial_rotary_factor, *share);
+  SetDefault(config.rope_theta, *base);
+  const auto parallel = config.raw.Get<bool>("use_parallel_residual");
   if (!parallel) return Forward(parallel);
   config.parallel_residual = *parallel;
-  SetDefault(config.layer_norm_eps, 1e-5);
   return {};
 }
 
@@ -38,6 +43,7 @@ const Family& GptNeoX() {
       .read = ReadNeoX,
       .checkpoints = {
           {.model_types = {"gpt_neox"},
+           .keys = kNeoXKeys,
            .activation = "gelu",
            .own_tensors = {{"embed_in", "token_embd"},
                            {"embed_out", "output"},

@@ -1,17 +1,18 @@
 // StableLM 3B and StableLM 2 (arXiv:2402.17834): LayerNorm, a quarter of each head rotates; without a norm before the
 // feed-forward network it runs beside attention.
 #include "model/families/common.h"
-#include "model/families/config_settings.h"
 #include "model/families/family.h"
 
 namespace inferflux::model {
 namespace {
 
-Status PrepareStableLm(formats::HfConfig& config) {
-  SetDefault(config.partial_rotary_factor, 0.25);
-  SetDefault(config.layer_norm_eps, 1e-5);
-  return RefuseTrue(config, {"qk_layernorm"});
-}
+constexpr std::string_view kStableLmKeys = R"({
+  "read": {"vocab_size": 50304, "intermediate_size": 6912, "hidden_size": 2560, "num_hidden_layers": 32,
+    "num_attention_heads": 32, "num_key_value_heads": 32, "hidden_act": "silu", "max_position_embeddings": 4096,
+    "layer_norm_eps": 1e-05, "tie_word_embeddings": false, "use_qkv_bias": false, "use_parallel_residual": false,
+    "rope_theta": 10000.0, "partial_rotary_factor": 0.25, "rope_parameters": null, "rope_scaling": null},
+  "only": {"qk_layernorm": [false]}
+})";
 
 Result<ModelConfig> ReadStableLm(const ModelSource& source, int32_t context) {
   if (source.Find("blk.0.attn_q_norm.weight") != nullptr) {
@@ -28,7 +29,7 @@ Result<ModelConfig> ReadStableLm(const ModelSource& source, int32_t context) {
 const Family& StableLm() {
   static const Family family{.architecture = "stablelm",
                              .read = ReadStableLm,
-                             .checkpoints = {{.model_types = {"stablelm"}, .prepare = PrepareStableLm}}};
+                             .checkpoints = {{.model_types = {"stablelm"}, .keys = kStableLmKeys}}};
   return family;
 }
 

@@ -14,8 +14,6 @@ using words::Stage;
 // Words, as the families write them ------------------------------------------------------------------------------
 
 // cl100k's descendants differ in how many digits stay together, and in what counts as part of a word.
-constexpr std::string_view kQwen35Words =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kMiniCpm5Words =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kSeedCoderWords =
@@ -71,8 +69,6 @@ constexpr std::string_view kBloomWords = R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{FF0C}
 // Stages --------------------------------------------------------------------------------------------------------
 
 constexpr Stage kJais2[] = {Regex(kJais2Words)};
-constexpr Stage kQwen35[] = {
-    Regex(kQwen35Words, {.family = words::Scanner::Family::kCl100k, .max_digits = 1, .marks = true})};
 constexpr Stage kFalcon[] = {Regex(R"([\p{P}$+<=>^~|`]+)"), words::kGpt2[0], Regex("[0-9][0-9][0-9]")};
 constexpr Stage kDefault[] = {Regex(R"([\p{P}$+<=>^~|]+)"), words::kGpt2[0], Regex(R"(\p{N}+)"),
                               Regex("[0-9][0-9][0-9]")};
@@ -121,7 +117,7 @@ const TokenizerTraits& OtherTokenizers() {
       .pre_tokenizers = {{{"phi-2", "jina-es", "jina-de", "jina-v1-en", "gigachat", "jina-v2-es", "a.x-4.0",
                            "jina-v2-de", "jina-v2-code", "mellum", "exaone4", "jais", "trillion", "granite-docling"},
                           {words::kGpt2}},
-                         {{"mpt", "olmo", "gpt-neox", "modern-bert"}, {words::kGpt2, /*nfc=*/true}},
+                         {{"mpt", "olmo", "gpt-neox"}, {words::kGpt2, /*nfc=*/true}},
                          {{"falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano", "smaug-bpe"},
                           {.stages = words::kCl100k, .ignore_merges = true}},
                          {{"dbrx", "glm4", "chatglm-bpe"}, {words::kCl100k}},
@@ -129,7 +125,6 @@ const TokenizerTraits& OtherTokenizers() {
                          {{"kormo", "f2llmv2"}, {words::kCl100kOneDigit, /*nfc=*/true}},
                          {{"deepseek-r1-qwen", "megrez", "stablelm2", "hunyuan", "solar-open", "grok-2"},
                           {words::kCl100kOneDigit}},
-                         {{"qwen35"}, {kQwen35, /*nfc=*/true}},
                          {{"refact", "smollm", "codeshell", "exaone", "minerva-7b", "mellum2"}, {words::kDigitsApart}},
                          {{"command-r"}, {words::kDigitsApart, /*nfc=*/true}},
                          {{"falcon"}, {kFalcon}},
@@ -152,17 +147,14 @@ const TokenizerTraits& OtherTokenizers() {
                          {{"laguna"}, {kLaguna}},
                          {{"exaone-moe"}, {kExaoneMoe}},
                          {{"minicpm5"}, {.stages = kMiniCpm5, .ignore_merges = true}}},
-      .turn_markers = {"<|im_middle|>", "<|turn>", "<turn|>", "<|calls|>", "<|flush|>", "<|observation|>",
-                       "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>", "<|eot|>", "<|header_start|>",
-                       "<|header_end|>", "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜User｜>",
-                       "<｜Assistant｜>", "<end_of_utterance>"},
-      .generation_ends = {"<|eot|>", "<turn|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|calls|>", "<|flush|>",
-                          "<|END_OF_TURN_TOKEN|>", "<end_of_utterance>", "<｜end▁of▁sentence｜>", "<|tool_response>",
-                          "[e~["},
-      .sentencepiece_names = {"gemma4", "sarvam-moe", "granite-embed-multi-311m"},
+      .turn_markers = {"<|im_middle|>", "<|calls|>", "<|flush|>", "<|observation|>", "<|START_OF_TURN_TOKEN|>",
+                       "<|END_OF_TURN_TOKEN|>", "<|eot|>", "<|header_start|>", "<|header_end|>",
+                       "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>",
+                       "<end_of_utterance>"},
+      .generation_ends = {"<|eot|>", "<EOT>", "_<EOT>", "[EOT]", "[EOS]", "<|calls|>", "<|flush|>",
+                          "<|END_OF_TURN_TOKEN|>", "<end_of_utterance>", "<｜end▁of▁sentence｜>", "[e~["},
+      .sentencepiece_names = {"sarvam-moe", "granite-embed-multi-311m"},
       .adjust = [](const formats::GgufMetadata&, text::VocabSpec& vocab) {
-        // Gemma 4 has a </s> that does not end a generation.
-        if (EndsGeneration(vocab, "<|tool_response>")) DropGenerationEnd(vocab, "</s>");
         // Here <|end|> closes one message of several, and <|flush|> closes the turn.
         if (EndsGeneration(vocab, "<|calls|>") && EndsGeneration(vocab, "<|flush|>"))
           DropGenerationEnd(vocab, "<|end|>");

@@ -111,6 +111,8 @@ constexpr Field<GenerationFields> kGenerationFields[] = {
     {"response_format", CustomField<GenerationFields>{TakeResponseFormat}},
     {"grammar", CustomField<GenerationFields>{TakeGrammar}},
     {"structured_outputs", CustomField<GenerationFields>{TakeStructuredOutputs}},
+    {"guided_grammar", CustomField<GenerationFields>{TakeGrammar}},
+    {"guided_decoding_backend", IgnoredField{Type::kText, "there is one engine of grammars, with all notations"}},
     {"ignore_eos", BooleanField<GenerationFields>{&GenerationFields::ignore_eos}},
     {"prompt_cache_key", TextField<GenerationFields>{&GenerationFields::prompt_cache_key, 512}},
     {"prompt_cache_retention", IgnoredField{Type::kText, "the server's own settings decide how long prompts are kept"}},
@@ -157,6 +159,8 @@ ApiError FromGeneration(serving::GenerationError error, const GenerationFields& 
         return "logit_bias";
       case Field::kPromptLogprobs:
         return "prompt_logprobs";
+      case Field::kLogprobs:
+        return "logprobs";
       case Field::kTools:
         return "tools";
       case Field::kToolChoice:

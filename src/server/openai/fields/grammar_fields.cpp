@@ -20,7 +20,9 @@ using Kind = GrammarSpec::Kind;
 
 constexpr size_t kMaxChoiceTexts = 1024;
 
+// Clients that speak to several versions of a server send one grammar under two names.
 ApiStatus Set(GrammarSpec spec, std::string param, GenerationFields& out) {
+  if (out.grammar && *out.grammar == spec) return {};
   if (out.grammar) {
     return Refuse(param, "cannot go with '{}': one field alone says what the text must be", out.grammar_param);
   }
@@ -126,8 +128,16 @@ ApiStatus TakeResponseFormat(const json::value& value, std::string_view param, G
   return Refuse(Join(param, "type"), "must be \"text\", \"json_object\" or \"json_schema\"");
 }
 
+// llguidance's grammars, which are Lark's with additions, say so.
 ApiStatus TakeGrammar(const json::value& value, std::string_view param, GenerationFields& out) {
-  return SetSource(Kind::kGbnf, value, param, out);
+  const json::string* text = value.if_string();
+  const size_t begin = text == nullptr ? std::string::npos : std::string_view(*text).find_first_not_of(" \t\r\n");
+  const bool lark = begin != std::string::npos && std::string_view(*text).substr(begin).starts_with("%llguidance");
+  return SetSource(lark ? Kind::kLark : Kind::kGbnf, value, param, out);
+}
+
+ApiStatus TakeLark(const json::value& value, std::string_view param, GenerationFields& out) {
+  return SetSource(Kind::kLark, value, param, out);
 }
 
 ApiStatus TakeStructuredOutputs(const json::value& value, std::string_view param, GenerationFields& out) {
@@ -137,10 +147,11 @@ ApiStatus TakeStructuredOutputs(const json::value& value, std::string_view param
       {"regex", CustomField<GenerationFields>{TakeRegex}},
       {"choice", CustomField<GenerationFields>{TakeChoice}},
       {"grammar", CustomField<GenerationFields>{TakeGrammar}},
+      {"lark", CustomField<GenerationFields>{TakeLark}},
   };
   const auto object = ReadObject(value, param);
   if (!object) return Forward(object);
-  if ((*object)->empty()) return Refuse(param, "must have one of json, json_object, regex, choice and grammar");
+  if ((*object)->empty()) return Refuse(param, "must have one of json, json_object, regex, choice, grammar and lark");
   return ParseObject<GenerationFields>(kFields, param, **object, out);
 }
 

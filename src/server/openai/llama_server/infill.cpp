@@ -81,7 +81,8 @@ ApiResult<Job> PrepareInfill(const Services& services, const net::Request& reque
       **model, {.prefix = infill.prefix + infill.prompt, .suffix = infill.suffix, .files = std::move(infill.files)});
   if (!prompt) return RefuseAs("unsupported_parameter", "model", "'model' " + prompt.error().message);
   infill.request_id = caller.request_id;
-  infill.account = caller.account;
+  infill.account = caller.client();
+  infill.account_limits = caller.account_limits;
   infill.cache_salt = caller.cache_salt;
   const serving::RawPrompt raw = std::move(*prompt);
   auto built = serving::BuildCompletion(**model, std::span(&raw, 1), infill);

@@ -3,6 +3,7 @@
 #include "server/openai/llama_server/infill.h"
 #include "server/openai/llama_server/server_state.h"
 #include "server/openai/llama_server/tokenize_endpoints.h"
+#include "server/openai/rerank/rerank_endpoint.h"
 #include "server/reply/generate.h"
 
 namespace inferflux::server {
@@ -32,6 +33,15 @@ constexpr Route kLlamaServerRoutes[] = {
     {"GET", "/tokenizer_info", Access::kRead, &TokenizerInfo},
     {"POST", "/apply-template", Access::kRead, &ApplyTemplate},
     {"POST", "/infill", Access::kGenerate, &Infill},
+    {"POST", "/rerank", Access::kGenerate, &Rerank},
+    {"POST", "/reranking", Access::kGenerate, &Rerank},
+    {"POST", "/v1/rerank", Access::kGenerate, &Rerank},
+    {"POST", "/v1/reranking", Access::kGenerate, &Rerank},
+    {"POST", "/v2/rerank", Access::kGenerate, &RerankCohere},
+    {"POST", "/score", Access::kGenerate, &ScorePairs},
+    {"POST", "/v1/score", Access::kGenerate, &ScorePairs},
+    {"POST", "/classify", Access::kGenerate, &Classify},
+    {"POST", "/v1/classify", Access::kGenerate, &Classify},
     {"POST", "/v1/audio/{rest...}", Access::kRead, &RefuseAudio},
     {"POST", "/v1/images/{rest...}", Access::kRead, &RefuseImages},
 };

@@ -1,7 +1,5 @@
 #include "server/openai/llama_server/tokenize_endpoints.h"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "server/openai/chat_request.h"
+#include "server/openai/llama_server/answer_body.h"
 #include "server/reply/logprob_entry.h"
 #include "server/request/fields.h"
 #include "server/request/find_model.h"
@@ -114,7 +113,7 @@ json::object DescribeTokens(const serving::ServedModel& model, const std::vector
   return out;
 }
 
-ApiResult<json::object> TokenizeBody(const Services& services, const net::Request& request) {
+ApiResult<json::value> TokenizeBody(const Services& services, const net::Request& request) {
   auto body = ParseJsonBody(request.body);
   if (!body) return Forward(body);
   TokenizeRequest asked;
@@ -162,7 +161,7 @@ constexpr Field<DetokenizeRequest> kDetokenizeFields[] = {
     {"tokens", CustomField<DetokenizeRequest>{TakeTokens}},
 };
 
-ApiResult<json::object> DetokenizeBody(const Services& services, const net::Request& request) {
+ApiResult<json::value> DetokenizeBody(const Services& services, const net::Request& request) {
   auto body = ParseJsonBody(request.body);
   if (!body) return Forward(body);
   DetokenizeRequest asked;
@@ -185,7 +184,7 @@ ApiResult<json::object> DetokenizeBody(const Services& services, const net::Requ
   return json::object{{"content", text}, {"prompt", text}};
 }
 
-ApiResult<json::object> TemplateBody(const Services& services, const net::Request& request) {
+ApiResult<json::value> TemplateBody(const Services& services, const net::Request& request) {
   auto body = ParseJsonBody(request.body);
   if (!body) return Forward(body);
   const auto rendered = RenderBody(services, *body);
@@ -195,40 +194,10 @@ ApiResult<json::object> TemplateBody(const Services& services, const net::Reques
   return json::object{{"prompt", std::move(prompt)}};
 }
 
-using BodyOf = ApiResult<json::object> (*)(const Services&, const net::Request&);
-
-asio::awaitable<net::Response> MakeBody(BodyOf make, const Services& services, const net::Request& request) {
-  const auto body = make(services, request);
-  if (!body) co_return ErrorResponse(body.error());
-  co_return net::Response(200, "application/json", json::serialize(*body));
-}
-
-// A huge text must not block the sockets.
-asio::awaitable<void> AnswerBody(BodyOf make, Services& services, const net::Request& request,
-                                 net::ResponseWriter& writer) {
-  net::Response response =
-      co_await asio::co_spawn(services.preparation, MakeBody(make, services, request), asio::use_awaitable);
-  co_await writer.Send(std::move(response));
-}
-
-}  // namespace
-
-asio::awaitable<void> Tokenize(Services& services, const net::Request& request, net::ResponseWriter& writer) {
-  return AnswerBody(TokenizeBody, services, request, writer);
-}
-
-asio::awaitable<void> Detokenize(Services& services, const net::Request& request, net::ResponseWriter& writer) {
-  return AnswerBody(DetokenizeBody, services, request, writer);
-}
-
-asio::awaitable<void> ApplyTemplate(Services& services, const net::Request& request, net::ResponseWriter& writer) {
-  return AnswerBody(TemplateBody, services, request, writer);
-}
-
-net::Response TokenizerInfo(Services& services, const net::Request& request) {
+ApiResult<json::value> TokenizerBody(const Services& services, const net::Request& request) {
   const auto id = request.query.find("model");
-  const auto model = services.models.Find(id == request.query.end() ? "" : id->second);
-  if (!model) return ErrorResponse({404, model.error().message, "invalid_request_error", "model", "model_not_found"});
+  const auto model = FindModel(services, id == request.query.end() ? "" : id->second, {});
+  if (!model) return Forward(model);
   const text::Tokenizer& tokenizer = *(*model)->tokenizer;
   const auto text = [&](std::optional<TokenId> token) -> json::value {
     return token ? json::value(json::string(tokenizer.Text(*token))) : json::value(nullptr);
@@ -244,7 +213,29 @@ net::Response TokenizerInfo(Services& services, const net::Request& request) {
   out["add_eos_token"] = tokenizer.add_eos();
   out["chat_template"] =
       (*model)->chat_template ? json::value((*model)->chat_template->source()) : json::value(nullptr);
-  return net::Response(200, "application/json", json::serialize(out));
+  return out;
+}
+
+}  // namespace
+
+asio::awaitable<void> Tokenize(Services& services, const Caller& caller, const net::Request& request,
+                               net::ResponseWriter& writer) {
+  return AnswerBody(TokenizeBody, services, caller, request, writer);
+}
+
+asio::awaitable<void> Detokenize(Services& services, const Caller& caller, const net::Request& request,
+                                 net::ResponseWriter& writer) {
+  return AnswerBody(DetokenizeBody, services, caller, request, writer);
+}
+
+asio::awaitable<void> ApplyTemplate(Services& services, const Caller& caller, const net::Request& request,
+                                    net::ResponseWriter& writer) {
+  return AnswerBody(TemplateBody, services, caller, request, writer);
+}
+
+asio::awaitable<void> TokenizerInfo(Services& services, const Caller& caller, const net::Request& request,
+                                    net::ResponseWriter& writer) {
+  return AnswerBody(TokenizerBody, services, caller, request, writer);
 }
 
 std::vector<FieldRow> TokenizeFieldRows() {

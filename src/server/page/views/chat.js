@@ -1,38 +1,14 @@
-// Chat: conversations, streaming, reasoning, tool calls, log probabilities, branches.
+// Chat: conversations, streaming, branches, and the settings of a request.
 import {apiKey, events} from "../api.js";
 import {addMessage, conversations, newConversation, removeConversation, saveConversations, shownPath, showBranch, siblings} from "../conversations.js";
 import {download, el, labelled} from "../dom.js";
 import {asCurl, asMarkdown, asPython} from "../export.js";
-import {markdown} from "../markdown.js";
+import {chosenModel} from "../model_choice.js";
 import {SamplingPanel} from "../sampling_panel.js";
+import {answerBody, messageElement} from "./chat_message.js";
+import {messagesOf, takeEvent} from "./chat_protocol.js";
 
-// "<think>...</think>answer", also while it is still coming.
-function splitReasoning(text) {
-  const open = /^\s*<think>/.exec(text);
-  if (!open) return ["", text];
-  const end = text.indexOf("</think>");
-  return end < 0 ? [text.slice(open[0].length), ""] : [text.slice(open[0].length, end), text.slice(end + 8).trimStart()];
-}
-
-function tokenSpan(entry) {
-  const probability = Math.exp(entry.logprob);
-  const others = (entry.top_logprobs || []).map((other) => `${JSON.stringify(other.token)} ${(100 * Math.exp(other.logprob)).toFixed(1)}%`);
-  return el("span", {className: "token", title: [`${(100 * probability).toFixed(1)}%`, ...others].join("\n"), tabIndex: 0,
-    style: {backgroundColor: `hsl(${Math.round(120 * probability)} 70% 50% / 0.3)`}}, entry.token);
-}
-
-function answerBody(message, withProbabilities) {
-  const out = [];
-  const [thought, rest] = message.reasoning ? [message.reasoning, message.content] : splitReasoning(message.content);
-  if (thought) out.push(el("details", {}, el("summary", {}, "Reasoning"), el("p", {className: "quiet"}, thought)));
-  if (withProbabilities && message.logprobs?.length) out.push(el("p", {}, message.logprobs.map(tokenSpan)));
-  else out.push(markdown(rest));
-  for (const call of message.toolCalls || []) {
-    out.push(el("div", {className: "card"}, el("strong", {}, `Calls ${call.name}`), el("pre", {}, call.arguments)));
-  }
-  if (message.note) out.push(el("p", {className: "quiet", role: "note"}, message.note));
-  return out;
-}
+const chatPath = "/v1/chat/completions";
 
 export class ChatView {
   constructor() {
@@ -41,7 +17,7 @@ export class ChatView {
     this.sampling = new SamplingPanel();
     this.probabilities = el("input", {type: "checkbox", onchange: () => this.showMessages()});
     this.tools = el("textarea", {rows: 3, placeholder: "[{\"type\": \"function\", …}]", spellcheck: false});
-    this.system = el("textarea", {rows: 3, onchange: () => this.store(() => (this.conversation.system = this.system.value))});
+    this.system = el("textarea", {rows: 3, onchange: () => { this.conversation.system = this.system.value; saveConversations(); }});
     this.input = el("textarea", {rows: 3, placeholder: "Write a message. Ctrl+Enter sends.", onkeydown: (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.submit();
     }});
@@ -50,32 +26,27 @@ export class ChatView {
     this.problem = el("p", {className: "bad", role: "alert", hidden: true});
     this.list = el("ul", {className: "list"});
     this.messages = el("div", {"aria-live": "polite", id: "messages"});
-    this.code = el("pre", {hidden: true, id: "request-code"});
+    this.code = el("pre", {hidden: true, id: "request-code", tabIndex: 0});
+    this.actions = {edit: (id) => this.edit(id), regenerate: (id) => this.generate(this.conversation.nodes[id].parent), answerTool: (id, call, result) => this.answerTool(id, call, result),
+      showBranch: (id) => { showBranch(this.conversation, id); saveConversations(); this.showMessages(); }};
   }
 
   show(root) {
+    const button = (text, onclick) => el("button", {type: "button", onclick}, text);
     root.replaceChildren(el("div", {className: "columns"},
-      el("aside", {"aria-label": "Conversations"},
-        el("button", {type: "button", onclick: () => this.open(newConversation())}, "New chat"), this.list),
-      el("section", {"aria-label": "Chat"}, this.messages, this.problem,
+      el("aside", {"aria-label": "Conversations"}, button("New chat", () => this.open(newConversation())), this.list),
+      this.section = el("section", {"aria-label": "Chat"}, this.messages, this.problem,
         el("div", {className: "composer"}, labelled("Message", this.input), el("div", {className: "row"}, this.send, this.stop,
-          el("button", {type: "button", onclick: () => this.showCode(asCurl)}, "curl"),
-          el("button", {type: "button", onclick: () => this.showCode((path, body, key) => asPython(body, key))}, "Python")), this.code)),
+          button("Request as curl", () => this.showCode(asCurl)), button("Request as Python", () => this.showCode((path, body, key) => asPython(body, key)))), this.code)),
       el("aside", {"aria-label": "Settings"}, labelled("System prompt", this.system), labelled("Tools (JSON)", this.tools),
-        labelled("Show log probabilities", this.probabilities), this.sampling.element,
-        el("div", {className: "row"},
-          el("button", {type: "button", onclick: () => download("chat.md", "text/markdown", asMarkdown(this.conversation))}, "Export Markdown"),
-          el("button", {type: "button", onclick: () => download("chat.json", "application/json", JSON.stringify(this.conversation, null, 2))}, "Export JSON"),
-          el("button", {type: "button", onclick: () => this.remove()}, "Delete chat")))));
+        el("div", {className: "row check"}, labelled("Show log probabilities", this.probabilities).reverse()), this.sampling.element,
+        el("div", {className: "row"}, button("Export Markdown", () => download("chat.md", "text/markdown", asMarkdown(this.conversation))),
+          button("Export JSON", () => download("chat.json", "application/json", JSON.stringify(this.conversation, null, 2))), button("Delete chat", () => this.remove())))));
+    this.sampling.load();
     this.open(this.conversation);
   }
 
   hide() {}
-
-  store(change) {
-    change();
-    saveConversations();
-  }
 
   open(conversation) {
     this.conversation = conversation;
@@ -92,23 +63,10 @@ export class ChatView {
   }
 
   showMessages() {
-    this.messages.replaceChildren(...shownPath(this.conversation).map(([id, message]) => this.messageElement(id, message)));
-  }
-
-  messageElement(id, message) {
-    const all = siblings(this.conversation, id);
-    const at = all.indexOf(id);
-    const turn = (to) => () => this.store(() => { showBranch(this.conversation, all[to]); this.showMessages(); });
-    const branches = all.length > 1 && el("span", {className: "row"},
-      el("button", {type: "button", "aria-label": "Previous branch", disabled: at === 0, onclick: turn(at - 1)}, "‹"), `${at + 1} of ${all.length}`,
-      el("button", {type: "button", "aria-label": "Next branch", disabled: at === all.length - 1, onclick: turn(at + 1)}, "›"));
-    const act = message.role === "user"
-      ? el("button", {type: "button", onclick: () => this.edit(id)}, "Edit")
-      : el("button", {type: "button", className: "regenerate", onclick: () => this.generate(message.parent)}, "Regenerate");
-    const body = el("div", {className: "body"}, message.role === "user" ? el("p", {style: {whiteSpace: "pre-wrap"}}, message.content)
-      : answerBody(message, this.probabilities.checked));
-    return el("article", {className: `message ${message.role}`, "data-id": id}, el("div", {className: "who"}, message.role), body,
-      el("div", {className: "row quiet"}, act, branches, message.speed));
+    const path = shownPath(this.conversation);
+    const options = {probabilities: this.probabilities.checked};
+    this.messages.replaceChildren(...(path.length ? path.map(([id, message]) => messageElement(id, message, siblings(this.conversation, id), this.actions, options))
+      : [el("p", {className: "quiet empty"}, "Ask something. The conversation stays in this browser.")]));
   }
 
   edit(id) {
@@ -128,13 +86,18 @@ export class ChatView {
     this.open(this.conversation);
   }
 
+  // The model goes on once each of its calls has a result.
+  answerTool(id, call, result) {
+    if (this.abort) return;
+    call.answered = true;
+    const last = addMessage(this.conversation, this.conversation.leaf, {role: "tool", content: result, toolCallId: call.id});
+    saveConversations();
+    if (this.conversation.nodes[id].toolCalls.every((each) => each.answered)) this.generate(last);
+    else this.showMessages();
+  }
+
   request(upTo) {
-    const saved = this.conversation.leaf;
-    this.conversation.leaf = upTo;
-    const messages = shownPath(this.conversation).map(([, message]) => ({role: message.role, content: message.content}));
-    this.conversation.leaf = saved;
-    if (this.system.value.trim()) messages.unshift({role: "system", content: this.system.value});
-    const body = {model: "default", messages, ...this.sampling.values()};
+    const body = {model: chosenModel(), messages: messagesOf(this.conversation, upTo, this.system.value), ...this.sampling.values()};
     if (this.probabilities.checked) Object.assign(body, {logprobs: true, top_logprobs: 5});
     if (this.tools.value.trim()) body.tools = JSON.parse(this.tools.value);
     return body;
@@ -142,7 +105,7 @@ export class ChatView {
 
   showCode(make) {
     try {
-      this.code.textContent = make("/v1/chat/completions", this.request(this.conversation.leaf), Boolean(apiKey.get()));
+      this.code.textContent = make(chatPath, this.request(this.conversation.leaf), Boolean(apiKey.get()));
       this.code.hidden = false;
     } catch (failure) {
       this.fail(failure);
@@ -152,6 +115,12 @@ export class ChatView {
   fail(failure) {
     this.problem.textContent = failure.message;
     this.problem.hidden = false;
+  }
+
+  busy(abort) {
+    this.abort = abort;
+    this.send.disabled = Boolean(abort);
+    this.stop.disabled = !abort;
   }
 
   // Answers the message `parent` in a branch of its own.
@@ -165,53 +134,59 @@ export class ChatView {
       return;
     }
     this.problem.hidden = true;
-    const id = addMessage(this.conversation, parent, {role: "assistant", content: ""});
-    const message = this.conversation.nodes[id];
-    this.abort = new AbortController();
-    this.send.disabled = true;
-    this.stop.disabled = false;
+    const conversation = this.conversation;
+    const id = addMessage(conversation, parent, {role: "assistant", content: ""});
+    const message = conversation.nodes[id];
+    this.busy(new AbortController());
     this.showMessages();
-    const element = () => this.messages.querySelector(`[data-id="${id}"] .body`);
-    element()?.classList.add("typing");
+    this.showEnd();
     const began = performance.now();
+    const onResponse = (response) => { message.requestId = response.headers.get("X-Request-Id"); };
     try {
-      for await (const event of events("/v1/chat/completions", body, this.abort.signal)) {
+      for await (const event of events(chatPath, body, {signal: this.abort.signal, onResponse})) {
         if (event.error) throw new Error(event.error.message);
-        this.take(message, event, began);
-        element()?.replaceChildren(...answerBody(message, this.probabilities.checked));
+        takeEvent(message, event, (performance.now() - began) / 1000);
+        this.drawSoon(id, message);
       }
     } catch (failure) {
       if (failure.name !== "AbortError") this.fail(failure);
       else message.note = "Stopped.";
     } finally {
-      this.abort = null;
-      this.send.disabled = false;
-      this.stop.disabled = true;
-      if (!message.content && !message.toolCalls && !message.note) {
-        delete this.conversation.nodes[id];
-        this.conversation.leaf = parent;
+      this.busy(null);
+      if (!message.content && !message.reasoning && !message.toolCalls && !message.note) {
+        delete conversation.nodes[id];
+        conversation.leaf = parent;
       }
       saveConversations();
-      this.open(this.conversation);
+      this.keepingTheEnd(() => this.open(this.conversation));
     }
   }
 
-  take(message, event, began) {
-    const choice = event.choices[0];
-    if (event.usage) {
-      const seconds = (performance.now() - began) / 1000;
-      message.speed = `${event.usage.completion_tokens} tokens, ${(event.usage.completion_tokens / seconds).toFixed(1)} a second`;
-    }
-    if (!choice) return;
-    message.content += choice.delta.content || "";
-    if (choice.delta.reasoning_content) message.reasoning = (message.reasoning || "") + choice.delta.reasoning_content;
-    for (const part of choice.delta.tool_calls || []) {
-      message.toolCalls ||= [];
-      const call = (message.toolCalls[part.index] ||= {name: "", arguments: ""});
-      call.name += part.function?.name || "";
-      call.arguments += part.function?.arguments || "";
-    }
-    if (choice.logprobs?.content) (message.logprobs ||= []).push(...choice.logprobs.content);
-    if (choice.finish_reason === "length") message.note = "Cut at the token limit.";
+  // The end of the chat, not of the page: on a phone, the settings follow it.
+  belowTheView() {
+    return this.section.getBoundingClientRect().bottom - innerHeight;
+  }
+
+  showEnd() {
+    scrollBy(0, Math.max(0, this.belowTheView()));
+  }
+
+  // Who reads the end goes on seeing it; who has scrolled up stays there.
+  keepingTheEnd(change) {
+    const follows = this.belowTheView() < 80;
+    change();
+    if (follows) this.showEnd();
+  }
+
+  // At most once for each frame: Markdown of a long answer is not rendered for every token.
+  drawSoon(id, message) {
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = null;
+      const body = this.abort && this.messages.querySelector(`[data-id="${id}"] .body`);
+      if (!body) return;
+      body.classList.add("typing");
+      this.keepingTheEnd(() => body.replaceChildren(...answerBody(message, {probabilities: this.probabilities.checked})));
+    });
   }
 }

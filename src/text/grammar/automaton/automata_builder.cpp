@@ -4,7 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "base/work_budget/work_budget.h"
 #include "text/grammar/automaton/empty_closure.h"
+#include "text/grammar/automaton/subset_numbers.h"
 
 namespace inferflux::text {
 namespace {
@@ -13,6 +15,9 @@ constexpr size_t kMaxNfaStates = 200'000;
 constexpr size_t kMaxPlainStates = 256;  // of a rule that is compared with others
 constexpr size_t kMaxStates = 32'768;
 constexpr size_t kMaxSubsets = 2'000'000;  // NFA states in all subsets together: bounds the time for a grammar
+
+// A state's edges are copied, sorted and looked up.
+uint32_t WorkOf(size_t states) { return static_cast<uint32_t>(8 * states); }
 
 }  // namespace
 
@@ -90,40 +95,48 @@ void AutomataBuilder::ChooseByteClasses() {
 }
 
 Result<AutomataBuilder::Dfa> AutomataBuilder::Determinise(const Nfa& nfa) {
-  Dfa dfa;
-  std::map<std::vector<uint32_t>, State> known;
-  std::vector<const std::vector<uint32_t>*> sets;  // keys of `known`: stable addresses
+  Dfa dfa(out_->byte_classes_);
+  SubsetNumbers sets;
   std::vector<bool> seen(nfa.states.size());
-  const auto state_of = [&](std::vector<uint32_t> set) -> State {
+  std::vector<State> alone(nfa.states.size(), CompiledGrammar::kNoState);  // by the only state of a set, once known
+  std::vector<uint32_t> closed;
+  const auto state_of = [&](const std::vector<uint32_t>& set) -> State {
     if (set.empty()) return CompiledGrammar::kNoState;
-    CloseOverEmpty(nfa, set, seen);
-    const auto [found, is_new] = known.try_emplace(std::move(set), static_cast<State>(sets.size()));
-    if (is_new) sets.push_back(&found->first);
-    return found->second;
+    State& known = alone[set[0]];
+    if (set.size() == 1 && known != CompiledGrammar::kNoState) return known;
+    closed = set;
+    CloseOverEmpty(nfa, closed, seen);
+    const State state = sets.Of(closed);
+    if (set.size() == 1) known = state;
+    return state;
   };
   state_of({0});
-  std::vector<std::vector<uint32_t>> targets(out_->byte_classes_);
+  std::vector<uint32_t> from;
+  std::vector<std::vector<uint32_t>> targets(dfa.width);
   std::map<RuleId, std::vector<uint32_t>> called;
-  for (size_t at = 0; at < sets.size(); ++at) {
-    work_ += sets[at]->size();
+  for (State at = 0; at < sets.size(); ++at) {
+    from.assign(sets.at(at).begin(), sets.at(at).end());
+    work_ += from.size();
     if (states_ + sets.size() > kMaxStates || work_ > kMaxSubsets) {
       return Fail(ErrorCode::kInvalidArgument,
                   "the grammar needs more than {} automaton states; make it smaller, or less ambiguous", kMaxStates);
     }
+    if (Status on_time = WorkBudget::Check(WorkOf(from.size() + targets.size())); !on_time) return Forward(on_time);
     for (auto& target : targets) target.clear();
     called.clear();
-    for (const uint32_t from : *sets[at]) {
-      for (const auto& edge : nfa.states[from].bytes) {
+    for (const uint32_t each : from) {
+      for (const auto& edge : nfa.states[each].bytes) {
         const uint8_t last = out_->class_of_[edge.bytes.last];
         for (size_t c = out_->class_of_[edge.bytes.first]; c <= last; ++c) targets[c].push_back(edge.to);
       }
-      for (const auto& edge : nfa.states[from].calls) called[edge.rule].push_back(edge.to);
+      for (const auto& edge : nfa.states[each].calls) called[edge.rule].push_back(edge.to);
     }
-    dfa.final.push_back(std::ranges::binary_search(*sets[at], nfa.end));
-    auto& next = dfa.next.emplace_back();
-    for (auto& target : targets) next.push_back(state_of(std::move(target)));
+    dfa.final.push_back(std::ranges::binary_search(from, nfa.end));
+    for (size_t c = 0; c < dfa.width; ++c) {  // neighbours often behave alike
+      dfa.next.push_back(c > 0 && targets[c] == targets[c - 1] ? dfa.next.back() : state_of(targets[c]));
+    }
     auto& calls = dfa.calls.emplace_back();
-    for (auto& [rule, to] : called) calls.push_back({rule, state_of(std::move(to))});
+    for (auto& [rule, to] : called) calls.push_back({rule, state_of(to)});
   }
   states_ += sets.size();
   return dfa;
@@ -131,14 +144,23 @@ Result<AutomataBuilder::Dfa> AutomataBuilder::Determinise(const Nfa& nfa) {
 
 // Removes edges that lead to no final state, so that any partial match can be completed. The states themselves stay.
 void AutomataBuilder::Trim(Dfa& dfa) {
-  const size_t count = dfa.next.size();
-  std::vector<std::vector<State>> before(count);
-  for (State from = 0; from < count; ++from) {
-    for (const State to : dfa.next[from]) {
-      if (to != CompiledGrammar::kNoState) before[to].push_back(from);
+  const size_t count = dfa.states();
+  const auto for_each_edge = [&](auto edge) {
+    for (State from = 0; from < count; ++from) {
+      State last = CompiledGrammar::kNoState;  // neighbours often lead to the same state
+      for (const State to : dfa.Row(from)) {
+        if (to != CompiledGrammar::kNoState && to != last) edge(from, to);
+        last = to;
+      }
+      for (const auto& call : dfa.calls[from]) edge(from, call.to);
     }
-    for (const auto& call : dfa.calls[from]) before[call.to].push_back(from);
-  }
+  };
+  std::vector<uint32_t> ends_at(count + 1);  // by target: where its sources end, after they are listed
+  for_each_edge([&](State, State to) { ++ends_at[to + 1]; });
+  for (size_t i = 1; i <= count; ++i) ends_at[i] += ends_at[i - 1];
+  std::vector<State> sources(ends_at[count]);
+  const std::vector<uint32_t> begins_at = ends_at;
+  for_each_edge([&](State from, State to) { sources[ends_at[to]++] = from; });
   std::vector<bool> ends(count);
   std::vector<State> work;
   const auto mark = [&](State state) {
@@ -152,13 +174,13 @@ void AutomataBuilder::Trim(Dfa& dfa) {
   while (!work.empty()) {
     const State state = work.back();
     work.pop_back();
-    for (const State from : before[state]) mark(from);
+    for (uint32_t i = begins_at[state]; i < ends_at[state]; ++i) mark(sources[i]);
   }
-  for (State from = 0; from < count; ++from) {
-    for (State& to : dfa.next[from]) {
-      if (to != CompiledGrammar::kNoState && !ends[to]) to = CompiledGrammar::kNoState;
-    }
-    std::erase_if(dfa.calls[from], [&](const Dfa::Call& call) { return !ends[call.to]; });
+  for (State& to : dfa.next) {
+    if (to != CompiledGrammar::kNoState && !ends[to]) to = CompiledGrammar::kNoState;
+  }
+  for (auto& calls : dfa.calls) {
+    std::erase_if(calls, [&](const Dfa::Call& call) { return !ends[call.to]; });
   }
 }
 
@@ -168,16 +190,16 @@ void AutomataBuilder::Place(RuleId rule, const Dfa& dfa) {
   for (const auto& call : dfa.calls[0]) begins_with_[rule].push_back(call.rule);
   uint32_t plain = CompiledGrammar::kNoState;
   const bool calls = std::ranges::any_of(dfa.calls, [](const auto& edges) { return !edges.empty(); });
-  if (!calls && dfa.next.size() <= kMaxPlainStates) {
+  if (!calls && dfa.states() <= kMaxPlainStates) {
     plain = static_cast<uint32_t>(out_->plain_rules_.size());
     out_->plain_rules_.push_back({.first = base, .automaton = BytesOf(dfa)});
   }
-  for (size_t state = 0; state < dfa.next.size(); ++state) {
+  for (size_t state = 0; state < dfa.states(); ++state) {
     CompiledGrammar::StateFacts facts{.first_call = static_cast<uint32_t>(out_->calls_.size()),
                                       .calls = static_cast<uint32_t>(dfa.calls[state].size()),
                                       .plain_rule = plain,
                                       .final = dfa.final[state]};
-    for (const State to : dfa.next[state]) {
+    for (const State to : dfa.Row(state)) {
       const bool leads = to != CompiledGrammar::kNoState;
       facts.takes_bytes = facts.takes_bytes || leads;
       out_->next_.push_back(leads ? base + to : to);
@@ -193,12 +215,12 @@ void AutomataBuilder::Place(RuleId rule, const Dfa& dfa) {
 // Byte classes differ between grammars, so edges are written for ranges of bytes.
 std::string AutomataBuilder::BytesOf(const Dfa& dfa) const {
   std::string out;
-  for (size_t state = 0; state < dfa.next.size(); ++state) {
+  for (size_t state = 0; state < dfa.states(); ++state) {
     out += fmt::format("{}", dfa.final[state] ? '!' : ':');
     for (size_t byte = 0; byte < 256;) {
-      const State to = dfa.next[state][out_->class_of_[byte]];
+      const State to = dfa.Row(state)[out_->class_of_[byte]];
       const size_t first = byte;
-      while (byte < 256 && dfa.next[state][out_->class_of_[byte]] == to) ++byte;
+      while (byte < 256 && dfa.Row(state)[out_->class_of_[byte]] == to) ++byte;
       if (to != CompiledGrammar::kNoState) out += fmt::format("{}-{}>{},", first, byte - 1, to);
     }
   }

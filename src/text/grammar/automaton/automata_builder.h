@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,13 @@ class AutomataBuilder {
       RuleId rule = 0;
       State to = 0;
     };
-    std::vector<std::vector<State>> next;  // [state][byte class]
+    explicit Dfa(uint32_t byte_classes) : width(byte_classes) {}
+    size_t states() const { return final.size(); }
+    std::span<const State> Row(size_t state) const { return std::span(next).subspan(state * width, width); }
+    std::span<State> Row(size_t state) { return std::span(next).subspan(state * width, width); }
+
+    size_t width;
+    std::vector<State> next;  // [state][byte class]
     std::vector<std::vector<Call>> calls;
     std::vector<bool> final;
   };

@@ -4,7 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "base/work_budget/work_budget.h"
 #include "text/grammar/automaton/empty_closure.h"
+#include "text/grammar/automaton/subset_numbers.h"
 #include "unicode/utf8.h"
 
 namespace inferflux::text {
@@ -13,7 +15,8 @@ namespace {
 using Kind = Expression::Kind;
 
 constexpr size_t kMaxCharNfaStates = 65'536;
-constexpr size_t kMaxWork = 4'000'000;  // NFA states in all subsets together: bounds the time
+constexpr size_t kMaxVisits = 1'000'000;  // of expressions; a shared or repeated expression counts at each visit
+constexpr size_t kMaxWork = 4'000'000;    // NFA states in all subsets together: bounds the time
 
 tl::unexpected<Error> TooLarge() {
   return Fail(ErrorCode::kInvalidArgument, "patterns and lengths that must hold together need more than {} states",
@@ -31,18 +34,21 @@ struct CharNfa {
     std::vector<uint32_t> empty;
   };
   std::vector<State> states;
+  size_t visits = 0;  // an empty expression needs no state, and may be repeated without end
 
-  bool full() const { return states.size() >= kMaxCharNfaStates; }
+  bool full() const { return states.size() >= kMaxCharNfaStates || visits >= kMaxVisits; }
   uint32_t New() {
     states.emplace_back();
     return static_cast<uint32_t>(states.size() - 1);
   }
   uint32_t Add(const Expression& expression, uint32_t from);
   uint32_t AddRepeat(const Expression& repeat, uint32_t from);
+  uint32_t AddAutomaton(const Expression& automaton, uint32_t from);
 };
 
 uint32_t CharNfa::Add(const Expression& expression, uint32_t from) {
   if (full()) return from;
+  ++visits;
   switch (expression.kind) {
     case Kind::kText:
       for (size_t at = 0; at < expression.text.size();) {
@@ -68,8 +74,9 @@ uint32_t CharNfa::Add(const Expression& expression, uint32_t from) {
     }
     case Kind::kRepeat:
       return AddRepeat(expression, from);
-    case Kind::kCall:
     case Kind::kAutomaton:
+      return AddAutomaton(expression, from);
+    case Kind::kCall:
       break;  // no regular expression has them
   }
   return from;
@@ -77,7 +84,12 @@ uint32_t CharNfa::Add(const Expression& expression, uint32_t from) {
 
 uint32_t CharNfa::AddRepeat(const Expression& repeat, uint32_t from) {
   const Expression& part = *repeat.parts[0];
-  for (uint32_t i = 0; i < repeat.min && !full(); ++i) from = Add(part, from);
+  // A part that reads nothing ends where it begins, and so does any part once this is full.
+  for (uint32_t i = 0; i < repeat.min; ++i) {
+    const uint32_t to = Add(part, from);
+    if (to == from) break;
+    from = to;
+  }
   if (repeat.max == kUnbounded) {
     const uint32_t begin = New();
     states[from].empty.push_back(begin);
@@ -86,9 +98,26 @@ uint32_t CharNfa::AddRepeat(const Expression& repeat, uint32_t from) {
   }
   const uint32_t end = New();
   states[from].empty.push_back(end);
-  for (uint32_t i = repeat.min; i < repeat.max && !full(); ++i) {
-    from = Add(part, from);
+  for (uint32_t i = repeat.min; i < repeat.max; ++i) {
+    const uint32_t to = Add(part, from);
+    if (to == from) break;
+    from = to;
     states[from].empty.push_back(end);
+  }
+  return end;
+}
+
+uint32_t CharNfa::AddAutomaton(const Expression& automaton, uint32_t from) {
+  const uint32_t end = New();
+  std::vector<uint32_t> places(automaton.finals.size());
+  for (size_t i = 0; i < places.size() && !full(); ++i) {
+    places[i] = New();
+    if (automaton.finals[i]) states[places[i]].empty.push_back(end);
+  }
+  if (!places.empty()) states[from].empty.push_back(places[0]);
+  for (size_t i = 0; i < automaton.edges.size() && !full(); ++i) {
+    const uint32_t arrived = Add(*automaton.parts[i], places[automaton.edges[i].from]);
+    states[arrived].empty.push_back(places[automaton.edges[i].to]);
   }
   return end;
 }
@@ -120,18 +149,40 @@ Result<CharAutomaton> CharAutomaton::OfLength(uint32_t min, uint32_t max) {
   return out;
 }
 
-CharAutomaton CharAutomaton::OfMultiples(uint32_t divisor) {
+CharAutomaton CharAutomaton::OfMultiples(uint32_t divisor, uint32_t places) {
+  // The start, then a state for each remainder of the digits so far: before the point, and after each digit behind it.
+  // Last, the state where only zeros may follow.
   CharAutomaton out;
-  out.states_.resize(size_t{divisor} + 1);  // the start state, followed by one state for each remainder
-  for (uint32_t i = 0; i <= divisor; ++i) {
-    State& state = out.states_[i];
-    state.final = i == 1;
-    if (i == 0) state.edges.push_back({{'-', '-'}, 0});
+  const uint32_t phases = places + 2;  // before the point, and with 0 to `places` digits behind it
+  const auto at = [&](uint32_t phase, uint32_t remainder) { return 1 + phase * divisor + remainder; };
+  const uint32_t zeros = at(phases, 0);
+  out.states_.resize(size_t{zeros} + 1);
+  out.states_[0].edges.push_back({{'-', '-'}, 0});
+  const auto add_digits = [&](uint32_t from, uint32_t phase, uint32_t remainder) {
     for (uint32_t digit = 0; digit < 10; ++digit) {
-      const uint32_t remainder = ((i == 0 ? 0 : i - 1) * 10 + digit) % divisor;
-      state.edges.push_back({{'0' + digit, '0' + digit}, remainder + 1});
+      out.states_[from].edges.push_back({{'0' + digit, '0' + digit}, at(phase, (remainder * 10 + digit) % divisor)});
+    }
+  };
+  add_digits(0, 0, 0);
+  for (uint32_t phase = 0; phase < phases; ++phase) {
+    const uint32_t behind = phase == 0 ? 0 : phase - 1;  // digits behind the point
+    for (uint32_t remainder = 0; remainder < divisor; ++remainder) {
+      const uint32_t from = at(phase, remainder);
+      uint64_t whole = remainder;
+      for (uint32_t i = behind; i < places; ++i) whole = whole * 10 % divisor;
+      out.states_[from].final = whole == 0 && phase != 1;  // a digit follows the point
+      if (phase == 0) {
+        out.states_[from].edges.push_back({{'.', '.'}, at(1, remainder)});
+        add_digits(from, 0, remainder);
+      } else if (behind < places) {
+        add_digits(from, phase + 1, remainder);
+      } else if (whole == 0) {
+        out.states_[from].edges.push_back({{'0', '0'}, zeros});
+      }
     }
   }
+  out.states_[zeros] = {.edges = {{{'0', '0'}, zeros}}, .final = true};
+  out.Trim();
   return out;
 }
 
@@ -139,20 +190,19 @@ Result<CharAutomaton> CharAutomaton::Of(const Expression& expression) {
   CharNfa nfa;
   const uint32_t end = nfa.Add(expression, nfa.New());
   if (nfa.full()) return TooLarge();
+  if (Status on_time = WorkBudget::Check(static_cast<uint32_t>(nfa.visits)); !on_time) return Forward(on_time);
   CharAutomaton out;
-  std::map<StateSet, uint32_t> known;
-  std::vector<const StateSet*> sets;  // keys of `known`: stable addresses
+  SubsetNumbers sets;
   std::vector<bool> seen(nfa.states.size());
-  const auto state_of = [&](StateSet set) {
+  const auto state_of = [&](StateSet& set) {
     CloseOverEmpty(nfa, set, seen);
-    const auto [found, is_new] = known.try_emplace(std::move(set), static_cast<uint32_t>(sets.size()));
-    if (is_new) sets.push_back(&found->first);
-    return found->second;
+    return sets.Of(set);
   };
-  state_of({0});
+  StateSet targets = {0}, set;
+  state_of(targets);
   size_t work = 0;
-  for (size_t at = 0; at < sets.size(); ++at) {
-    const StateSet& set = *sets[at];
+  for (uint32_t at = 0; at < sets.size(); ++at) {
+    set.assign(sets.at(at).begin(), sets.at(at).end());
     State state{.edges = {}, .final = std::ranges::binary_search(set, end)};
     std::vector<CharNfa::Edge> edges;
     std::vector<char32_t> begins;  // of ranges whose characters all behave alike
@@ -166,13 +216,16 @@ Result<CharAutomaton> CharAutomaton::Of(const Expression& expression) {
     std::ranges::sort(begins);
     begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
     for (size_t i = 0; i + 1 < begins.size(); ++i) {
-      StateSet targets;
+      targets.clear();
       for (const CharNfa::Edge& edge : edges) {
         if (edge.range.first <= begins[i] && begins[i] <= edge.range.last) targets.push_back(edge.to);
       }
       work += edges.size() + targets.size();
+      if (work > kMaxWork) return TooLarge();
+      if (Status on_time = WorkBudget::Check(static_cast<uint32_t>(1 + edges.size())); !on_time)
+        return Forward(on_time);
       if (targets.empty()) continue;
-      const uint32_t to = state_of(std::move(targets));
+      const uint32_t to = state_of(targets);
       if (!state.edges.empty() && state.edges.back().to == to && state.edges.back().range.last + 1 == begins[i]) {
         state.edges.back().range.last = begins[i + 1] - 1;
       } else {
@@ -180,14 +233,16 @@ Result<CharAutomaton> CharAutomaton::Of(const Expression& expression) {
       }
     }
     out.states_.push_back(std::move(state));
-    if (sets.size() > kMaxStates || work > kMaxWork) return TooLarge();
+    if (sets.size() > kMaxStates) return TooLarge();
   }
+  out.work_ = sets.size();
   out.Trim();
   return out;
 }
 
 Result<CharAutomaton> CharAutomaton::Combine(const CharAutomaton& other, bool with) const {
   CharAutomaton out;
+  out.work_ = work_ + other.work_;
   if (empty()) return out;
   if (other.empty()) return with ? std::move(out) : *this;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> known;
@@ -203,6 +258,9 @@ Result<CharAutomaton> CharAutomaton::Combine(const CharAutomaton& other, bool wi
     const auto [ours, theirs] = pairs[at];
     static const State kDead;
     const State& a = states_[ours];
+    if (Status on_time = WorkBudget::Check(static_cast<uint32_t>(4 + 4 * a.edges.size())); !on_time) {
+      return Forward(on_time);
+    }
     const State& b = theirs == kNone ? kDead : other.states_[theirs];
     State state{.edges = {}, .final = a.final && b.final == with};
     for (const Edge& edge : a.edges) {
@@ -220,6 +278,7 @@ Result<CharAutomaton> CharAutomaton::Combine(const CharAutomaton& other, bool wi
     }
     out.states_.push_back(std::move(state));
   }
+  out.work_ += pairs.size();
   out.Trim();
   return out;
 }

@@ -98,7 +98,12 @@ uint32_t NfaBuilder::AddRepeat(const Expression& repeat, uint32_t from) {
   if ((loop ? repeat.min > 1 : repeat.max > 1) && SizeOf(repeat, kMostWrittenOut + 1) > kMostWrittenOut) {
     return AddCall(Count(repeat), from);
   }
-  for (uint32_t i = 0; i < repeat.min; ++i) from = Add(part, from);
+  // A part that reads nothing ends where it begins. Without a state no limit would end its loop.
+  for (uint32_t i = 0; i < repeat.min; ++i) {
+    const uint32_t to = Add(part, from);
+    if (to == from) break;
+    from = to;
+  }
   if (loop) {
     const uint32_t begin = NewState();
     Link(from, begin);
@@ -108,7 +113,9 @@ uint32_t NfaBuilder::AddRepeat(const Expression& repeat, uint32_t from) {
   const uint32_t end = NewState();
   Link(from, end);
   for (uint32_t i = repeat.min; i < repeat.max; ++i) {
-    from = Add(part, from);
+    const uint32_t to = Add(part, from);
+    if (to == from) break;
+    from = to;
     Link(from, end);
   }
   return end;

@@ -56,9 +56,9 @@ struct NameTree {
   }
 };
 
-Expr ListOf(char open, const Expr& item, const Expr& space, char close) {
+Expr ListOf(char open, const Expr& item, const Expr& comma, const Expr& space, char close) {
   return Sequence({Literal(std::string(1, open)), space,
-                   Optional(Sequence({item, Repeat(Sequence({Literal(","), space, item}), 0, kUnbounded), space})),
+                   Optional(Sequence({item, Repeat(Sequence({comma, item}), 0, kUnbounded), space})),
                    Literal(std::string(1, close))});
 }
 
@@ -73,7 +73,10 @@ Result<Grammar> JsonGrammar::Finish(std::string name, Expr root) {
   return std::move(grammar_);
 }
 
+Expr JsonGrammar::Comma() { return exact_ ? Literal(exact_->item) : Sequence({Literal(","), Space()}); }
+
 Expr JsonGrammar::Space() {
+  if (exact_) return Literal("");
   if (!space_) {
     space_ = grammar_.Add(
         "white space",
@@ -158,7 +161,7 @@ Expr JsonGrammar::Number() {
 Expr JsonGrammar::Value() {
   if (!value_) {
     value_ = grammar_.Add("a value", nullptr);
-    const Expr array = ListOf('[', Call(*value_), Space(), ']');
+    const Expr array = ListOf('[', Call(*value_), Comma(), Space(), ']');
     Expr body = Choice({Object(), array, String(), Number(), Word("true"), Word("false"), Word("null")});
     grammar_.rules[*value_].body = std::move(body);
   }
@@ -168,13 +171,14 @@ Expr JsonGrammar::Value() {
 Expr JsonGrammar::Object() {
   if (!object_) {
     object_ = grammar_.Add("an object", nullptr);
-    Expr body = ListOf('{', Member(Name(), Value()), Space(), '}');
+    Expr body = ListOf('{', Member(Name(), Value()), Comma(), Space(), '}');
     grammar_.rules[*object_].body = std::move(body);
   }
   return Call(*object_);
 }
 
 Expr JsonGrammar::Member(Expr name, Expr value) {
+  if (exact_) return Sequence({std::move(name), Literal(exact_->key), std::move(value)});
   return Sequence({std::move(name), Literal(":"), Space(), std::move(value)});
 }
 
@@ -186,10 +190,7 @@ Result<Expr> JsonGrammar::Constant(const json::value& value) {
   const bool is_object = value.is_object();
   std::vector<Expr> parts = {Literal(is_object ? "{" : "["), Space()};
   const auto add = [&](Expr part) {
-    if (parts.size() > 2) {
-      parts.push_back(Literal(","));
-      parts.push_back(Space());
-    }
+    if (parts.size() > 2) parts.push_back(Comma());
     parts.push_back(std::move(part));
   };
   if (is_object) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -15,9 +16,16 @@
 
 namespace inferflux::text {
 
+// Exactly these texts between items and behind names, and no other white space.
+struct JsonSeparators {
+  std::string item = ", ";
+  std::string key = ": ";
+};
+
 class JsonGrammar {
  public:
   JsonGrammar() = default;
+  explicit JsonGrammar(std::optional<JsonSeparators> exact) : exact_(std::move(exact)) {}
   virtual ~JsonGrammar() = default;
   JsonGrammar(const JsonGrammar&) = delete;
   JsonGrammar& operator=(const JsonGrammar&) = delete;
@@ -28,6 +36,7 @@ class JsonGrammar {
 
   // Rules, created on first use.
   Expr Space();
+  Expr Comma();   // with the space behind it
   Expr Number();  // any number with up to 16 digits before and after the point, and two in its exponent
   Expr Integer();
   Expr Value();
@@ -61,6 +70,7 @@ class JsonGrammar {
 
   Grammar grammar_;
   std::optional<RuleId> space_, string_, character_, number_, integer_, value_, object_;
+  std::optional<JsonSeparators> exact_;
 };
 
 }  // namespace inferflux::text

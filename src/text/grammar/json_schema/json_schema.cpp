@@ -5,11 +5,10 @@
 #include <boost/json/serialize.hpp>
 #include <utility>
 
+#include "base/work_budget/work_budget.h"
 #include "text/grammar/gbnf_parser.h"
 #include "text/grammar/json_schema/schema_compiler.h"
 #include "text/grammar/json_schema/schema_keywords.h"
-#include "text/grammar/json_schema/string_formats.h"
-#include "text/grammar/regex_parser.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
@@ -17,19 +16,22 @@ namespace {
 
 constexpr uint32_t kMaxJsonNesting = 256;
 constexpr size_t kMaxSteps = 20'000;  // schemas within the schema, including generated ones
-constexpr uint32_t kMaxDivisor = 1000;
-constexpr int64_t kMaxWhole = 999'999'999'999'999'999;
 
 constexpr std::string_view kTypes[] = {"object", "array", "string", "number", "integer", "boolean", "null"};
 
-// The type that a keyword applies to; empty: any type.
+}  // namespace
+
 std::string_view TypeOfKeyword(std::string_view keyword) {
-  for (const std::string_view name : {"properties", "required", "additionalProperties", "patternProperties",
-                                      "propertyNames", "minProperties", "maxProperties"}) {
+  for (const std::string_view name :
+       {"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties",
+        "maxProperties", "unevaluatedProperties", "dependencies", "dependentRequired", "dependentSchemas"}) {
     if (keyword == name) return "object";
   }
-  for (const std::string_view name :
-       {"items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"}) {
+  if (keyword == kSomeMembers) return "object";
+  if (keyword == kSomeItems) return "array";
+  if (keyword == kAllPatterns) return "string";
+  for (const std::string_view name : {"items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems",
+                                      "contains", "minContains", "maxContains"}) {
     if (keyword == name) return "array";
   }
   for (const std::string_view name : {"minLength", "maxLength", "pattern", "format"}) {
@@ -40,8 +42,6 @@ std::string_view TypeOfKeyword(std::string_view keyword) {
   }
   return {};
 }
-
-}  // namespace
 
 SchemaCompiler::Place SchemaCompiler::Place::At(std::string_view key) const {
   return {.path = fmt::format("{}/{}", path, key), .depth = depth + 1};
@@ -62,6 +62,7 @@ Result<Expr> SchemaCompiler::AnyObject(const Object& schema, const Place& at) {
   if (at.depth > kMaxSchemaDepth) return Wrong(at, "schemas are nested deeper than {}", kMaxSchemaDepth);
   if (auto known = CheckKeywords(schema, at); !known) return Forward(known);
   if (++steps_ > kMaxSteps) return Wrong(at, "the schema is too large, or its parts combine in too many ways");
+  if (Status on_time = WorkBudget::Check(64); !on_time) return Forward(on_time);
   if (const Value* type = schema.if_contains("type");
       type != nullptr && type->is_array() && type->get_array().empty()) {
     return Nothing();  // two that must both hold have no common type
@@ -152,175 +153,8 @@ Result<std::optional<uint32_t>> SchemaCompiler::CountOf(const Object& schema, st
   return std::optional(count);
 }
 
-// The stricter one of minimum and exclusiveMinimum (draft 4: a boolean beside minimum), or of the maximum pair.
-Result<std::optional<NumberBound>> SchemaCompiler::BoundOf(const Object& schema, bool low, const Place& at) const {
-  const std::string_view inclusive = low ? "minimum" : "maximum";
-  const std::string_view exclusive = low ? "exclusiveMinimum" : "exclusiveMaximum";
-  const Value* bound = schema.if_contains(inclusive);
-  const Value* strict = schema.if_contains(exclusive);
-  bool is_strict = false;
-  if (strict != nullptr && strict->is_bool()) {
-    is_strict = strict->get_bool();
-  } else if (strict != nullptr) {
-    if (!strict->is_number()) return Wrong(at.At(exclusive), "must be a number");
-    if (bound == nullptr || !bound->is_number() ||
-        (low ? strict->to_number<double>() >= bound->to_number<double>()
-             : strict->to_number<double>() <= bound->to_number<double>())) {
-      bound = strict;
-      is_strict = true;
-    }
-  }
-  if (bound == nullptr) return std::optional<NumberBound>();
-  if (!bound->is_number()) return Wrong(at.At(inclusive), "must be a number");
-  if (bound->is_double()) {
-    auto decimal = DecimalOf(bound->get_double());
-    if (!decimal) return Wrong(at.At(inclusive), "{}", decimal.error().message);
-    return NumberBound{.decimal = std::move(*decimal), .exclusive = is_strict};
-  }
-  const auto whole = bound->if_int64();
-  if (whole == nullptr || *whole > kMaxWhole || *whole < -kMaxWhole) {
-    return Wrong(at.At(inclusive), "must have at most 18 digits");
-  }
-  return NumberBound{.decimal = std::to_string(*whole), .exclusive = is_strict};
-}
-
-Result<Expr> SchemaCompiler::Number(const Object& schema, bool whole, const Place& at) {
-  const auto low = BoundOf(schema, true, at);
-  if (!low) return Forward(low);
-  const auto high = BoundOf(schema, false, at);
-  if (!high) return Forward(high);
-  if (schema.contains("not")) {  // excludes integers
-    static const Expr kFraction = Sequence({Optional(Literal("-")), Repeat(OneOf({{'0', '9'}}), 1, kUnbounded),
-                                            Literal("."), Repeat(OneOf({{'0', '9'}}), 0, kUnbounded),
-                                            OneOf({{'1', '9'}}), Repeat(OneOf({{'0', '9'}}), 0, kUnbounded)});
-    if (whole || schema.contains("multipleOf")) return Nothing();
-    auto numbers = CharAutomaton::Of(*NumbersBetween(*low, *high));
-    const auto fractions = CharAutomaton::Of(*kFraction);
-    if (numbers && fractions) numbers = numbers->And(*fractions);
-    if (!numbers) return Wrong(at.At("not"), "{}", numbers.error().message);
-    return numbers->ToExpression();
-  }
-  if (const Value* multiple = schema.if_contains("multipleOf")) return Multiples(*multiple, *low, *high, at);
-  if (!*low && !*high) return whole ? json_.Integer() : json_.Number();
-  return whole ? IntegersBetween(*low, *high) : NumbersBetween(*low, *high);
-}
-
-// Multiples of an integer, which are integers.
-Result<Expr> SchemaCompiler::Multiples(const Value& of, const std::optional<NumberBound>& low,
-                                       const std::optional<NumberBound>& high, const Place& at) {
-  boost::system::error_code inexact;
-  const auto divisor = of.is_number() ? of.to_number<uint32_t>(inexact) : 0;
-  if (!of.is_number() || inexact || divisor == 0 || divisor > kMaxDivisor) {
-    return Wrong(at.At("multipleOf"), "is supported as an integer from 1 to {}", kMaxDivisor);
-  }
-  auto numbers = CharAutomaton::Of(*IntegersBetween(low, high));
-  if (numbers) numbers = numbers->And(CharAutomaton::OfMultiples(divisor));
-  if (!numbers) return Wrong(at.At("multipleOf"), "{}", numbers.error().message);
-  return numbers->ToExpression();
-}
-
-Result<Expr> SchemaCompiler::String(const Object& schema, const Place& at) {
-  const auto min = CountOf(schema, "minLength", at);
-  if (!min) return Forward(min);
-  const auto max = CountOf(schema, "maxLength", at);
-  if (!max) return Forward(max);
-  const Value* pattern = schema.if_contains("pattern");
-  const Value* format = schema.if_contains("format");
-  for (const auto& [keyword, value] : {std::pair("pattern", pattern), std::pair("format", format)}) {
-    if (value != nullptr && !value->is_string()) return Wrong(at.At(keyword), "must be a string");
-  }
-  const StringFormat held_to = format == nullptr ? StringFormat{.known = true} : FindFormat(format->get_string());
-  if (!held_to.known) {
-    return Wrong(at.At("format"), "the format '{}' is not supported; supported are {}",
-                 std::string_view(format->get_string()), KnownFormats());
-  }
-  if (held_to.pattern.empty()) format = nullptr;
-  const bool bounded = *min || *max;
-  const Value* never = schema.if_contains("not");
-  if (pattern == nullptr && format == nullptr && never == nullptr) {
-    return Placed(json_.String(min->value_or(0), max->value_or(kUnbounded)), at);
-  }
-  std::vector<Expr> contents;
-  if (pattern != nullptr) {
-    auto content = ParseRegex(pattern->get_string(), RegexScope::kSearch);
-    if (!content) return Wrong(at.At("pattern"), "{}", content.error().message);
-    contents.push_back(std::move(*content));
-  }
-  if (format != nullptr) {
-    auto content = ParseRegex(held_to.pattern, RegexScope::kWhole);
-    if (!content) return Wrong(at.At("format"), "{}", content.error().message);
-    contents.push_back(std::move(*content));
-  }
-  if (contents.size() == 1 && !bounded && never == nullptr) return Placed(json_.Quoted(contents[0]), at);
-  auto texts = CharAutomaton::OfLength(min->value_or(0), max->value_or(kUnbounded));
-  for (const Expr& content : contents) {
-    if (!texts) break;
-    const auto other = CharAutomaton::Of(*content);
-    texts = other ? texts->And(*other) : other;
-  }
-  if (texts && never != nullptr) {
-    const auto excluded = NamesUnder(*never, at.At("not"));
-    if (!excluded) return Forward(excluded);
-    texts = texts->Without(*excluded);
-  }
-  if (!texts) return Wrong(at, "'pattern', 'format', 'not' and lengths: {}", texts.error().message);
-  return Placed(json_.Quoted(*texts), at);
-}
-
 Expr SchemaCompiler::Enclosed(char open, Expr content, char close) {
   return Sequence({Literal(std::string(1, open)), json_.Space(), std::move(content), Literal(std::string(1, close))});
-}
-
-Result<Expr> SchemaCompiler::List(const Object& schema, const Place& at) {
-  const auto asked_min = CountOf(schema, "minItems", at), asked_max = CountOf(schema, "maxItems", at);
-  if (!asked_min) return Forward(asked_min);
-  if (!asked_max) return Forward(asked_max);
-  const uint32_t min = asked_min->value_or(0), max = asked_max->value_or(kUnbounded);
-  const Value* unique = schema.if_contains("uniqueItems");
-  if (unique != nullptr && *unique != false && max > 1) return Wrong(at.At("uniqueItems"), "is not supported");
-  // Before 2020-12, a list under 'items' was today's 'prefixItems', and 'additionalItems' was today's 'items'.
-  const Value* items = schema.if_contains("items");
-  const bool is_tuple = items != nullptr && items->is_array();
-  const std::string_view prefix_word = is_tuple ? "items" : "prefixItems";
-  const std::string_view items_word = is_tuple ? "additionalItems" : "items";
-  if (is_tuple && schema.contains("prefixItems")) return Wrong(at.At("items"), "is a list, beside 'prefixItems'");
-  const Value* prefix = schema.if_contains(prefix_word);
-  items = schema.if_contains(items_word);
-  if (prefix != nullptr && !prefix->is_array()) return Wrong(at.At("prefixItems"), "must be a list of schemas");
-  const size_t named = prefix == nullptr ? 0 : prefix->get_array().size();
-
-  // After the named items, more are generated only if the schema describes or requires them.
-  Expr rest = Nothing();
-  if (items != nullptr) {
-    auto item = Any(*items, at.At(items_word));
-    if (!item) return item;
-    rest = Call(json_.grammar().Add(at.At(items_word).path, std::move(*item)));
-  } else if (named == 0 || min > named) {
-    rest = json_.Value();
-  }
-  const auto behind = [&](uint32_t count) {  // arrays with that many unnamed items
-    return count == kUnbounded ? count : count - static_cast<uint32_t>(std::min<size_t>(count, named));
-  };
-  Expr tail;  // from the first unnamed item on
-  if (named == 0) {
-    if (max == 0) return Enclosed('[', Literal(""), ']');
-    tail = Sequence({rest, Repeat(Comma(rest), min > 0 ? min - 1 : 0, max == kUnbounded ? max : max - 1)});
-    tail = Sequence({std::move(tail), json_.Space()});
-    return Enclosed('[', min == 0 ? Optional(std::move(tail)) : std::move(tail), ']');
-  }
-  tail = Repeat(Comma(rest), behind(min), behind(max));
-  for (size_t i = named; i-- > 0;) {
-    if (i >= max) {
-      tail = Literal("");
-      continue;
-    }
-    auto item = Any(prefix->get_array()[i], at.At(prefix_word, i));
-    if (!item) return item;
-    tail = Sequence({i > 0 ? Comma(std::move(*item)) : std::move(*item), std::move(tail)});
-    if (i >= min && i > 0) tail = Optional(std::move(tail));
-  }
-  tail = Sequence({std::move(tail), json_.Space()});
-  return Enclosed('[', min == 0 ? Optional(std::move(tail)) : std::move(tail), ']');
 }
 
 Result<json::value> ReadSchema(const std::string& source) {
@@ -336,8 +170,8 @@ Result<json::value> ReadSchema(const std::string& source) {
   return schema;
 }
 
-Result<Grammar> GrammarOfSchema(const json::value& schema) {
-  JsonGrammar json;
+Result<Grammar> GrammarOfSchema(const json::value& schema, const std::optional<JsonSeparators>& exact) {
+  JsonGrammar json(exact);
   auto body = SchemaCompiler(schema, json).Compile();
   if (!body) return Forward(body);
   return json.Finish("the schema", std::move(*body));

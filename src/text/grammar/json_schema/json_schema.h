@@ -6,18 +6,21 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "text/grammar/expression.h"
+#include "text/grammar/json_schema/json_grammar.h"
 
 namespace inferflux::text {
 
 // Parses a schema. kInvalidArgument if it is too long, too deep or not JSON.
 Result<boost::json::value> ReadSchema(const std::string& source);
 
-// kInvalidArgument or kUnsupported names the keyword and its path ("at #/properties/age/minimum: ...").
-Result<Grammar> GrammarOfSchema(const boost::json::value& schema);
+// kInvalidArgument or kUnsupported names the keyword and its path ("at #/properties/age/minimum: ..."). With `exact`,
+// white space is not free.
+Result<Grammar> GrammarOfSchema(const boost::json::value& schema, const std::optional<JsonSeparators>& exact = {});
 
 // The grammar of any JSON object.
 Grammar GrammarOfAnyObject();

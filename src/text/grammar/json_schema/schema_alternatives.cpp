@@ -1,6 +1,7 @@
 // anyOf, oneOf, enum and const.
 #include <algorithm>
 
+#include "base/work_budget/work_budget.h"
 #include "text/grammar/json_schema/schema_compiler.h"
 #include "text/grammar/json_schema/schema_keywords.h"
 #include "text/grammar/json_schema/schema_merge.h"
@@ -67,6 +68,7 @@ Result<Expr> SchemaCompiler::Alternatives(const Object& schema, std::string_view
     } else {
       auto flat = Flatten(alone.get_object(), place, 0);
       if (!flat) return Forward(flat);
+      if (auto closed = CloseWithin(*flat, place); !closed) return Forward(closed);
       auto merged = MergeSchemas(rest, *flat, place.path);
       if (!merged) return Forward(merged);
       way = AnyObject(*merged, {.path = place.path, .depth = place.depth + 1});
@@ -81,12 +83,15 @@ Result<Expr> SchemaCompiler::Alternatives(const Object& schema, std::string_view
 bool SchemaCompiler::Apart(const Value& a, const Value& b, const Place& at, size_t depth) const {
   if (a == false || b == false) return true;
   if (!a.is_object() || !b.is_object() || depth == kMaxDepthApart) return false;
+  if (WorkBudget::Spent(16)) return false;
   const auto left = Flatten(a.get_object(), at, 0), right = Flatten(b.get_object(), at, 0);
   if (!left || !right) return false;
   const json::array ours = ListedValues(*left), theirs = ListedValues(*right);
   if (!ours.empty() && !theirs.empty()) {
-    return std::ranges::none_of(ours,
-                                [&](const Value& value) { return std::ranges::find(theirs, value) != theirs.end(); });
+    return std::ranges::none_of(ours, [&](const Value& value) {
+      return !WorkBudget::Spent(static_cast<uint32_t>(theirs.size())) &&
+             std::ranges::find(theirs, value) != theirs.end();
+    });
   }
   // Only types that a schema names exclude others; types implied by its keywords only limit what is generated.
   const auto left_types = TypesOf(*left, at), right_types = TypesOf(*right, at);
@@ -128,7 +133,8 @@ bool SchemaCompiler::Apart(const Value& a, const Value& b, const Place& at, size
 bool SchemaCompiler::Misses(const Object& a, const Object& b) const {
   const Value* required = b.if_contains("required");
   const Value* additional = a.if_contains("additionalProperties");
-  const bool closed = additional == nullptr ? a.contains("properties") : *additional == false;
+  const bool closed =
+      additional == nullptr ? a.contains("properties") && !a.contains("unevaluatedProperties") : *additional == false;
   if (!closed || a.contains("patternProperties") || required == nullptr || !required->is_array()) return false;
   return std::ranges::any_of(required->get_array(), [&](const Value& name) {
     return name.is_string() && Property(a, name.get_string()) == nullptr &&

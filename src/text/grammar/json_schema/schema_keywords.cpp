@@ -11,11 +11,11 @@ constexpr std::string_view kHonoured[] = {
     "items", "prefixItems", "minItems", "maxItems", "uniqueItems", "minLength", "maxLength", "pattern",
     "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "anyOf", "oneOf", "allOf", "$ref",
     "nullable", "patternProperties", "propertyNames", "additionalItems", "multipleOf", "not", "if", "then",
-    "else", "dependencies", "dependentRequired", "dependentSchemas",
+    "else", "dependencies", "dependentRequired", "dependentSchemas", "contains", "minContains", "maxContains",
+    "unevaluatedProperties", kAllPatterns, kSomeItems, kSomeMembers,
 };
 constexpr std::string_view kRefusedKeywords[] = {
-    "unevaluatedProperties", "contains", "minContains", "maxContains", "unevaluatedItems", "divisibleBy",
-    "disallow", "extends", "$dynamicRef", "$recursiveRef",
+    "unevaluatedItems", "divisibleBy", "disallow", "extends", "$dynamicRef", "$recursiveRef",
 };
 // clang-format on
 

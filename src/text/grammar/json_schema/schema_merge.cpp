@@ -7,13 +7,16 @@
 #include <numeric>
 #include <utility>
 
+#include "text/grammar/automaton/char_automaton.h"
 #include "text/grammar/json_schema/schema_keywords.h"
+#include "text/grammar/json_schema/string_formats.h"
+#include "text/grammar/json_schema/types/pattern_texts.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
 namespace {
 
-constexpr size_t kMaxPairs = 64;
+constexpr size_t kMaxPairs = 256;
 
 tl::unexpected<Error> CannotMerge(std::string_view keyword, const std::string& path) {
   return Fail(ErrorCode::kUnsupported,
@@ -61,6 +64,23 @@ json::value MergeProperties(const json::object& a, const json::object& b) {
   return out;
 }
 
+json::value Both(const json::value& a, const json::value& b) {
+  if (a == true || a == b) return b;
+  if (b == true) return a;
+  if (a == false || b == false) return false;
+  return json::object{{"allOf", json::array{a, b}}};
+}
+
+// Whether the types that the schemas name tell them apart.
+bool AreDisjoint(const json::value& a, const json::value& b) {
+  if (a == false || b == false) return true;
+  const json::value* left = a.is_object() ? a.get_object().if_contains("type") : nullptr;
+  const json::value* right = b.is_object() ? b.get_object().if_contains("type") : nullptr;
+  if (left == nullptr || right == nullptr) return false;
+  if (a.get_object().contains("nullable") || b.get_object().contains("nullable")) return false;
+  return MergeTypes(*left, *right).get_array().empty();
+}
+
 // The two values of a keyword that both schemas have, if they differ.
 Result<json::value> MergeValues(std::string_view keyword, const json::value& a, const json::value& b,
                                 const std::string& path) {
@@ -75,78 +95,153 @@ Result<json::value> MergeValues(std::string_view keyword, const json::value& a, 
     if (keyword.starts_with("max") || keyword == "exclusiveMaximum") return greater ? b : a;
   }
   if (keyword == "not") return json::object{{"anyOf", json::array{a, b}}};
-  if (keyword == "anyOf" && a.is_array() && b.is_array() && a.get_array().size() * b.get_array().size() <= kMaxPairs) {
+  if (keyword == "anyOf" && a.is_array() && b.is_array()) {
     json::array pairs;
     for (const auto& one : a.get_array()) {
-      for (const auto& other : b.get_array()) pairs.push_back(json::object{{"allOf", json::array{one, other}}});
+      for (const auto& other : b.get_array()) {
+        if (AreDisjoint(one, other)) continue;
+        if (pairs.size() == kMaxPairs) return CannotMerge(keyword, path);
+        pairs.push_back(json::object{{"allOf", json::array{one, other}}});
+      }
     }
+    if (pairs.empty()) pairs.push_back(false);
     return pairs;
   }
   if (keyword == "multipleOf" && a.is_int64() && b.is_int64() && a.get_int64() > 0 && b.get_int64() > 0 &&
       std::max(a.get_int64(), b.get_int64()) < 1'000'000) {
     return std::lcm(a.get_int64(), b.get_int64());
   }
-  if (keyword == "items" && !a.is_array() && !b.is_array()) return json::object{{"allOf", json::array{a, b}}};
+  if (keyword == "additionalProperties" || keyword == "propertyNames") return Both(a, b);
+  if (keyword == "uniqueItems" && a.is_bool() && b.is_bool()) return true;
   return CannotMerge(keyword, path);
 }
 
-// additionalProperties applies to what its own schema names neither by properties nor by patternProperties.
-Status CheckAdditional(const json::object& a, const json::object& b, const std::string& path) {
+const json::object& MembersOf(const json::object& schema, std::string_view keyword) {
+  static const json::object kNone;
+  const json::value* found = schema.if_contains(keyword);
+  return found != nullptr && found->is_object() ? found->get_object() : kNone;
+}
+
+// additionalProperties applies to what its own schema names neither by properties nor by patternProperties: here, to
+// members that only the other schema names. Adds what it says about them to `out`.
+Status MergeAdditional(const json::object& a, const json::object& b, json::object& out, const std::string& path) {
   const json::value* additional = a.if_contains("additionalProperties");
   if (additional == nullptr || *additional == true) return {};
-  const json::value* patterns = b.if_contains("patternProperties");
-  const json::value* own_patterns = a.if_contains("patternProperties");
-  if (patterns != nullptr && (own_patterns == nullptr || *own_patterns != *patterns)) {
-    return CannotMerge("patternProperties", path);
+  const json::object& own = MembersOf(a, "properties");
+  const json::object& own_patterns = MembersOf(a, "patternProperties");
+  for (const auto& [pattern, schema] : MembersOf(b, "patternProperties")) {
+    if (!own_patterns.contains(pattern)) return CannotMerge("patternProperties", path);
   }
-  const json::value* others = b.if_contains("properties");
-  if (others == nullptr || !others->is_object()) return {};
-  const json::value* own = a.if_contains("properties");
-  for (const auto& [name, schema] : others->get_object()) {
-    if (schema == false) continue;  // `b` does not require it either
-    if (own == nullptr || !own->is_object() || !own->get_object().contains(name)) {
-      return CannotMerge("additionalProperties", path);
+  std::vector<CharAutomaton> patterns;
+  for (const auto& [name, schema] : MembersOf(b, "properties")) {
+    if (own.contains(name)) continue;
+    if (patterns.empty()) {
+      for (const auto& [pattern, ignored] : own_patterns) {
+        const auto parsed = ParsePattern(pattern);
+        auto texts = parsed ? CharAutomaton::Of(**parsed) : Result<CharAutomaton>(Forward(parsed));
+        if (!texts) return Forward(texts, "at #" + path + "/patternProperties");
+        patterns.push_back(std::move(*texts));
+      }
     }
+    if (std::ranges::any_of(patterns, [&](const CharAutomaton& texts) { return texts.Matches(name); })) continue;
+    json::value& merged = out["properties"].get_object()[name];
+    merged = Both(*additional, merged);
   }
   return {};
 }
 
-// items applies to what its own schema does not name by prefixItems; additionalItems to what its own items does not.
-Status CheckItems(const json::object& a, const json::object& b, const std::string& path) {
-  const json::value* items = a.if_contains("items");
-  const json::value* other_items = b.if_contains("items");
-  const bool same = items == nullptr ? other_items == nullptr : other_items != nullptr && *items == *other_items;
-  if (a.contains("additionalItems") && !same) return CannotMerge("additionalItems", path);
-  const json::value* prefix = b.if_contains("prefixItems");
-  const json::value* own = a.if_contains("prefixItems");
-  if (!a.contains("items") || prefix == nullptr || (own != nullptr && *own == *prefix)) return {};
-  return CannotMerge("prefixItems", path);
+// ItemShape in the words of 2020-12.
+struct ItemShape {
+  json::array named;
+  json::value rest = true;
+  bool has_rest = false;
+
+  explicit ItemShape(const json::object& schema) {
+    const json::value* items = schema.if_contains("items");
+    const bool is_tuple = items != nullptr && items->is_array();
+    const json::value* prefix = is_tuple ? items : schema.if_contains("prefixItems");
+    const json::value* others = is_tuple ? schema.if_contains("additionalItems") : items;
+    if (prefix != nullptr && prefix->is_array()) named = prefix->get_array();
+    has_rest = others != nullptr;
+    if (has_rest) rest = *others;
+  }
+  const json::value& At(size_t i) const { return i < named.size() ? named[i] : rest; }
+};
+
+void MergeItems(const json::object& a, const json::object& b, json::object& out) {
+  const ItemShape left(a), right(b);
+  const size_t count = std::max(left.named.size(), right.named.size());
+  for (const char* keyword : {"items", "prefixItems", "additionalItems"}) out.erase(keyword);
+  json::array named;
+  for (size_t i = 0; i < count; ++i) named.push_back(Both(left.At(i), right.At(i)));
+  if (!named.empty()) out["prefixItems"] = std::move(named);
+  if (left.has_rest || right.has_rest) out["items"] = Both(left.rest, right.rest);
+}
+
+// Keywords of which a schema has one, and both must hold: the second becomes a member of a list. False if they are no
+// such keywords.
+bool MergeIntoList(std::string_view keyword, const json::object& b, const json::value& value, json::object& out) {
+  const auto append = [&](std::string_view list, json::value item) {
+    json::value& all = out[list];
+    if (!all.is_array()) all = json::array();
+    all.get_array().push_back(std::move(item));
+    return true;
+  };
+  if (keyword == "pattern" && value.is_string()) return append(kAllPatterns, value);
+  if (keyword == "format" && value.is_string() && out.at("format").is_string()) {
+    const StringFormat other = FindFormat(value.get_string()), own = FindFormat(out.at("format").get_string());
+    if (!other.known || !own.known) return false;
+    if (other.pattern.empty()) return true;
+    if (own.pattern.empty()) {
+      out["format"] = value;
+      return true;
+    }
+    return append(kAllPatterns, json::value("^(?:" + other.pattern + ")$"));
+  }
+  const bool counts = b.contains("minContains") || b.contains("maxContains") || out.contains("minContains") ||
+                      out.contains("maxContains");
+  if (keyword == "contains" && !counts) return append(kSomeItems, value);
+  if (keyword == kAllPatterns || keyword == kSomeItems || keyword == kSomeMembers) {
+    if (!value.is_array()) return false;
+    for (const json::value& item : value.get_array()) append(keyword, item);
+    return true;
+  }
+  return false;
+}
+
+bool IsOfItems(std::string_view keyword) {
+  return keyword == "items" || keyword == "prefixItems" || keyword == "additionalItems";
+}
+
+bool HasItems(const json::object& schema) {
+  return std::ranges::any_of(schema, [](const auto& entry) { return IsOfItems(entry.key()); });
 }
 
 }  // namespace
 
 Result<json::object> MergeSchemas(const json::object& a, const json::object& b, const std::string& path) {
-  if (auto checked = CheckAdditional(a, b, path); !checked) return Forward(checked);
-  if (auto checked = CheckAdditional(b, a, path); !checked) return Forward(checked);
-  if (auto checked = CheckItems(a, b, path); !checked) return Forward(checked);
-  if (auto checked = CheckItems(b, a, path); !checked) return Forward(checked);
+  const json::object never{{"type", json::array()}};  // no value has no type
   json::object out;
   for (const auto& [keyword, value] : a) {
     if (!IsAnnotation(keyword)) out[keyword] = value;
   }
+  const bool merges_items = HasItems(a) && HasItems(b);
   for (const auto& [keyword, value] : b) {
-    if (IsAnnotation(keyword)) continue;
+    if (IsAnnotation(keyword) || (merges_items && IsOfItems(keyword))) continue;
     const auto found = out.find(keyword);
     if (found == out.end()) {
       out[keyword] = value;
-    } else if (found->value() != value) {
+    } else if (found->value() != value && !MergeIntoList(keyword, b, value, out)) {
+      if (keyword == "const") return never;
       auto merged = MergeValues(keyword, found->value(), value, path);
       if (!merged) return Forward(merged);
-      if (keyword == "enum" && *merged == json::array())
-        return json::object{{"type", json::array()}};  // the intersection is empty
-      found->value() = std::move(*merged);
+      if (keyword == "enum" && *merged == json::array()) return never;
+      out[keyword] = std::move(*merged);
     }
   }
+  if (merges_items) MergeItems(a, b, out);
+  if (auto merged = MergeAdditional(a, b, out, path); !merged) return Forward(merged);
+  if (auto merged = MergeAdditional(b, a, out, path); !merged) return Forward(merged);
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include "text/grammar/json_schema/schema_compiler.h"
 #include "text/grammar/json_schema/schema_keywords.h"
+#include "text/grammar/json_schema/string_formats.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
@@ -15,20 +16,32 @@ constexpr size_t kMaxNegations = 2000;  // in one schema
 constexpr std::string_view kSugar[] = {"if",          "then", "else", "not", "dependentRequired", "dependentSchemas",
                                        "dependencies"};
 
+constexpr std::string_view kConditions[] = {"if", "dependentRequired", "dependentSchemas", "dependencies"};
+
 bool HoldsAlways(const json::value& schema) {
   return schema == true || (schema.is_object() && std::ranges::all_of(schema.get_object(), [](const auto& entry) {
                               return IsAnnotation(entry.key());
                             }));
 }
 
-// Automata can express what a 'not' excludes from strings (anything) and from numbers (integers).
+// Documents that violate these are left out, at least some of them.
+bool IsHardToViolate(std::string_view keyword, const json::value& value) {
+  if (keyword == "uniqueItems") return value == true;
+  for (const std::string_view hard :
+       {"contains", "minContains", "maxContains", "additionalItems", "unevaluatedProperties", "items", "prefixItems"}) {
+    if (keyword == hard) return value != false && !HoldsAlways(value);
+  }
+  return keyword == kSomeMembers;
+}
+
+// Automata can express what a 'not' excludes from strings (anything) and from numbers (integers and multiples).
 bool KeepsNot(const json::object& schema) {
   const json::value* type = schema.if_contains("type");
   const auto is = [&](std::string_view name) {
     return type != nullptr && (*type == json::value(name) || *type == json::array{json::value(name)});
   };
   if (is("string")) return true;
-  return (is("number") || is("integer")) && schema.at("not") == json::object{{"type", "integer"}};
+  return (is("number") || is("integer")) && SchemaCompiler::IsOfMultiples(schema.at("not"));
 }
 
 // All values except those of the list. If the list has arrays or objects, no array or object at all.
@@ -154,15 +167,35 @@ Result<json::value> SchemaCompiler::Negation(const Value& schema, const Place& a
   }
   const Object& keywords = schema.get_object();
   if (auto known = CheckKeywords(keywords, at); !known) return Forward(known);
+  const Place below{.path = at.path, .depth = at.depth + 1};
+  if (keywords.contains("nullable")) {
+    Object rest = keywords;
+    rest.erase("nullable");
+    auto others = Negation(rest, below);
+    if (!others || keywords.at("nullable") != true) return others;
+    const Object not_null{{"type", Array{"object", "array", "string", "number", "boolean"}}};
+    return Value(Object{{"allOf", Array{std::move(*others), not_null}}});
+  }
+  if (std::ranges::any_of(kConditions, [&](std::string_view keyword) { return keywords.contains(keyword); })) {
+    auto plain = WithoutSugar(keywords, at);
+    if (!plain) return Forward(plain);
+    return Negation(*plain, below);
+  }
   Array out;
+  std::string_view left_out;  // a keyword whose violations cannot be generated
   for (const auto& [keyword, value] : keywords) {
     if (IsAnnotation(keyword) || keyword == "then" || keyword == "else") continue;
+    const size_t ways = out.size();
     if (auto added = AddNegation(keyword, value, keywords, at, out); !added) return Forward(added);
+    if (out.size() == ways && IsHardToViolate(keyword, value)) left_out = keyword;
   }
   Array ways;
   for (Value& way : out) {
     if (HoldsAlways(way)) return Value(true);
     if (way != false) ways.push_back(std::move(way));
+  }
+  if (ways.empty() && !left_out.empty()) {
+    return Wrong(at.At(left_out), "what '{}' excludes cannot be expressed under 'not', 'if' or 'oneOf'", left_out);
   }
   if (ways.empty()) return Value(false);
   if (ways.size() == 1) return std::move(ways[0]);
@@ -233,10 +266,103 @@ Status SchemaCompiler::AddNegation(std::string_view keyword, const Value& value,
     auto way = negate(**target);
     if (!way) return Forward(way);
     out.push_back(std::move(*way));
-  } else if (keyword == "additionalProperties" && HoldsAlways(value)) {
-    return {};
+  } else if (keyword == "multipleOf") {
+    out.push_back(Object{{"type", "number"}, {"not", Object{{"multipleOf", value}}}});
+  } else if (keyword == "format" && value.is_string()) {
+    const StringFormat format = FindFormat(value.get_string());
+    if (format.known && format.pattern.empty()) return {};
+    out.push_back(Object{{"type", "string"}, {"not", Object{{"format", value}}}});
+  } else if (keyword == kAllPatterns && value.is_array()) {
+    for (const Value& pattern : value.get_array()) {
+      out.push_back(Object{{"type", "string"}, {"not", Object{{"pattern", pattern}}}});
+    }
+  } else if (TypeOfKeyword(keyword) == "array") {
+    return AddListNegation(keyword, value, schema, at, out);
+  } else if (TypeOfKeyword(keyword) == "object") {
+    return AddMemberNegation(keyword, value, schema, at, out);
   } else {
     return Wrong(place, "what '{}' excludes cannot be expressed under 'not', 'if' or 'oneOf'", keyword);
+  }
+  return {};
+}
+
+Status SchemaCompiler::AddListNegation(std::string_view keyword, const Value& value, const Object& schema,
+                                       const Place& at, Array& out) const {
+  const Place place = at.At(keyword);
+  const auto items = ItemsOf(schema, at);
+  if (!items) return Forward(items);
+  if (keyword == items->named_keyword) {
+    Array before;
+    for (size_t i = 0; i < items->named_count(); ++i) {
+      auto other = Negation((*items->named)[i], at.At(keyword, i));
+      if (!other) return Forward(other);
+      Array prefix = before;
+      prefix.push_back(std::move(*other));
+      if (prefix.back() != false) {
+        out.push_back(
+            Object{{"type", "array"}, {"prefixItems", std::move(prefix)}, {"items", true}, {"minItems", i + 1}});
+      }
+      before.push_back(true);
+    }
+    return {};
+  }
+  const auto add_some = [&](const Value& excluded) -> Status {
+    auto other = Negation(excluded, place);
+    if (!other) return Forward(other);
+    if (*other != false) out.push_back(Object{{"type", "array"}, {kSomeItems, Array{std::move(*other)}}});
+    return {};
+  };
+  const auto add_none = [&](const Value& wanted) -> Status {
+    auto other = Negation(wanted, place);
+    if (!other) return Forward(other);
+    out.push_back(Object{{"type", "array"}, {"items", std::move(*other)}});
+    return {};
+  };
+  if (keyword == items->rest_keyword && items->named_count() == 0) return add_some(value);
+  if (keyword == "contains" && !schema.contains("minContains") && !schema.contains("maxContains")) {
+    return add_none(value);
+  }
+  if (keyword != kSomeItems || !value.is_array()) return {};
+  for (const Value& wanted : value.get_array()) {
+    if (auto added = add_none(wanted); !added) return added;
+  }
+  return {};
+}
+
+Status SchemaCompiler::AddMemberNegation(std::string_view keyword, const Value& value, const Object& schema,
+                                         const Place& at, Array& out) const {
+  const Place place = at.At(keyword);
+  const auto add = [&](Value names, const Value& excluded, const Place& where) -> Status {
+    auto other = Negation(excluded, where);
+    if (!other) return Forward(other);
+    if (*other == false) return {};
+    Object member{{"names", std::move(names)}, {"value", std::move(*other)}};
+    out.push_back(Object{{"type", "object"}, {kSomeMembers, Array{std::move(member)}}});
+    return {};
+  };
+  const Value* patterns = schema.if_contains("patternProperties");
+  const bool has_patterns = patterns != nullptr && patterns->is_object();
+  if (keyword == "propertyNames") return add(Object{{"not", value}}, false, place);
+  if (keyword == "patternProperties" && has_patterns) {
+    for (const auto& [pattern, own] : patterns->get_object()) {
+      if (auto added = add(Object{{"pattern", pattern}}, own, place.At(pattern)); !added) return added;
+    }
+    return {};
+  }
+  if (keyword == "additionalProperties") {
+    Array all;
+    const Value* properties = schema.if_contains("properties");
+    if (properties != nullptr && properties->is_object()) {
+      Array names;
+      for (const auto& [name, own] : properties->get_object()) names.push_back(Value(name));
+      all.push_back(Object{{"not", Object{{"enum", std::move(names)}}}});
+    }
+    if (has_patterns) {
+      for (const auto& [pattern, own] : patterns->get_object()) {
+        all.push_back(Object{{"not", Object{{"pattern", pattern}}}});
+      }
+    }
+    return add(all.empty() ? Value(true) : Value(Object{{"allOf", std::move(all)}}), value, place);
   }
   return {};
 }

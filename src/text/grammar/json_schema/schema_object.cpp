@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "text/grammar/json_schema/schema_compiler.h"
+#include "text/grammar/json_schema/schema_keywords.h"
 
 namespace inferflux::text {
 namespace json = boost::json;
@@ -15,6 +16,8 @@ Result<Expr> SchemaCompiler::Members(const Object& schema, const Place& at) {
   const Value* properties = schema.if_contains("properties");
   if (properties != nullptr && !properties->is_object()) return Wrong(at.At("properties"), "must be an object");
   const Value* additional = schema.if_contains("additionalProperties");
+  // By now all that evaluates members is part of this schema.
+  if (additional == nullptr) additional = schema.if_contains("unevaluatedProperties");
   static const Value kAny(true);
   const bool names_some = properties != nullptr && std::ranges::any_of(properties->get_object(), [](const auto& entry) {
                             return entry.value() != false;
@@ -24,20 +27,33 @@ Result<Expr> SchemaCompiler::Members(const Object& schema, const Place& at) {
   if (!patterns) return Forward(patterns);
   static const Value kAnyName(true);
   const Value* named = schema.if_contains("propertyNames");
-  const auto names = NamesUnder(named != nullptr ? *named : kAnyName, at.At("propertyNames"));
+  const auto names = TextsUnder(named != nullptr ? *named : kAnyName, Exactness::kAtMost, at.At("propertyNames"));
   if (!names) return Forward(names);
   auto members = NamedMembers(schema, additional, *patterns, *names, at);
   if (!members) return Forward(members);
+  const auto min = CountOf(schema, "minProperties", at), max = CountOf(schema, "maxProperties", at);
+  if (!min) return Forward(min);
+  if (!max) return Forward(max);
   const auto required = static_cast<size_t>(std::ranges::count(*members, true, &NamedMember::required));
   const bool open = (additional != nullptr && *additional != false) || !patterns->empty();
-  if (auto counted = CheckCounts(schema, members->size(), required, open, at); !counted) return Forward(counted);
+  const bool counts_up = min->value_or(0) > std::max<size_t>(required, 1);
+  const bool counts_down = *max && !members->empty() && (open || **max < members->size());
+  if (counts_up && members->empty()) {
+    return Wrong(at.At("minProperties"), "is supported up to 1, or where 'properties' or 'required' name members");
+  }
+  const OtherNames others_from{
+      .additional = open && additional != nullptr && *additional != false ? additional : nullptr,
+      .patterns = *patterns,
+      .names = *names};
+  if (counts_up || counts_down || schema.contains(kSomeMembers)) {
+    return CountedMembers(schema, *members, others_from, min->value_or(0), max->value_or(kUnbounded), at);
+  }
   Expr others = Nothing();
   if (open) {
-    auto some = Others(schema, additional, *patterns, *names, at);
+    auto some = Others(schema, others_from, at);
     if (!some) return some;
     others = Call(json_.grammar().Add(at.At("additionalProperties").path, std::move(*some)));
   }
-  const auto min = CountOf(schema, "minProperties", at), max = CountOf(schema, "maxProperties", at);
   const bool may_be_empty = min->value_or(0) == 0;
   if (members->empty()) {
     const uint32_t most = max->value_or(kUnbounded);
@@ -48,10 +64,8 @@ Result<Expr> SchemaCompiler::Members(const Object& schema, const Place& at) {
   return Enclosed('{', InOrder(*members, others, may_be_empty), '}');
 }
 
-// Unnamed members.
-Result<Expr> SchemaCompiler::Others(const Object& schema, const Value* additional,
-                                    const std::vector<NamePattern>& patterns, const CharAutomaton& names,
-                                    const Place& at) {
+// The names that the schema gives to members.
+std::vector<std::string_view> SchemaCompiler::TakenNames(const Object& schema) {
   std::vector<std::string_view> taken;
   if (const Value* properties = schema.if_contains("properties")) {
     for (const auto& [name, value] : properties->get_object()) taken.push_back(name);
@@ -59,36 +73,32 @@ Result<Expr> SchemaCompiler::Others(const Object& schema, const Value* additiona
   if (const Value* list = schema.if_contains("required")) {
     for (const Value& name : list->get_array()) taken.push_back(name.get_string());
   }
-  if (!patterns.empty() || schema.contains("propertyNames")) {
-    std::vector<Expr> texts;
-    for (const std::string_view name : taken) texts.push_back(Literal(std::string(name)));
-    const auto listed = CharAutomaton::Of(*Choice(std::move(texts)));
-    auto free = listed ? names.Without(*listed) : listed;
-    if (!free) return Wrong(at, "{}", free.error().message);
-    return OtherMembers(patterns, std::move(*free),
-                        additional != nullptr && *additional != false ? additional : nullptr, at);
+  return taken;
+}
+
+// Unnamed members.
+Result<Expr> SchemaCompiler::Others(const Object& schema, const OtherNames& from, const Place& at) {
+  const auto taken = TakenNames(schema);
+  if (!from.patterns.empty() || schema.contains("propertyNames")) {
+    auto free = WithoutNames(from.names, taken, at);
+    if (!free) return Forward(free);
+    return OtherMembers(from.patterns, std::move(*free), from.additional, Value(true), at);
   }
-  auto value = Any(*additional, at.At("additionalProperties"));
+  auto value = Any(*from.additional, at.At("additionalProperties"));
   if (!value) return value;
   auto name = Placed(json_.NameExcept(taken), at.At("additionalProperties"));
   if (!name) return name;
   return json_.Member(std::move(*name), std::move(*value));
 }
 
-// A number of members that does not follow from the members themselves cannot be counted.
-Status SchemaCompiler::CheckCounts(const Object& schema, size_t named, size_t required, bool open,
-                                   const Place& at) const {
-  const auto min = CountOf(schema, "minProperties", at), max = CountOf(schema, "maxProperties", at);
-  if (!min) return Forward(min);
-  if (!max) return Forward(max);
-  const bool free = named == 0;
-  if (min->value_or(0) > std::max<size_t>(required, 1)) {
-    return Wrong(at.At("minProperties"), "is supported up to 1, or where 'required' implies it");
-  }
-  if (*max && !free && (open || **max < named)) {
-    return Wrong(at.At("maxProperties"), "is supported only without 'properties', or if it is at least their number");
-  }
-  return {};
+Result<CharAutomaton> SchemaCompiler::WithoutNames(const CharAutomaton& names,
+                                                   const std::vector<std::string_view>& taken, const Place& at) {
+  std::vector<Expr> texts;
+  for (const std::string_view name : taken) texts.push_back(Literal(std::string(name)));
+  const auto listed = CharAutomaton::Of(*Choice(std::move(texts)));
+  auto free = listed ? names.Without(*listed) : listed;
+  if (!free) return Wrong(at, "{}", free.error().message);
+  return free;
 }
 
 Result<std::vector<SchemaCompiler::NamedMember>> SchemaCompiler::NamedMembers(const Object& schema,
@@ -118,7 +128,11 @@ Result<std::vector<SchemaCompiler::NamedMember>> SchemaCompiler::NamedMembers(co
     auto written = Placed(json_.Name(name), place);
     if (!written) return Forward(written);
     Expr member = json_.Member(std::move(*written), std::move(*body));
-    members.push_back({.member = Call(json_.grammar().Add(place.path, std::move(member))), .required = is_required});
+    members.push_back({.name = name,
+                       .schema = value,
+                       .path = place.path,
+                       .member = Call(json_.grammar().Add(place.path, std::move(member))),
+                       .required = is_required});
     return {};
   };
   const Value* properties = schema.if_contains("properties");
@@ -146,7 +160,7 @@ Expr SchemaCompiler::InOrder(const std::vector<NamedMember>& members, const Expr
     std::vector<Expr> parts;
     for (auto at = members.begin(); at != members.end(); ++at) {
       if (at < first) {
-        parts.push_back(Optional(Sequence({at->member, Literal(","), json_.Space()})));
+        parts.push_back(Optional(Sequence({at->member, json_.Comma()})));
       } else if (at == first) {
         parts.push_back(at->member);
       } else {

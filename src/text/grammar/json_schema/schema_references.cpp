@@ -42,13 +42,44 @@ const json::value* Child(const json::value& value, const std::string& key) {
   return value.get_array().if_contains(index);
 }
 
+// The schema that is called "#name": by "$anchor" or, until draft 7, by "$id" or "id".
+const json::value* FindAnchor(const json::value& value, std::string_view name, size_t depth) {
+  if (depth > kMaxSchemaDepth) return nullptr;
+  if (const json::array* items = value.if_array()) {
+    for (const json::value& item : *items) {
+      if (const json::value* found = FindAnchor(item, name, depth + 1)) return found;
+    }
+  }
+  const json::object* members = value.if_object();
+  if (members == nullptr) return nullptr;
+  const auto is = [&](std::string_view key, std::string_view wanted) {
+    const json::value* found = members->if_contains(key);
+    return found != nullptr && found->is_string() && found->get_string() == wanted;
+  };
+  if (is("$anchor", name.substr(1)) || is("$id", name) || is("id", name)) return &value;
+  for (const auto& [key, member] : *members) {
+    if (key == "enum" || key == "const" || key == "default" || key == "examples") continue;
+    if (const json::value* found = FindAnchor(member, name, depth + 1)) return found;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Result<const json::value*> SchemaCompiler::Resolve(const Value& reference, const Place& at) const {
   if (!reference.is_string()) return Wrong(at.At("$ref"), "must be a string");
-  const std::string_view pointer = reference.get_string();
+  std::string_view pointer = reference.get_string();
+  // A schema may refer to itself by its own address.
+  const Value* own = root_.is_object() ? root_.get_object().if_contains("$id") : nullptr;
+  if (own != nullptr && own->is_string() && !own->get_string().empty() && pointer.starts_with(own->get_string()) &&
+      pointer.substr(own->get_string().size()).starts_with('#')) {
+    pointer.remove_prefix(own->get_string().size());
+  }
+  if (pointer.size() > 1 && pointer[0] == '#' && pointer[1] != '/') {
+    if (const Value* named = FindAnchor(root_, pointer, 0)) return named;
+  }
   if (pointer != "#" && !pointer.starts_with("#/")) {
-    return Wrong(at.At("$ref"), "'{}' is not in this schema; only references that begin with '#/' are followed",
+    return Wrong(at.At("$ref"), "'{}' is not in this schema; only references that begin with '#' are followed",
                  pointer);
   }
   const Value* found = &root_;
@@ -98,6 +129,7 @@ Result<json::object> SchemaCompiler::Flatten(const Object& schema, const Place& 
     if (!other.is_object()) return Wrong(where, "must be an object here");
     auto part = Flatten(other.get_object(), where, depth + 1);
     if (!part) return Forward(part);
+    if (auto closed = CloseWithin(*part, where); !closed) return closed;
     auto merged = MergeSchemas(flat, *part, where.path);
     if (!merged) return Forward(merged);
     flat = std::move(*merged);
@@ -118,7 +150,25 @@ Result<json::object> SchemaCompiler::Flatten(const Object& schema, const Place& 
   return flat;
 }
 
+// unevaluatedProperties of a part of a schema: it applies to what the part itself does not name.
+Status SchemaCompiler::CloseWithin(Object& part, const Place& at) {
+  if (!part.contains("unevaluatedProperties")) return {};
+  if (part.contains("anyOf") || part.contains("oneOf")) {
+    return Wrong(at.At("unevaluatedProperties"), "is not supported beside 'anyOf' and 'oneOf' in a part of a schema");
+  }
+  if (!part.contains("additionalProperties")) part["additionalProperties"] = part.at("unevaluatedProperties");
+  part.erase("unevaluatedProperties");
+  return {};
+}
+
 Status SchemaCompiler::CheckKeywords(const Object& schema, const Place& at) const {
+  if (schema.contains("unevaluatedProperties")) {
+    // What these exclude is rewritten with 'properties', which would count as evaluated.
+    for (const std::string_view keyword : {"oneOf", "not", "if", "dependentSchemas", "dependencies"}) {
+      if (!schema.contains(keyword)) continue;
+      return Wrong(at.At("unevaluatedProperties"), "is not supported beside '{}'", keyword);
+    }
+  }
   for (const auto& [keyword, value] : schema) {
     if (IsAnnotation(keyword) || IsHonoured(keyword)) continue;
     return Wrong(at.At(keyword), "the keyword '{}' is not supported", std::string_view(keyword));

@@ -24,43 +24,77 @@ const std::string kEmail = "[A-Za-z0-9_+-]{1,32}(?:\\.[A-Za-z0-9_+-]{1,16}){0,3}
 const std::string kHours = "(?:\\d{1,4}H(?:\\d{1,4}M(?:\\d{1,4}S)?)?|\\d{1,4}M(?:\\d{1,4}S)?|\\d{1,4}S)";
 const std::string kDays = "(?:\\d{1,4}Y(?:\\d{1,4}M(?:\\d{1,4}D)?)?|\\d{1,4}M(?:\\d{1,4}D)?|\\d{1,4}D)";
 
+// Without limits on their parts, which short texts cannot exceed.
+const std::string kShortLabel = "[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*";
+const std::string kShortHost = kShortLabel + "(?:\\." + kShortLabel + ")*";
+const std::string kShortEmail = "[A-Za-z0-9_+-]+(?:\\.[A-Za-z0-9_+-]+)*@(?:" + kShortLabel + "\\.)+[A-Za-z]{2,}";
+const std::string kShortUri = "[A-Za-z][A-Za-z0-9+.-]*:(?://" + kShortHost + "(?::\\d{1,4})?" + kPath + "|" +
+                              kPathChar + "+" + kPath + ")(?:\\?" + kQuery + ")?(?:#" + kQuery + ")?";
+
+// RFC 4291: eight groups, or fewer of them and "::" once; the last two may be an IPv4 address.
+std::string Ipv6() {
+  const std::string group = "[0-9a-fA-F]{1,4}", ipv4 = kByte + "(?:\\." + kByte + "){3}";
+  std::string out = "(?:" + group + ":){7}" + group + "|(?:" + group + ":){6}" + ipv4;
+  for (int before = 0; before <= 7; ++before) {
+    const std::string left = before == 0 ? "" : group + "(?::" + group + "){" + std::to_string(before - 1) + "}";
+    const int after = 7 - before;
+    out += "|" + left + "::";
+    if (after > 0) out += "(?:" + group + "(?::" + group + "){0," + std::to_string(after - 1) + "})?";
+  }
+  return out;
+}
+
+// RFC 6570.
+const std::string kVariable = "[A-Za-z0-9_]+(?:\\.[A-Za-z0-9_]+)*(?::[1-9]\\d{0,2}|\\*)?";
+const std::string kTemplate =
+    "(?:[A-Za-z0-9._~:/?#@!$&()*+,;=-]|%[0-9A-Fa-f]{2}|\\{[+#./;?&]?" + kVariable + "(?:," + kVariable + ")*\\})*";
+const std::string kAny = "[\\x00-\\U0010FFFF]*";
+
 struct Known {
   std::string_view name;
   std::string pattern;
+  std::string form;
+  std::string short_pattern = {};
 };
 
 const Known kKnown[] = {
-    {"date", kDate},
-    {"time", kClock + kOffset},
-    {"date-time", kDate + "T" + kClock + kOffset},
-    {"duration", "P(?:\\d{1,4}W|" + kDays + "(?:T" + kHours + ")?|T" + kHours + ")"},
-    {"uuid", "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"},
-    {"email", kEmail},
-    {"idn-email", kEmail},
-    {"hostname", kHost},
-    {"idn-hostname", kHost},
-    {"ipv4", kByte + "(?:\\." + kByte + "){3}"},
-    {"ipv6", "(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}"},
-    {"uri", kUri},
-    {"uri-reference", kUri},
-    {"iri", kUri},
-    {"iri-reference", kUri},
-    {"json-pointer", "(?:/(?:[^/~]|~[01])*)*"},
+    {"date", kDate, "\\d{4}-\\d\\d-\\d\\d"},
+    {"time", kClock + kOffset, "\\d\\d:\\d\\d:\\d\\d" + kAny},
+    {"date-time", kDate + "T" + kClock + kOffset, "\\d{4}-\\d\\d-\\d\\d" + kAny},
+    {"duration", "P(?:\\d{1,4}W|" + kDays + "(?:T" + kHours + ")?|T" + kHours + ")", "P" + kAny},
+    {"uuid", "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}",
+     "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"},
+    {"email", kEmail, kAny + "@" + kAny, kShortEmail},
+    {"idn-email", kEmail, kAny + "@" + kAny, kShortEmail},
+    {"hostname", kHost, "[A-Za-z0-9._-]*", kShortHost},
+    {"idn-hostname", kHost, kAny, kShortHost},
+    {"ipv4", kByte + "(?:\\." + kByte + "){3}", "[0-9.]*"},
+    {"ipv6", Ipv6(), "[0-9a-zA-Z:.%]*"},
+    {"uri", kUri, "[A-Za-z][A-Za-z0-9+.-]*:" + kAny, kShortUri},
+    {"uri-reference", kUri, kAny, kShortUri},
+    {"iri", kUri, "[A-Za-z][A-Za-z0-9+.-]*:" + kAny, kShortUri},
+    {"iri-reference", kUri, kAny, kShortUri},
+    {"json-pointer", "(?:/(?:[^/~]|~[01])*)*", "(?:/" + kAny + ")?"},
+    {"relative-json-pointer", "(?:0|[1-9]\\d{0,3})(?:#|(?:/(?:[^/~]|~[01])*)*)", "\\d" + kAny},
+    {"uri-template", kTemplate, kAny},
 };
 
-constexpr std::string_view kRefusedFormats[] = {"regex", "relative-json-pointer", "uri-template"};
+constexpr std::string_view kRefusedFormats[] = {"regex"};
 
 }  // namespace
 
 StringFormat FindFormat(std::string_view format) {
   for (const Known& known : kKnown) {
-    if (known.name == format) return {.known = true, .pattern = known.pattern};
+    if (known.name == format) {
+      return {.known = true, .pattern = known.pattern, .short_pattern = known.short_pattern, .form = known.form};
+    }
   }
   return {.known = std::ranges::find(kRefusedFormats, format) == std::end(kRefusedFormats)};
 }
 
 std::string_view KnownFormats() {
-  return "date, time, date-time, duration, uuid, email, hostname, ipv4, ipv6, uri and json-pointer";
+  return "date, time, date-time, duration, uuid, email, hostname, ipv4, ipv6, uri, uri-template, json-pointer and "
+         "relative-json-pointer";
 }
 
 }  // namespace inferflux::text

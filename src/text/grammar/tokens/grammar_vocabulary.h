@@ -10,6 +10,7 @@
 #include <string>
 
 #include "text/grammar/tokens/mask_part.h"
+#include "text/grammar/tokens/plain_tokens.h"
 #include "text/grammar/tokens/spelling.h"
 #include "text/grammar/tokens/token_trie.h"
 #include "text/tokenizer/tokenizer.h"
@@ -20,11 +21,15 @@ namespace inferflux::text {
 class GrammarVocabulary {
  public:
   explicit GrammarVocabulary(std::shared_ptr<const Tokenizer> tokenizer)
-      : tokenizer_(std::move(tokenizer)), spelling_(*tokenizer_), trie_(*tokenizer_, spelling_) {}
+      : tokenizer_(std::move(tokenizer)),
+        spelling_(*tokenizer_),
+        trie_(*tokenizer_, spelling_),
+        plain_(*tokenizer_, spelling_, trie_) {}
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const Spelling& spelling() const { return spelling_; }
   const TokenTrie& trie() const { return trie_; }
+  const PlainTokens& plain() const { return plain_; }
 
   // A number for an automaton, the same for equal ones; none if there are too many already.
   std::optional<uint32_t> NumberOf(const std::string& automaton) const {
@@ -41,6 +46,7 @@ class GrammarVocabulary {
   std::shared_ptr<const Tokenizer> tokenizer_;
   Spelling spelling_;
   TokenTrie trie_;
+  PlainTokens plain_;
   mutable std::mutex mutex_;  // guards numbers_
   mutable std::map<std::string, uint32_t> numbers_;
   mutable MaskPartCache parts_;

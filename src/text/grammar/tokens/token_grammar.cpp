@@ -59,6 +59,8 @@ Status TokenGrammar::AddPart(Pushdown& run, StackId top, TokenWalk& walk, TokenM
     below = frame.below;
     key.push_back(frame.state);
     key.push_back(SameCount(frame));
+    // Tokens often continue after the end of a counted rule: only with the rule below is the part worth keeping.
+    if (frames == 0 && grammar_->CounterOf(frame.state) != nullptr && below != Pushdown::kBottom) continue;
     std::vector<uint32_t> whole_key = key;
     whole_key.push_back(below == Pushdown::kBottom ? 1 : 0);
     auto part = PartOf(whole_key, walk);
@@ -98,29 +100,57 @@ std::optional<TokenGrammar::Key> TokenGrammar::SharedKey(const Key& key) const {
 Result<std::shared_ptr<const TokenGrammar::Part>> TokenGrammar::Compute(const Key& key, TokenWalk& walk) const {
   Pushdown run(grammar_);
   StackId top = Pushdown::kBottom;
+  std::vector<Pushdown::Frame> frames;  // the innermost last
   for (size_t at = key.size() - 1; at > 0; at -= 2) {
-    top = run.Push({.state = key[at - 2], .count = key[at - 1], .below = top});
+    frames.push_back({.state = key[at - 2], .count = key[at - 1], .below = top});
+    top = run.Push(frames.back());
   }
+  std::ranges::reverse(frames);
   const bool at_bottom = key.back() != 0;
-  const TokenTrie& trie = vocabulary_->trie();
+  const PlainTokens& words = vocabulary_->plain();
+  const PlainRun plain = plain_runs_.Of(frames, words.longest());
   auto part = std::make_shared<Part>();
   std::vector<TokenId> tokens;
-  const bool walked = walk.Run(run, 0, run.Open(top), [&](uint32_t node, ConfigId config) {
+  const auto take = [&](const TokenTrie& trie, uint32_t node, ConfigId config) {
     for (const TokenId id : trie.TokensAt(node)) tokens.push_back(id);
-    if (!at_bottom && run.CanEnd(config) && !trie.IsLeaf(node)) part->exits.push_back(node);
+    const uint32_t whole = trie.InWhole(node);
+    if (!at_bottom && run.CanEnd(config) && !vocabulary_->trie().IsLeaf(whole)) part->exits.push_back(whole);
     return part->exits.size() <= kMaxExits;
-  });
+  };
+  const ConfigId begin = run.Open(top);
+  const bool walked = plain.least > 0 ? WalkPlain(run, begin, plain, take)
+                                      : walk.Run(run, 0, begin, [&](uint32_t node, ConfigId config) {
+                                          return take(vocabulary_->trie(), node, config);
+                                        });
   if (!walked && part->exits.size() <= kMaxExits) return TooAmbiguous();
   if (!walked) {
     part->exits.clear();
     part->too_many_exits = true;
-  } else if (static_cast<int64_t>(tokens.size()) * kFewShare < tokenizer().size()) {
-    part->few = std::move(tokens);
-  } else {
-    part->many = std::make_unique<TokenMask>(tokenizer().size());
-    for (const TokenId id : tokens) part->many->Allow(id);
+    return std::shared_ptr<const Part>(std::move(part));
   }
+  if (plain.least == 0 && static_cast<int64_t>(tokens.size()) * kFewShare < tokenizer().size()) {
+    part->few = std::move(tokens);
+    return std::shared_ptr<const Part>(std::move(part));
+  }
+  part->many = plain.least > 0 ? std::make_unique<TokenMask>(words.UpTo(plain.least))
+                               : std::make_unique<TokenMask>(tokenizer().size());
+  for (const TokenId id : tokens) part->many->Allow(id);
+  std::ranges::sort(part->exits);  // both walks may have found one
+  part->exits.erase(std::unique(part->exits.begin(), part->exits.end()), part->exits.end());
   return std::shared_ptr<const Part>(std::move(part));
+}
+
+// All tokens but those of at most `plain.least` plain characters, which fit.
+bool TokenGrammar::WalkPlain(Pushdown& run, ConfigId config, const PlainRun& plain, const NodeTaker& take) const {
+  const PlainTokens& words = vocabulary_->plain();
+  const bool others = TokenWalk(words.others()).Run(run, 0, config, [&](uint32_t node, ConfigId reached) {
+    return take(words.others(), node, reached);
+  });
+  if (!others || plain.least >= words.longest() || plain.most <= plain.least) return others;
+  return TokenWalk(words.plain())
+      .Run(
+          run, 0, config, [&](uint32_t node, ConfigId reached) { return take(words.plain(), node, reached); },
+          [&](uint32_t node) { return words.LongestBelow(node) <= plain.least; });
 }
 
 // The least count beyond which no token sees a difference: each repetition of a body reads at least one byte.

@@ -9,12 +9,14 @@
 #include <optional>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/result.h"
 #include "base/token_mask.h"
 #include "text/grammar/automaton/compiled_grammar.h"
 #include "text/grammar/automaton/pushdown.h"
 #include "text/grammar/tokens/grammar_vocabulary.h"
 #include "text/grammar/tokens/mask_part.h"
+#include "text/grammar/tokens/plain_run.h"
 #include "text/grammar/tokens/token_walk.h"
 #include "text/tokenizer/tokenizer.h"
 
@@ -24,7 +26,7 @@ namespace inferflux::text {
 class TokenGrammar {
  public:
   TokenGrammar(std::shared_ptr<const CompiledGrammar> grammar, std::shared_ptr<const GrammarVocabulary> vocabulary)
-      : grammar_(std::move(grammar)), vocabulary_(std::move(vocabulary)) {
+      : grammar_(std::move(grammar)), vocabulary_(std::move(vocabulary)), plain_runs_(*grammar_) {
     for (const auto& rule : grammar_->plain_rules()) numbers_.push_back(vocabulary_->NumberOf(rule.automaton));
   }
 
@@ -43,17 +45,20 @@ class TokenGrammar {
  private:
   using Part = MaskPart;
   using Key = MaskPartCache::Key;
+  using NodeTaker = FunctionRef<bool(const TokenTrie& trie, uint32_t node, ConfigId config)>;
 
   Status AddPart(Pushdown& run, StackId top, TokenWalk& walk, TokenMask& mask) const;
   Result<std::shared_ptr<const Part>> PartOf(const Key& key, TokenWalk& walk) const;
   std::optional<Key> SharedKey(const Key& key) const;
   Result<std::shared_ptr<const Part>> Compute(const Key& key, TokenWalk& walk) const;
+  bool WalkPlain(Pushdown& run, ConfigId config, const PlainRun& plain, const NodeTaker& take) const;
   uint32_t SameCount(const Pushdown::Frame& frame) const;
   Status AddAll(Pushdown& run, uint32_t root, ConfigId config, TokenWalk& walk, TokenMask& mask) const;
   Status DropSpace(Pushdown& run, ConfigId config, TokenWalk& walk, TokenMask& mask) const;
 
   std::shared_ptr<const CompiledGrammar> grammar_;
   std::shared_ptr<const GrammarVocabulary> vocabulary_;
+  PlainRuns plain_runs_;
   std::vector<std::optional<uint32_t>> numbers_;  // of the grammar's simple rules, in the vocabulary
   mutable MaskPartCache parts_;
 };

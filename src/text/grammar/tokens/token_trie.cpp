@@ -39,6 +39,36 @@ TokenTrie::TokenTrie(const Tokenizer& tokenizer, const Spelling& spelling) {
   nodes_.push_back({.end = 0, .first_token = static_cast<uint32_t>(tokens_.size())});
 }
 
+TokenTrie::TokenTrie(const TokenTrie& whole, const std::vector<bool>& kept) {
+  const auto is_kept = [&](TokenId id) { return kept[static_cast<size_t>(id)]; };
+  const auto count = static_cast<uint32_t>(whole.nodes_.size()) - 1;
+  std::vector<bool> needed(count);  // something below it is kept
+  for (uint32_t node = count; node-- > 0;) {
+    bool any = node == 0 || std::ranges::any_of(whole.TokensAt(node), is_kept);
+    for (uint32_t child = node + 1; child < whole.nodes_[node].end && !any; child = whole.nodes_[child].end) {
+      any = needed[child];
+    }
+    needed[node] = any;
+  }
+  std::vector<uint32_t> open;  // from the root to the last node
+  for (uint32_t node = 0; node < count; ++node) {
+    if (!needed[node]) continue;
+    const Node& from = whole.nodes_[node];
+    for (; open.size() > from.depth; open.pop_back()) nodes_[open.back()].end = static_cast<uint32_t>(nodes_.size());
+    open.push_back(static_cast<uint32_t>(nodes_.size()));
+    nodes_.push_back(
+        {.end = 0, .first_token = static_cast<uint32_t>(tokens_.size()), .depth = from.depth, .byte = from.byte});
+    in_whole_.push_back(node);
+    for (const TokenId id : whole.TokensAt(node)) {
+      if (!is_kept(id)) continue;
+      tokens_.push_back(id);
+      depth_ = std::max(depth_, from.depth);
+    }
+  }
+  for (const uint32_t node : open) nodes_[node].end = static_cast<uint32_t>(nodes_.size());
+  nodes_.push_back({.end = 0, .first_token = static_cast<uint32_t>(tokens_.size())});
+}
+
 uint32_t TokenTrie::Find(uint8_t byte) const {
   for (uint32_t node = 1; node < nodes_[0].end; node = nodes_[node].end) {
     if (nodes_[node].byte == byte) return node;

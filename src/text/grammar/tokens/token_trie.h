@@ -25,6 +25,8 @@ class TokenTrie {
 
   // From all tokens that have a spelling.
   TokenTrie(const Tokenizer& tokenizer, const Spelling& spelling);
+  // The part of a trie that has these tokens only, given by id. `whole` must outlive it.
+  TokenTrie(const TokenTrie& whole, const std::vector<bool>& kept);
 
   // In preorder; node 0 is the root. An additional node follows the last one.
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -33,6 +35,8 @@ class TokenTrie {
                                       nodes_[node + 1].first_token - nodes_[node].first_token);
   }
   bool IsLeaf(uint32_t node) const { return nodes_[node].end == node + 1; }
+  // The same node in the whole trie.
+  uint32_t InWhole(uint32_t node) const { return in_whole_.empty() ? node : in_whole_[node]; }
   // Length of the longest token.
   uint16_t depth() const { return depth_; }
   // The node of this one byte; 0 if no token begins with it.
@@ -40,7 +44,8 @@ class TokenTrie {
 
  private:
   std::vector<Node> nodes_;
-  std::vector<TokenId> tokens_;  // ordered by their bytes
+  std::vector<TokenId> tokens_;     // ordered by their bytes
+  std::vector<uint32_t> in_whole_;  // by node; empty: this is the whole trie
   uint16_t depth_ = 0;
 };
 

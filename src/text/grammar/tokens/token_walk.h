@@ -1,11 +1,11 @@
-// Finds the tokens that can follow at a position of a grammar, in one walk over the vocabulary's trie.
+// Finds the tokens that can follow at a position of a grammar, in one walk over a trie of tokens.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "base/function_ref.h"
+#include "base/work_budget/work_budget.h"
 #include "text/grammar/automaton/pushdown.h"
 #include "text/grammar/tokens/token_trie.h"
 
@@ -19,8 +19,31 @@ class TokenWalk {
   explicit TokenWalk(const TokenTrie& trie) : trie_(trie), path_(size_t{trie.depth()} + 1) {}
 
   // Passes on every node below `root` that can be reached from `config`, which is valid at `root`, with the
-  // configuration there. False if `take` returned false, or if a text has too many parses.
-  bool Run(Pushdown& run, uint32_t root, ConfigId config, FunctionRef<bool(uint32_t node, ConfigId config)> take);
+  // configuration there, as take(node, config). Nodes for which skip(node) is true are left out with all below them.
+  // False if `take` returned false, if a text has too many parses, or if the thread's WorkBudget is spent.
+  template <class Take, class Skip>
+  bool Run(Pushdown& run, uint32_t root, ConfigId config, Take take, Skip skip) {
+    const size_t limit = run.configs() + kMaxConfigs;
+    const auto& nodes = trie_.nodes();
+    path_[nodes[root].depth] = config;
+    for (uint32_t at = root + 1; at < nodes[root].end;) {
+      if (WorkBudget::Spent()) return false;
+      const TokenTrie::Node& node = nodes[at];
+      const ConfigId reached = skip(at) ? Pushdown::kDead : run.Next(path_[node.depth - 1], node.byte);
+      if (reached == Pushdown::kDead) {
+        at = node.end;
+        continue;
+      }
+      if (reached == Pushdown::kTooMany || run.configs() > limit || !take(at, reached)) return false;
+      path_[node.depth] = reached;
+      ++at;
+    }
+    return true;
+  }
+  template <class Take>
+  bool Run(Pushdown& run, uint32_t root, ConfigId config, Take take) {
+    return Run(run, root, config, take, [](uint32_t) { return false; });
+  }
 
  private:
   const TokenTrie& trie_;

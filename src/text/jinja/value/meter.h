@@ -2,10 +2,12 @@
 // through it, so a template can neither hang the server nor fill its memory.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
+#include "base/work_budget/work_budget.h"
 #include "text/jinja/value/error.h"
 
 namespace inferflux::text::jinja {
@@ -26,6 +28,9 @@ class Meter {
   void Step(uint64_t steps = 1) {
     steps_ += steps;
     if (steps_ > limits_.max_steps) RaiseLimit("the template takes more than {} steps to render", limits_.max_steps);
+    if (WorkBudget::Spent(static_cast<uint32_t>(std::min<uint64_t>(steps, UINT32_MAX / 2)))) {
+      RaiseLimit("the template was stopped: its request's time is over");
+    }
   }
 
   // Refuses an allocation that would exceed the limit, before it happens.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/token_id.h"
+#include "base/work_budget/work_budget.h"
 
 namespace inferflux::text {
 
@@ -33,7 +34,7 @@ class BpeMerger {
   void Clear() { symbols_.clear(); }
 
   // Merges in place: afterwards symbols() holds the remaining pieces, in order. `lookup(left, right)` returns a
-  // BpeMerge, with priority kNoMerge if the two do not merge.
+  // BpeMerge, with priority kNoMerge if the two do not merge. Stops early once the thread's WorkBudget is spent.
   template <class Lookup>
   void Run(const Lookup& lookup) {
     if (symbols_.size() <= kScanLimit) {
@@ -90,9 +91,9 @@ class BpeMerger {
       s[i].previous = i - 1;
       s[i].next = i + 1 < count ? i + 1 : -1;
     }
-    for (int32_t i = 0; i + 1 < count; ++i) Push(lookup, i, i + 1, /*sift=*/false);
+    for (int32_t i = 0; i + 1 < count && !WorkBudget::Spent(); ++i) Push(lookup, i, i + 1, /*sift=*/false);
     std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
-    while (!heap_.empty()) {
+    while (!heap_.empty() && !WorkBudget::Spent(4)) {
       std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
       const Candidate best = heap_.back();
       heap_.pop_back();

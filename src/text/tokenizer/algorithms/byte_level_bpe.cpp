@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/work_budget/work_budget.h"
 #include "text/tokenizer/algorithms/byte_alphabet.h"
 #include "text/tokenizer/algorithms/merge_list.h"
 #include "text/tokenizer/word_cache.h"
@@ -79,6 +80,7 @@ void ByteLevelBpe::Encode(std::string_view run, bool /*first*/, std::vector<Toke
   BpeMerger merger;
   uint32_t begin = 0;
   for (const uint32_t end : ends) {
+    if (WorkBudget::Spent()) return;
     const std::string_view word = run.substr(begin, end - begin);
     begin = end;
     if (cache.Find(word, out)) continue;

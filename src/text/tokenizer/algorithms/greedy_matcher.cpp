@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include "base/work_budget/work_budget.h"
+
 namespace inferflux::text {
 namespace {
 
@@ -45,7 +47,7 @@ GreedyMatcher::GreedyMatcher(const Vocabulary& vocabulary) : vocabulary_(vocabul
 }
 
 void GreedyMatcher::Encode(std::string_view run, bool /*first*/, std::vector<TokenId>& out) const {
-  for (size_t at = 0; at < run.size();) {
+  for (size_t at = 0; at < run.size() && !WorkBudget::Spent();) {
     ByteTrie::Node node = ByteTrie::kRoot;
     TokenId longest = kNoToken;
     size_t longest_end = at + 1;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/work_budget/work_budget.h"
 #include "text/tokenizer/algorithms/merge_list.h"
 #include "text/tokenizer/fallback.h"
 #include "text/tokenizer/word_cache.h"
@@ -71,7 +72,7 @@ void SentencePieceBpe::Encode(std::string_view run, bool first, std::vector<Toke
   WordCache cache(text.size());
   BpeMerger merger;
   cutter_.Cut(text, [&](std::string_view word) {
-    if (cache.Find(word, out)) return;
+    if (WorkBudget::Spent() || cache.Find(word, out)) return;
     const size_t before = out.size();
     EncodeWord(word, merger, out);
     cache.Insert(word, std::span(out).subspan(before));
@@ -88,6 +89,7 @@ BpeMerge SentencePieceBpe::MergeByScore(std::string_view word, const BpeSymbol& 
 void SentencePieceBpe::EncodeWord(std::string_view word, BpeMerger& merger, std::vector<TokenId>& out) const {
   merger.Clear();
   for (size_t at = 0; at < word.size();) {
+    if (WorkBudget::Spent()) return;
     const uint32_t size = unicode::DecodeUtf8(word, at).size;
     merger.symbols().push_back({pieces_.Find(word.substr(at, size)), static_cast<uint32_t>(at), size});
     at += size;

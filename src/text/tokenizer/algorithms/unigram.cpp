@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/work_budget/work_budget.h"
 #include "text/tokenizer/fallback.h"
 #include "text/tokenizer/word_cache.h"
 #include "unicode/utf8.h"
@@ -49,7 +50,7 @@ void Unigram::Encode(std::string_view run, bool first, std::vector<TokenId>& out
   WordCache cache(text.size());
   std::vector<Step> best;
   cutter_.Cut(text, [&](std::string_view word) {
-    if (cache.Find(word, out)) return;
+    if (WorkBudget::Spent() || cache.Find(word, out)) return;
     const size_t before = out.size();
     EncodeWord(word, best, out);
     cache.Insert(word, std::span(out).subspan(before));
@@ -64,6 +65,7 @@ void Unigram::EncodeWord(std::string_view word, std::vector<Step>& best, std::ve
     if (score > best[end].score) best[end] = {score, static_cast<uint32_t>(begin), id};
   };
   for (size_t at = 0; at < word.size();) {
+    if (WorkBudget::Spent(4)) return;
     const size_t size = unicode::DecodeUtf8(word, at).size;
     const double score = best[at].score;
     bool whole_character = false;

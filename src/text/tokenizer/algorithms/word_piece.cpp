@@ -1,5 +1,6 @@
 #include "text/tokenizer/algorithms/word_piece.h"
 
+#include "base/work_budget/work_budget.h"
 #include "unicode/character_classes.h"
 #include "unicode/utf8.h"
 
@@ -87,6 +88,7 @@ void WordPiece::Encode(std::string_view run, bool /*first*/, std::vector<TokenId
     characters = 0;
   };
   for (size_t at = 0; at < text.size();) {
+    if (WorkBudget::Spent()) return;
     const unicode::Utf8Char c = unicode::DecodeUtf8(text, at);
     const size_t end = at + c.size;
     const bool punctuation = IsPunctuation(c.code);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/work_budget/work_budget.h"
 #include "unicode/utf8.h"
 
 namespace inferflux::text {
@@ -86,7 +87,7 @@ void RegexSplitter::Split(std::string_view text, uint32_t base, std::vector<uint
   const PCRE2_SIZE* found = pcre2_get_ovector_pointer(match.get());
   size_t done = 0;  // where the last piece ended
   size_t at = 0;    // where to search next
-  while (at < text.size()) {
+  while (at < text.size() && !WorkBudget::Spent(8)) {
     int rc = pcre2_match(impl_->code.get(), subject, text.size(), at, PCRE2_NO_UTF_CHECK, match.get(), context.get());
     if (rc == PCRE2_ERROR_JIT_STACKLIMIT && !stack) {
       stack.reset(pcre2_jit_stack_create(kJitStackStart, kJitStackLimit, nullptr));

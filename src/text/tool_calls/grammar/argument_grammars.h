@@ -23,4 +23,7 @@ Result<Expr> ElementArguments(const ToolCallSyntax& syntax, const MarkerTokens& 
 // names none and forbids none.
 Result<Expr> PythonArguments(const OfferedTool& tool, JsonGrammar& values);
 
+// The arguments of a custom tool with a grammar: an object whose only member, a string, matches it.
+Result<Expr> LarkArguments(const ToolCallSyntax& syntax, const OfferedTool& tool, JsonGrammar& json);
+
 }  // namespace inferflux::text

@@ -32,6 +32,7 @@ Status NarrowToObjects(json::value& schema) {
 }
 
 Result<Expr> Arguments(const ToolCallSpec& spec, const OfferedTool& tool, JsonGrammar& json) {
+  if (!tool.lark.empty()) return LarkArguments(*spec.syntax, tool, json);
   if (spec.syntax->body == CallBody::kTagged) return TaggedArguments(*spec.syntax, spec.tokens, tool, json);
   if (spec.syntax->values == ValueSyntax::kElements) return ElementArguments(*spec.syntax, spec.tokens, tool, json);
   if (spec.syntax->values == ValueSyntax::kPython) return PythonArguments(tool, json);

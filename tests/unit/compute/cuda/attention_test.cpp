@@ -13,7 +13,6 @@ namespace {
 using compute::AttentionParams;
 using compute::StepGeometry;
 using testing::Must;
-using testing::Near;
 using testing::RandomElements;
 using testing::TestDevice;
 
@@ -38,15 +37,18 @@ class AttentionCase {
   }
 
   // The outputs of the last rows of one sequence, or of all.
-  std::vector<T> Attend(int only = -1, int32_t rows = 0) {
+  // `split`: each chunk of KV is a block's.
+  std::vector<float> Attend(int only = -1, int32_t rows = 0, bool split = false) {
     StepGeometry step{.query_starts = {0}, .table_starts = {0}, .block_size = kBlockSize};
     std::vector<T> q;
+    std::vector<int32_t> sequence_of;
     for (size_t s = 0; s < sequences_.size(); ++s) {
       if (only >= 0 && s != static_cast<size_t>(only)) continue;
       const int32_t count = rows > 0 ? rows : sequences_[s].rows;
       for (int32_t p = sequences_[s].length - count; p < sequences_[s].length; ++p) {
         step.positions.push_back(p);
         step.tokens.push_back(0);
+        sequence_of.push_back(step.sequences());
         q.insert(q.end(), queries_[s].begin() + p * QueryWidth(), queries_[s].begin() + (p + 1) * QueryWidth());
       }
       step.query_starts.push_back(static_cast<int32_t>(step.positions.size()));
@@ -54,31 +56,35 @@ class AttentionCase {
       step.table_starts.push_back(static_cast<int32_t>(step.block_tables.size()));
     }
     const auto tiles = AttentionTiles(step, params_.heads / params_.kv_heads);
-    T* y = device_.template New<T>(q.size());
+    float* y = device_.template New<float>(q.size());
+    const int32_t chunks = split ? *std::ranges::max_element(step.positions) / kAttentionChunk + 1 : 0;
+    const size_t partial = step.positions.size() * params_.heads * chunks * (params_.head_dim + 2);
     const AttentionArguments<T> arguments{
         .q = {device_.Upload(q), step.rows(), QueryWidth(), QueryWidth()},
         .keys = key_cache_,
         .values = value_cache_,
         .step = {device_.Upload(step.positions), device_.Upload(step.query_starts), device_.Upload(step.table_starts),
-                 device_.Upload(step.block_tables), kBlockSize},
+                 device_.Upload(step.block_tables), kBlockSize, device_.Upload(sequence_of)},
         .tiles = device_.Upload(tiles),
         .tile_count = static_cast<int32_t>(tiles.size()),
         .params = params_,
-        .y = y};
+        .y = y,
+        .chunks = chunks,
+        .partial = split ? device_.template New<float>(partial) : nullptr};
     Must(cuda::Attend(arguments, device_.stream()));
     return device_.Download(y, q.size());
   }
 
-  void ExpectRight() {
-    const std::vector<T> y = Attend();
+  void ExpectRight(bool split = false) {
+    const std::vector<float> y = Attend(-1, 0, split);
     ASSERT_FALSE(device_.runtime().fault());
     int64_t at = 0;
     for (size_t s = 0; s < sequences_.size(); ++s) {
       for (int32_t p = sequences_[s].length - sequences_[s].rows; p < sequences_[s].length; ++p) {
         for (int32_t head = 0; head < params_.heads; ++head) {
           for (const double expected : Softmax(s, p, head)) {
-            ASSERT_TRUE(Near(y[at], expected, 1, 1.0)) << "sequence " << s << ", position " << p << ", head " << head
-                                                       << ": " << ToFloat(y[at]) << ", not " << expected;
+            ASSERT_NEAR(y[at], expected, testing::kStep<T> * std::max(1.0, std::abs(expected)))
+                << "sequence " << s << ", position " << p << ", head " << head << ": " << y[at] << ", not " << expected;
             ++at;
           }
         }
@@ -89,6 +95,12 @@ class AttentionCase {
   int64_t QueryWidth() const { return int64_t{params_.heads} * params_.head_dim; }
 
  private:
+  static std::vector<float> Floats(const std::vector<T>& values) {
+    std::vector<float> out;
+    for (const T value : values) out.push_back(ToFloat(value));
+    return out;
+  }
+
   int64_t Width() const { return int64_t{params_.kv_heads} * params_.head_dim; }
 
   // Appends every sequence's keys and values into blocks in random order.
@@ -111,16 +123,17 @@ class AttentionCase {
         }
         slots.push_back(table.back() * kBlockSize + p % kBlockSize);
       }
-      Must(AppendKv<T>({device_.Upload(keys_[s]), length, Width(), Width()},
-                       {device_.Upload(values_[s]), length, Width(), Width()}, device_.Upload(slots), key_cache_,
-                       value_cache_, device_.stream()));
+      Must(AppendKv<T>({device_.Upload(Floats(keys_[s])), length, Width(), Width()},
+                       {device_.Upload(Floats(values_[s])), length, Width(), Width()}, params_.kv_heads,
+                       device_.Upload(slots), {key_cache_, value_cache_}, device_.stream()));
     }
   }
 
   std::vector<double> Softmax(size_t s, int32_t position, int32_t head) const {
     const int32_t kv_head = head / (params_.heads / params_.kv_heads);
     const int32_t dim = params_.head_dim;
-    const int32_t last = params_.causal ? position : sequences_[s].length - 1;
+    int32_t last = params_.causal ? position : sequences_[s].length - 1;
+    if (params_.window > 0) last = std::min(last, position + params_.window - 1);
     const int32_t first = params_.window > 0 ? std::max(0, position - params_.window + 1) : 0;
     std::vector<double> weights, out(dim);
     for (int32_t key = first; key <= last; ++key) {
@@ -176,6 +189,8 @@ TEST(Attention, TakesWindowsSoftCapsAndBothDirections) {
   AttentionParams both = plain;
   both.causal = false;
   AttentionCase<Fp16>({{70, 70}, {3, 3}}, both, 6).ExpectRight();
+  both.window = 9;
+  AttentionCase<Fp16>({{70, 70}, {3, 3}}, both, 7).ExpectRight();
 }
 
 // A row alone, in a chunk and among other sequences: the same bits.
@@ -188,9 +203,26 @@ TEST(Attention, OfARowDoesNotDependOnTheStep) {
     for (const int32_t rows : {1, 7, 33}) {
       const auto chunk = attention.Attend(0, rows);
       for (int64_t i = 0; i < rows * width; ++i) {
-        ASSERT_EQ(chunk[i].bits, together[(40 - rows) * width + i].bits)
-            << rows << " rows, window " << window << ", " << i;
+        ASSERT_EQ(chunk[i], together[(40 - rows) * width + i]) << rows << " rows, window " << window << ", " << i;
       }
+    }
+  }
+}
+
+// Chunks of long sequences: one block walks them, or each has its own; other steps; the same bits.
+TEST(Attention, SplitsLongSequencesWithoutChangingABit) {
+  constexpr int32_t kLong = 2 * kAttentionChunk + 70;
+  for (const int32_t window : {0, kAttentionChunk + 100}) {
+    AttentionCase<Fp16> attention({{kLong, 34}, {kAttentionChunk, 1}, {kAttentionChunk + 1, 2}, {5, 1}},
+                                  {.heads = 2, .kv_heads = 1, .head_dim = 32, .scale = 0.2f, .window = window}, 8);
+    attention.ExpectRight();
+    attention.ExpectRight(true);
+    const auto walked = attention.Attend(), split = attention.Attend(-1, 0, true);
+    EXPECT_EQ(walked, split);
+    const int64_t width = attention.QueryWidth();
+    for (const bool alone_split : {false, true}) {
+      const auto last = attention.Attend(0, 1, alone_split);
+      for (int64_t i = 0; i < width; ++i) ASSERT_EQ(last[i], walked[33 * width + i]) << "window " << window;
     }
   }
 }

@@ -98,6 +98,28 @@ TEST(CellLedger, WhereTheMemoryCannotBeCutNothingChangesAndOnlyWholePrefixesAreS
   EXPECT_TRUE(ledger.Truncate(first, 0));
 }
 
+// In both orders of ids, so that the one with the lower id is not simply the first.
+TEST(CellLedger, TheClosedSequenceThatWasUsedLongestAgoGivesWay) {
+  for (const bool lower_first : {true, false}) {
+    for (const bool by_cells : {true, false}) {  // what runs out: cells, or ids
+      FakeMemory memory;
+      CellLedger ledger({.cells = by_cells ? 12 : 64, .ids = by_cells ? 4 : 2, .max_sequences = 2}, memory);
+      const SequenceId low = ledger.Open({}, 1)->sequence, high = ledger.Open({}, 1)->sequence;
+      Feed(ledger, memory, low, {1, 1, 1, 1});
+      Feed(ledger, memory, high, {2, 2, 2, 2});
+      ASSERT_TRUE(ledger.Close(lower_first ? low : high));
+      ASSERT_TRUE(ledger.Close(lower_first ? high : low));
+      const SequenceId next = ledger.Open({}, 1)->sequence;
+      ASSERT_TRUE(ledger.Reserve(next, 8));
+      ASSERT_TRUE(ledger.Close(next));
+      const TokenId older = lower_first ? 1 : 2;
+      EXPECT_EQ(ledger.Open(Tokens{older, older, older, older, 9}, 1)->cached_tokens, 0);
+      const TokenId newer = 3 - older;
+      EXPECT_EQ(ledger.Open(Tokens{newer, newer, newer, newer, 9}, 1)->cached_tokens, 4);
+    }
+  }
+}
+
 class Random : public ::testing::TestWithParam<uint32_t> {};
 
 TEST_P(Random, TheLedgerAndTheCacheAgree) {

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "engine/sampling/random.h"
+#include "compute/sampling_random.h"
 #include "engine/sampling/softmax.h"
 #include "support/sampling_reference.h"
 
@@ -45,6 +45,7 @@ double Deviation(const std::vector<float>& logits, const testing::SamplingSettin
 }
 
 TEST(Philox, MatchesItsAuthorsKnownAnswers) {  // kat_vectors of Random123 1.09
+  using compute::Philox4x32;
   using Words = std::array<uint32_t, 4>;
   EXPECT_EQ(Philox4x32({0, 0, 0, 0}, {0, 0}), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   constexpr uint32_t ones = 0xffffffff;

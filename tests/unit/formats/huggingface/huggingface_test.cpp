@@ -51,6 +51,28 @@ TEST(HfConfig, ReadsALlama) {
   EXPECT_EQ(config->raw.Get<bool>("attention_bias"), false) << "what the struct lacks stays within reach";
 }
 
+// Python's json module writes them; they count as left out. A text that has such a word stays as it is.
+TEST(HfConfig, ReadsInfinityAndNaN) {
+  const auto object = JsonObject::Parse(R"({"a":[0.0,Infinity],"b":-Infinity,"c":NaN,"d":"\"NaN, Infinity"})", "file");
+  ASSERT_TRUE(object) << object.error().message;
+  EXPECT_TRUE(object->FindValue("a")->get_array()[1].is_null());
+  EXPECT_EQ(object->FindValue("b"), nullptr);
+  EXPECT_EQ(object->FindValue("c"), nullptr);
+  EXPECT_EQ(*object->Get<std::string>("d"), "\"NaN, Infinity");
+  EXPECT_FALSE(JsonObject::Parse(R"({"a":Infinite})", "file"));
+}
+
+TEST(HfConfig, LayersMayBeCountedByTheirKindsAndHaveNoHeads) {
+  const auto object = JsonObject::Parse(
+      R"({"model_type":"x","vocab_size":9,"hidden_size":8,"layers_block_type":["a","b","c"]})", "config.json");
+  ASSERT_TRUE(object);
+  const auto config = ParseHfConfig(*object, /*attention=*/false);
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->layers, 3u);
+  EXPECT_EQ(config->heads, 0u);
+  EXPECT_THAT(ParseHfConfig(*object).error().message, HasSubstr("num_attention_heads is missing or 0"));
+}
+
 TEST(HfConfig, ReadsOtherSpellings) {
   const auto gpt2 = ParsedConfig(R"({"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"n_positions":1024,
                                "vocab_size":50257,"layer_norm_epsilon":1e-5,"activation_function":"gelu_new",

@@ -5,6 +5,7 @@
 #include "compute/mlx/mlx_backend.h"
 #include "model/families/expect_golden.h"
 #include "model/families/expect_hidden.h"
+#include "model/families/load_runner.h"
 #include "model/loading/scaled_model.h"
 
 namespace inferflux::model {
@@ -28,8 +29,19 @@ std::vector<std::string> Families(bool encoders) {
 
 class MlxGolden : public ::testing::TestWithParam<std::string> {};
 
+// Whether the model has latents; then it is refused by the name of what is missing.
+bool IsRefused(compute::Mlx::Context& context, const std::string& path) {
+  const auto source = ModelSource::Open(path);
+  if (!source || !ReadModelConfig(**source)->latent) return false;
+  const auto runner = testing::LoadRunner<compute::Mlx>(context, path);
+  EXPECT_FALSE(runner);
+  EXPECT_NE(runner.error().message.find("needs LatentKv, which the mlx backend does not have"), std::string::npos);
+  return true;
+}
+
 TEST_P(MlxGolden, EqualsTransformers) {
   compute::Mlx::Context context;
+  if (IsRefused(context, testing::ModelPath(GetParam() + ".gguf"))) return;
   testing::ExpectGolden<compute::Mlx>(context, testing::ModelPath(GetParam() + ".gguf"),
                                       testing::ModelPath(GetParam() + ".golden.gguf"), kBound);
 }
@@ -56,14 +68,31 @@ TEST(MlxGoldenDirectory, InputsInAnotherOrderArePutInIt) {
   }
 }
 
-class MlxEncoder : public ::testing::TestWithParam<std::string> {};
+class MlxEncoderFamilies : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(MlxEncoder, EqualsTransformers) {
+// MPNet adds a bias to its attention scores, which MLX's fused attention takes only as a whole mask: it is refused by
+// the name of what is missing, and the chain goes on.
+bool NeedsWhatMlxLacks(const std::string& name) { return name.starts_with("mpnet"); }
+
+TEST(MlxEncoder, WhatItLacksIsNamed) {
+  compute::Mlx::Context context;
+  const auto source = ModelSource::Open(testing::ModelPath("mpnet.gguf"));
+  ASSERT_TRUE(source) << source.error().message;
+  const auto config = ReadModelConfig(**source);
+  ASSERT_TRUE(config) << config.error().message;
+  const auto runner = ModelRunner<compute::Mlx, compute::KvFp32>::Load(context, *config, *source, 24, 16);
+  ASSERT_FALSE(runner);
+  EXPECT_EQ(runner.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(runner.error().message.find("needs AttentionBiases"), std::string::npos);
+}
+
+TEST_P(MlxEncoderFamilies, EqualsTransformers) {
+  if (NeedsWhatMlxLacks(GetParam())) GTEST_SKIP() << "refused, as the test above says";
   compute::Mlx::Context context;
   testing::ExpectHidden<compute::Mlx>(context, GetParam() + ".gguf", GetParam(), kBound);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, MlxEncoder, ::testing::ValuesIn(Families(true)),
+INSTANTIATE_TEST_SUITE_P(Families, MlxEncoderFamilies, ::testing::ValuesIn(Families(true)),
                          [](const auto& info) { return info.param; });
 
 TEST(MlxGoldenDirectory, AHuggingFaceDirectoryLoadsThroughTheSamePath) {

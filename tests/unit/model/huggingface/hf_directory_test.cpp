@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string ReadText(const std::filesystem::path& path) {
   std::ostringstream text;
@@ -56,10 +57,21 @@ TEST(HfDirectory, UnknownModelTypesAreNamedWithTheKnownOnes) {
 }
 
 TEST(HfDirectory, AnUnknownModelTypeIsRefusedBeforeAnythingElse) {
-  EXPECT_THAT(Refusal("llama3", R"("model_type": "llama")", R"("num_attention_heads": 0, "model_type": "mamba2")"),
-              AllOf(HasSubstr("model_type 'mamba2' is not supported"), HasSubstr("llama.cpp runs a GGUF file of it")));
+  EXPECT_THAT(Refusal("llama3", R"("model_type": "llama")", R"("num_attention_heads": 0, "model_type": "mamba")"),
+              AllOf(HasSubstr("model_type 'mamba' is not supported"), HasSubstr("llama.cpp runs a GGUF file of it")));
   EXPECT_THAT(Refusal("llama3", R"("model_type": "llama")", R"("model_type": "frobnicate")"),
               HasSubstr("llama.cpp does not run it either"));
+}
+
+TEST(HfDirectory, AModelOfSeveralPartsIsNamedUnlessItsTextRunsAlone) {
+  constexpr const char* kType = R"("model_type": "mistral3")";
+  EXPECT_THAT(Refusal("mistral3", kType, R"("model_type": "mllama")"),
+              AllOf(HasSubstr("model_type 'mllama' is not supported; of models with a text_config, supported are: "),
+                    HasSubstr("gemma3, "), HasSubstr("mistral3"), HasSubstr("llama.cpp does not run it either")));
+  EXPECT_EQ(Refusal("mistral3", kType, R"("model_type": "llava")"), "") << "the text is the same";
+  EXPECT_EQ(Refusal("mistral3", R"("model_type": "mistral",)", ""), "") << "the default of its text_config";
+  EXPECT_THAT(Refusal("mistral3", R"("model_type": "mistral")", R"("model_type": "mamba")"),
+              HasSubstr("model_type 'mamba' is not supported"));
 }
 
 TEST(HfDirectory, SettingsThatAreNotComputedAreNamed) {
@@ -71,8 +83,84 @@ TEST(HfDirectory, SettingsThatAreNotComputedAreNamed) {
       {"falcon_grouped", R"("num_kv_heads": 2)", R"("num_kv_heads": 4)", "not a multiple of num_kv_heads 4"},
       {"olmoe", R"("clip_qkv": null)", R"("clip_qkv": 8.0)", "clip_qkv is 8"},
       {"ernie4_5_moe", R"("moe_layer_end_index": 3)", R"("moe_layer_end_index": 2)", "moe_layer_end_index is 2"},
-      {"hunyuan_moe", R"("moe_topk": 2)", R"("moe_topk": [2, 1])", "moe_topk has 2 and 1"}};
+      {"hunyuan_moe", R"("moe_topk": 2)", R"("moe_topk": [2, 1])", "moe_topk has 2 and 1"},
+      {"mamba2", R"("time_step_limit": [)", R"("time_step_limit": [0.1, 2.0], "_other": [)",
+       "time_step_limit sets bounds"},
+      {"mamba2", R"("num_heads": 6)", R"("num_heads": 5)", "5 heads of 5 in 3 groups do not make 30 values"},
+      {"nemotron_h", "M-*M-", "M-*ME", "layers with experts and layers with one network"},
+      {"nemotron_h", "M-*M-", "M-*MX", "a layer of the kind 'X'"},
+      {"nemotron_h", R"("relu2")", R"("silu")", "mlp_hidden_act is 'silu'"},
+      {"granite_hybrid", R"("mamba",)", R"("sliding",)", "layer_types has 'sliding'"},
+      {"falcon_h1", R"("mamba_norm_before_gate")", R"("mamba_rms_norm": true, "mamba_norm_before_gate")",
+       "only a norm after the gate"},
+      {"falcon_h1", R"("projectors_bias": false)", R"("projectors_bias": true)", "projectors_bias is true"},
+      {"deepseek_v2", R"("group_limited_greedy")", R"("noaux_tc")", "topk_method is 'noaux_tc'"},
+      {"deepseek_v2", R"("norm_topk_prob": false)", R"("norm_topk_prob": true)", "norm_topk_prob is true"},
+      {"deepseek_v2_lite", R"("attention_bias": true)", R"("attention_bias": false)",
+       "kv_a_proj_with_mqa.bias' is there"},
+      {"deepseek_v3", R"("rope_interleave": true)", R"("rope_interleave": false)", "rope_interleave is false"},
+      {"deepseek_v3", R"("rope_type": "yarn")", R"("rope_type": "linear")",
+       "mscale_all_dim with RoPE scaling 'linear'"},
+      {"deepseek_v3", R"("num_key_value_heads": 3)", R"("num_key_value_heads": 1)", "num_key_value_heads is 1"},
+      {"deepseek_v3", R"("v_head_dim": 7)", R"("v_head_dim": 8)", "3 heads of 18 rows make it [54, 20]"},
+      {"deepseek_v3", R"("kv_lora_rank": 20)", R"("kv_lora_rank": 0)", "kv_lora_rank is 0"},
+      {"deepseek_v3", R"("kv_lora_rank")", R"("moe_layer_freq": 2, "kv_lora_rank")", "moe_layer_freq is 2"},
+      {"glm4_moe_lite", R"("dense",)", R"("dense", "dense", "dense", "dense",)", "mlp_layer_types has"},
+      {"qwen3_5", R"("linear_num_value_heads": 6)", R"("linear_num_value_heads": 5)",
+       "5 value heads cannot share 2 key"},
+      {"qwen3_5", R"("hidden_act")", R"("output_gate_type": "sigmoid", "hidden_act")", "output_gate_type is 'sigmoid'"},
+      {"qwen3_5", R"("mrope_section")", R"("mrope_sektion")", "rope_parameters.mrope_sektion"},
+      {"granite_hybrid", R"("mamba_d_state")", R"("mamba_d_states")", "did you mean 'mamba_d_state'"},
+      {"gemma4", R"("use_bidirectional_attention": null)", R"("use_bidirectional_attention": "all")",
+       "use_bidirectional_attention is 'all'"},
+      {"gemma4", R"("num_kv_shared_layers": 2)", R"("num_kv_shared_layers": 5)",
+       "num_kv_shared_layers is 5 of 5 layers"},
+      {"gemma4", R"("vocab_size_per_layer_input": 41)", R"("vocab_size_per_layer_input": 40)",
+       "vocab_size_per_layer_input is 40 and vocab_size 41"},
+      {"gemma4", R"("1": {)", R"("0": {)", "per_layer_config has heads of layer"},
+      {"gemma4", R"("rope_type": "proportional")", R"("rope_type": "yarn")", "the rope_type 'yarn'"},
+      {"ministral3", R"("llama_4_scaling_beta": 0.3,)", "", "needs the rope_type yarn, llama_4_scaling_beta"},
+      {"ministral3", R"("rope_type": "yarn")", R"("rope_type": "linear")", "needs the rope_type yarn"},
+      {"qwen3_5_moe", R"("attention_bias": false)", R"("norm_topk_prob": false)", "norm_topk_prob is false"},
+      {"qwen3_5_moe", R"("num_experts": 3)", R"("num_experts": 4)", "has 3 experts"}};
   for (const auto& [name, from, to, why] : cases) EXPECT_THAT(Refusal(name, from, to), HasSubstr(why));
+}
+
+TEST(HfDirectory, AHeadThatIsNotThereIsNamed) {
+  EXPECT_THAT(Refusal("llama3", R"("tie_word_embeddings": true)", R"("tie_word_embeddings": false)"),
+              AllOf(HasSubstr("tie_word_embeddings is false"), HasSubstr("no head (lm_head.weight)")));
+}
+
+TEST(HfDirectory, BiasesAreThereAsConfigJsonSays) {
+  EXPECT_THAT(Refusal("llama3", R"("attention_bias": false)", R"("attention_bias": true)"),
+              AllOf(HasSubstr("attention_bias is true, but"), HasSubstr("blk.0.attn_q has no bias")));
+  EXPECT_THAT(Refusal("arcee", R"("mlp_bias": true)", R"("mlp_bias": false)"),
+              AllOf(HasSubstr("mlp_bias is false, but"), HasSubstr("up_proj.bias' is there")));
+  EXPECT_THAT(Refusal("mamba2", R"("use_bias": false)", R"("use_bias": true)"),
+              AllOf(HasSubstr("use_bias is true, but"), HasSubstr("blk.0.ssm_in has no bias")));
+  EXPECT_THAT(Refusal("falcon_h1", R"("mamba_conv_bias": true)", R"("mamba_conv_bias": false)"),
+              AllOf(HasSubstr("mamba_conv_bias is false, but"), HasSubstr("conv1d.bias' is there")));
+}
+
+// Errors that are found in the metadata made from config.json name its keys, not GGUF's.
+TEST(HfDirectory, ErrorsSpeakOfConfigJson) {
+  const auto config = [](const char* name, const std::string& from, const std::string& to) -> std::string {
+    const std::filesystem::path copy = std::filesystem::path(::testing::TempDir()) / "speaks_of_config_json";
+    std::filesystem::remove_all(copy);
+    std::filesystem::copy(testing::ModelPath(std::string(name) + "-hf"), copy);
+    std::string text = ReadText(copy / "config.json");
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    std::ofstream(copy / "config.json", std::ios::binary) << text.replace(at, from.size(), to);
+    const auto source = ModelSource::Open(copy.string());
+    if (!source) return source.error().message;
+    const auto read = ReadModelConfig(**source);
+    return read ? "" : read.error().message;
+  };
+  EXPECT_THAT(config("qwen2_moe", R"("num_experts_per_tok": 2)", R"("num_experts_per_tok": 9)"),
+              AllOf(HasSubstr("num_experts_per_tok is 9, but num_experts is 4"), Not(HasSubstr("expert_used_count"))));
+  EXPECT_THAT(config("llama3", R"("rms_norm_eps": 1e-06)", R"("rms_norm_eps": 2.0)"),
+              AllOf(HasSubstr("rms_norm_eps is 2"), Not(HasSubstr("llama."))));
 }
 
 // How far an edited directory's logits are from transformers', after 16 tokens.
@@ -112,6 +200,17 @@ TEST(HfDirectory, OldSpellingsAndKeysLeftOutAreRead) {
       {"cohere2", {{R"("layer_norm_eps": 1e-05,)", ""}}},
       {"gemma", {{R"("hidden_act": "gelu_pytorch_tanh")", R"("hidden_act": "gelu")"}}},
       {"falcon", {{R"("max_position_embeddings": 2048,)", ""}}},
+      {"mamba2", {{R"("n_groups": 3)", R"("n_groups": 3, "rms_norm": true, "norm_before_gate": true)"}}},
+      {"nemotron_h",
+       {{R"("n_groups")", R"("mamba_n_groups")"},
+        {R"("conv_kernel")", R"("mamba_d_conv")"},
+        {R"("time_step_limit")", R"("mamba_dt_limit")"},
+        {R"("layer_norm_epsilon": 1e-05,)", R"("norm_eps": 0.5,)"}}},
+      {"granite_hybrid", {{R"("layer_types")", R"("normalization_function": "rmsnorm", "layers_block_type")"}}},
+      {"falcon_h1", {{R"("rms_norm_eps": 1e-05,)", R"("attn_layer_indices": null, "mamba_use_mlp": true,)"}}},
+      {"qwen3_5",
+       {{R"("mrope_section")", R"("mrope_interleaved": true, "mrope_section")"},
+        {R"("hidden_act")", R"("attn_output_gate": true, "mtp_num_hidden_layers": 1, "hidden_act")"}}},
   };
   for (const auto& [name, edits] : cases) EXPECT_LT(ErrorOf(name, edits), 1e-4) << name;
 }
@@ -181,7 +280,8 @@ TEST(HfDirectory, FormsOfMlxsQuantisationThatAreNotReadAreNamed) {
 }
 
 TEST(HfDirectory, TensorsOfAnotherFamilyAreRefused) {
-  EXPECT_THAT(Refusal("phi3_long", R"("model_type": "phi3")", R"("model_type": "llama")"),
+  EXPECT_THAT(RefusalOf(testing::ModelPath("llama3-hf"), "model.safetensors", "layers.0.self_attn.q_proj",
+                        "layers.0.self_attn.z_proj"),
               AllOf(HasSubstr("is none that model_type 'llama'"), HasSubstr("layers.0.")));
   EXPECT_THAT(CheckpointRefusal("gptq", "model.layers.0.input_layernorm", "model.layers.*.input_layernorm"),
               HasSubstr("'model.layers.*.input_layernorm.weight' is none that"));

@@ -44,8 +44,8 @@ TEST(BadModels, AnUnknownArchitectureIsRefusedByItsNameFirst) {
       w.Set("llama.block_count", 0);
     });
   };
-  EXPECT_THAT(Refusal(path("mamba2")), AllOf(HasSubstr("architecture 'mamba2' is not supported"),
-                                             HasSubstr("llama.cpp runs it"), HasSubstr("provider llama_cpp")));
+  EXPECT_THAT(Refusal(path("mamba")), AllOf(HasSubstr("architecture 'mamba' is not supported"),
+                                            HasSubstr("llama.cpp runs it"), HasSubstr("provider llama_cpp")));
   EXPECT_THAT(Refusal(path("frobnicate")), HasSubstr("llama.cpp does not run it either"));
 }
 
@@ -147,6 +147,26 @@ TEST(BadModels, AWindowPatternShorterThanTheModel) {
               AllOf(HasSubstr("sliding_window_pattern"), HasSubstr("1 entries for 2 layers")));
 }
 
+TEST(BadModels, LatentsThatContradictEachOther) {
+  const auto refusal = [](const char* model, auto edit) { return Refusal(EditedModel(model, edit)); };
+  EXPECT_THAT(refusal("deepseek_v3", [](GgufWriter& w) { w.Remove("deepseek2.attention.key_length_mla"); }),
+              AllOf(HasSubstr("attention.key_length_mla' is missing"), HasSubstr("convert the model again")));
+  EXPECT_THAT(refusal("deepseek_v3", [](GgufWriter& w) { w.Set("deepseek2.rope.dimension_count", 16); }),
+              AllOf(HasSubstr("rope.dimension_count is 16"), HasSubstr("key_length_mla is 16")));
+  EXPECT_THAT(refusal("deepseek_v3", [](GgufWriter& w) { w.Set("deepseek2.attention.key_length", 27); }),
+              AllOf(HasSubstr("attention.key_length is 27"), HasSubstr("make 26")));
+  EXPECT_THAT(refusal("deepseek_v3", [](GgufWriter& w) { w.Set("deepseek2.attention.kv_lora_rank", 1 << 20); }),
+              HasSubstr("attention.kv_lora_rank"));
+  EXPECT_THAT(refusal("deepseek_v3", [](GgufWriter& w) { w.Set("deepseek2.attention.value_length_mla", 9); }),
+              AllOf(HasSubstr("'blk.0.attn_v_b.weight'"), HasSubstr("[21, 20]"), HasSubstr("[27, 20]")));
+  EXPECT_THAT(refusal("deepseek_v32", [](GgufWriter& w) { w.Set("deepseek32.attention.indexer.top_k", 0); }),
+              HasSubstr("attention.indexer.top_k is 0"));
+  EXPECT_THAT(refusal("deepseek_v32", [](GgufWriter& w) { w.Set("deepseek32.attention.indexer.key_length", 4); }),
+              HasSubstr("narrower than the rotated part, 6"));
+  EXPECT_THAT(Refusal(EditedModel("glm_moe_dsa", [](GgufWriter&) {}, {"blk.0.indexer.attn_k.weight"})),
+              HasSubstr("'blk.0.indexer.attn_k.weight' is missing"));
+}
+
 // A minimal backend: it lacks the operations that only some models need.
 struct Bare : compute::Reference {
   static void LayerNorm() = delete;
@@ -163,6 +183,7 @@ TEST(BadModels, WhatTheBackendLacksIsNamed) {
   EXPECT_THAT(refusal("gemma2.gguf"), HasSubstr("needs SoftCaps"));
   EXPECT_THAT(refusal("mixtral.gguf"), HasSubstr("needs MoeRouting"));
   EXPECT_THAT(refusal("gpt_oss.gguf"), HasSubstr("needs AttentionSinks"));
+  EXPECT_THAT(refusal("deepseek_v3.gguf"), HasSubstr("needs LatentKv"));
 }
 
 }  // namespace

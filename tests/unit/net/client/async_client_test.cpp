@@ -76,6 +76,56 @@ TEST_F(AsyncClientTest, AKeptConnectionThatTheServerHasClosedIsReplaced) {
   EXPECT_EQ(answer->body, "hello");
 }
 
+TEST_F(AsyncClientTest, ARequestIsOnItsWayBeforeTheClientsThreadRuns) {
+  ASSERT_TRUE(Send(Get("/hello")));
+  auto sent = client_->SendNow(Get("/stream"));
+  EXPECT_EQ(client_->kept(), 0u);
+  for (int i = 0; i < 2000 && faucet_.started == 0; ++i) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(faucet_.started, 1) << "nothing runs the client's io_context";
+  faucet_.Let(3);
+  const auto read = [](AsyncClientTest& test, std::unique_ptr<SentRequest> request) -> asio::awaitable<std::string> {
+    auto exchange = co_await test.client_->Resume(std::move(request));
+    if (!exchange) co_return exchange.error().message;
+    auto body = co_await (*exchange)->ReadAll();
+    co_return body ? *body : body.error().message;
+  };
+  EXPECT_EQ(Run(read(*this, std::move(sent))), "piece 0\npiece 1\npiece 2\n");
+  EXPECT_EQ(client_->kept(), 1u);
+  EXPECT_EQ(server_->connections(), 1u);
+}
+
+TEST_F(AsyncClientTest, ARequestThatWasSentIsCancelledByDroppingIt) {
+  ASSERT_TRUE(Send(Get("/hello")));
+  auto sent = client_->SendNow(Get("/stream"));
+  for (int i = 0; i < 2000 && faucet_.started == 0; ++i) std::this_thread::sleep_for(1ms);
+  sent.reset();
+  for (int i = 0; i < 2000 && faucet_.abandoned == 0; ++i) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(faucet_.abandoned, 1);
+}
+
+TEST_F(AsyncClientTest, SendNowSurvivesAConnectionThatIsClosedAndOneThatTakesOnlyAPart) {
+  const auto finish = [](AsyncClientTest& test, std::unique_ptr<SentRequest> request) -> asio::awaitable<std::string> {
+    auto exchange = co_await test.client_->Resume(std::move(request));
+    if (!exchange) co_return exchange.error().message;
+    auto body = co_await (*exchange)->ReadAll();
+    co_return body ? *body : body.error().message;
+  };
+  ASSERT_TRUE(Send(Get("/hello")));
+  const uint16_t port = server_->port();
+  server_->Stop(0ms);
+  server_.reset();
+  Listen(port);
+  EXPECT_EQ(Run(finish(*this, client_->SendNow(Get("/hello")))), "hello");
+  // More than the socket's buffers take: the rest follows when the server reads.
+  const ClientRequest large{.method = "POST", .target = "/echo", .headers = {}, .body = std::string(16 << 20, 'x')};
+  auto sent = client_->SendNow(large);
+  ASSERT_NE(sent->stream, nullptr);
+  EXPECT_GT(sent->written, 0u);
+  EXPECT_LT(sent->written, large.body.size());
+  EXPECT_EQ(Run(finish(*this, std::move(sent))), large.body);
+  EXPECT_EQ(client_->SendNow(Get("/hello"))->written > 0, true) << "the connection was kept";
+}
+
 TEST_F(AsyncClientTest, SaysWhenNobodyAnswers) {
   server_->Stop(0ms);
   server_.reset();

@@ -7,6 +7,7 @@
 
 #include "scheduler/queue/service_rate.h"
 #include "scheduler/scheduler_driver.h"
+#include "scheduler/speculation/prediction.h"
 #include "scheduler/speculation/prompt_lookup.h"
 
 namespace inferflux::scheduler {
@@ -26,6 +27,21 @@ TEST(PromptLookup, CopiesWhatFollowedTheLastMatch) {
   EXPECT_EQ(draft("a ba", 4), "") << "one token is no evidence";
   EXPECT_EQ(draft("aaaa", 9), "a") << "no further than the text goes";
   EXPECT_EQ(draft("", 4), "");
+}
+
+TEST(Prediction, GoesOnWhereTheOutputHasCopiedIt) {
+  const auto draft = [](std::string_view prediction, std::string_view output, int32_t count) {
+    const auto tokens = PredictedDraft(Bytes(prediction), Bytes(output), count);
+    return std::string(tokens.begin(), tokens.end());
+  };
+  EXPECT_EQ(draft("the cat sat", "t", 4), "he c") << "the first token may be the prediction's";
+  EXPECT_EQ(draft("the cat sat", "c", 4), "");
+  EXPECT_EQ(draft("the cat sat", "the c", 20), "at sat") << "no further than the prediction goes";
+  EXPECT_EQ(draft("the cat sat", "the dog s", 3), "at") << "it is found again behind an edit";
+  EXPECT_EQ(draft("the cat sat", "the dog", 3), "");
+  EXPECT_EQ(draft("a.x b.x c.y", "b.x", 2), " c") << "the longest match wins";
+  EXPECT_EQ(draft("", "a", 4), "");
+  EXPECT_EQ(draft("abc", "", 4), "");
 }
 
 TEST(StepCost, FindsTheLineAndFollowsIt) {
@@ -96,6 +112,41 @@ TEST(Speculation, SaysTheSameForAnyModelSeedAndStop) {
     EXPECT_EQ(received.finish->reason, expected.finish->reason);
     EXPECT_EQ(received.finish->usage.completion_tokens, expected.finish->usage.completion_tokens);
     EXPECT_EQ(received.tokens.size(), expected.tokens.size());
+  }
+}
+
+// Writes `text`.
+FakeEngine::Model Recite(std::string text) {
+  return [text = std::move(text)](FakeEngine::History history, const engine::OutputSpec& spec) {
+    const size_t at = history.size() - static_cast<size_t>(spec.prompt_tokens);
+    return static_cast<TokenId>(at < text.size() ? text[at] : '.');
+  };
+}
+
+TEST(Speculation, APredictionSavesStepsAndChangesNothing) {
+  const std::string before = "int Sum(int first, int second) { return first + second; } // adds two numbers, as asked";
+  std::string after = before;
+  after.replace(after.find("Sum"), 3, "Difference").replace(after.find('+'), 1, "-");
+  for (const std::string& answer : {before, after, std::string(90, 'z')}) {
+    GenerationRequest request{.prompt = Bytes("Edit. "), .max_tokens = static_cast<int32_t>(answer.size())};
+    TimedDriver plain(Recite(answer), {}, 10ms, 100us), predicting(Recite(answer), {}, 10ms, 100us);
+    plain.Generate(request);  // measures the cost of steps
+    predicting.Generate(request);
+    plain.engine.steps = predicting.engine.steps = 0;
+    const Received expected = plain.Generate(request);
+    request.prediction = Bytes(before);
+    const Received received = predicting.Generate(request);
+    EXPECT_EQ(received.text, expected.text);
+    EXPECT_EQ(received.finish->usage.completion_tokens, expected.finish->usage.completion_tokens);
+    EXPECT_EQ(received.tokens.size(), expected.tokens.size());
+    const auto& usage = received.finish->usage;
+    EXPECT_LE(usage.accepted_tokens, usage.drafted_tokens);
+    if (answer[0] == 'z') {
+      EXPECT_EQ(usage.accepted_tokens, 0);
+    } else {
+      EXPECT_GT(usage.accepted_tokens, 30);
+      EXPECT_LT(predicting.engine.steps * 2, plain.engine.steps);
+    }
   }
 }
 

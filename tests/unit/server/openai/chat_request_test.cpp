@@ -137,6 +137,9 @@ TEST(ChatRequestTest, WhatIsNotServedYetIsRefusedByName) {
 TEST(ChatRequestTest, ThePeersNameOfAFieldIsTranslated) {
   EXPECT_THAT(VerdictOn(R"("guided_choice":["a"])"), HasSubstr("here it is 'structured_outputs.choice'"));
   EXPECT_THAT(VerdictOn(R"("n_predict":5)"), HasSubstr("here it is 'max_tokens'"));
+  EXPECT_THAT(VerdictOn(R"("thinking_budget":5)"), HasSubstr("here it is 'thinking_token_budget'"));
+  EXPECT_THAT(VerdictOn(R"("system":"x")"), HasSubstr("here it is a message with the role"));
+  EXPECT_THAT(VerdictOn(R"("prompt":"x")"), HasSubstr("here it is 'messages'"));
   EXPECT_THAT(VerdictOn(R"("temprature":1)"), HasSubstr("did you mean 'temperature'?"));
   EXPECT_THAT(VerdictOn(R"("mesages":[])"), HasSubstr("did you mean 'messages'?"));
 }

@@ -43,7 +43,7 @@ std::string ChatBody(std::string_view more) {
 
 void Count(const GenerationRequest&, TokenStream& stream) {
   for (const char* text : {"one", " two", " three"}) stream.Push(Piece(text));
-  stream.Push(End(FinishReason::kLength, 9, 3));
+  stream.Push(End(FinishReason::kLength, 9, 3, 4));
 }
 
 TEST(StreamingTest, AChatStreamHasARoleItsTextOneTerminalChunkAndDone) {
@@ -78,6 +78,7 @@ TEST(StreamingTest, UsageComesLastWhereItWasAskedFor) {
   EXPECT_TRUE(last.at("choices").as_array().empty());
   EXPECT_EQ(last.at("usage").at("prompt_tokens"), 9);
   EXPECT_EQ(last.at("usage").at("completion_tokens"), 6);
+  EXPECT_EQ(last.at("usage").at("prompt_tokens_details").at("cached_tokens"), 4) << "once, like the prompt";
   for (size_t i = 0; i + 1 < stream.chunks.size(); ++i) EXPECT_TRUE(stream.chunks[i].at("usage").is_null());
 }
 
@@ -98,28 +99,91 @@ TEST(StreamingTest, ACompletionStreamHasTextsAndOneEnd) {
   EXPECT_EQ(stream.done, 1);
 }
 
-TEST(StreamingTest, ToolCallsAreStreamedWholeWithTheirIndex) {
-  FakeServer fake([](const GenerationRequest&, TokenStream& stream) {
-    const std::string text =
-        "Wait.\n<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>\n<tool_call>{\"name\":\"g\"}</tool_call>";
-    for (const char c : text) stream.Push(Piece(std::string(1, c)));
-    stream.Push(End(FinishReason::kStop, 1, 1));
-  });
-  const Stream stream =
-      Read(fake, "/v1/chat/completions", ChatBody(R"(,"tools":[{"type":"function","function":{"name":"f"}}])"));
-  std::string text;
-  std::vector<std::string> calls;
+// The deltas of a stream with tools: content, each call's name, and its arguments in pieces.
+struct CallStream {
+  std::string content;
+  std::vector<std::string> names;
+  std::vector<std::vector<std::string>> arguments;
+  boost::json::value finish_reason;
+};
+
+CallStream StreamCalls(FakeServer& fake, std::string_view more) {
+  const std::string fields = R"(,"tools":[{"type":"function","function":{"name":"f"}},)"
+                             R"({"type":"function","function":{"name":"g"}}])";
+  const Stream stream = Read(fake, "/v1/chat/completions", ChatBody(fields + std::string(more)));
+  CallStream out;
   for (const boost::json::value& chunk : stream.chunks) {
     const boost::json::object& delta = chunk.at("choices").at(0).at("delta").as_object();
-    if (const auto* content = delta.if_contains("content")) text += content->as_string();
-    if (const auto* list = delta.if_contains("tool_calls")) {
-      EXPECT_EQ(list->at(0).at("index"), calls.size());
-      calls.emplace_back(list->at(0).at("function").at("name").as_string());
+    if (const auto* content = delta.if_contains("content")) out.content += content->as_string();
+    out.finish_reason = chunk.at("choices").at(0).at("finish_reason");
+    const auto* list = delta.if_contains("tool_calls");
+    if (list == nullptr) continue;
+    const boost::json::object& call = list->at(0).as_object();
+    const boost::json::object& function = call.at("function").as_object();
+    if (const auto* name = function.if_contains("name")) {
+      EXPECT_EQ(call.at("type"), "function");
+      EXPECT_TRUE(call.at("id").is_string());
+      out.names.emplace_back(name->as_string());
+      out.arguments.emplace_back();
+    } else {
+      EXPECT_FALSE(call.contains("id")) << "only a call's first delta names it";
     }
+    EXPECT_EQ(call.at("index").as_int64() + 1, static_cast<int64_t>(out.names.size()));
+    out.arguments.back().emplace_back(function.at("arguments").as_string());
   }
-  EXPECT_EQ(text, "Wait.");
-  EXPECT_EQ(calls, (std::vector<std::string>{"f", "g"}));
-  EXPECT_EQ(stream.chunks.back().at("choices").at(0).at("finish_reason"), "tool_calls");
+  return out;
+}
+
+FakeScheduler::Script SpellCalls(std::string text, FinishReason reason) {
+  return [text = std::move(text), reason](const GenerationRequest&, TokenStream& stream) {
+    for (const char c : text) stream.Push(Piece(std::string(1, c)));
+    stream.Push(End(reason, 1, 1));
+  };
+}
+
+TEST(StreamingTest, ArgumentsOfToolCallsGrow) {
+  FakeServer fake(
+      SpellCalls("Wait.\n<tool_call>{\"name\":\"f\",\"arguments\":{\"x\": \"a\\n\"}}</tool_call>\n"
+                 "<tool_call>{\"name\":\"g\"}</tool_call>",
+                 FinishReason::kStop));
+  const CallStream stream = StreamCalls(fake, "");
+  EXPECT_EQ(stream.content, "Wait.");
+  EXPECT_EQ(stream.names, (std::vector<std::string>{"f", "g"}));
+  ASSERT_EQ(stream.arguments.size(), 2u);
+  EXPECT_EQ(stream.arguments[0], (std::vector<std::string>{"{", "\"", "x", "\"", ":", "\"", "a", "\\n", "\"", "}"}));
+  EXPECT_EQ(stream.arguments[1], std::vector<std::string>{"{}"});
+  EXPECT_EQ(stream.finish_reason, "tool_calls");
+}
+
+TEST(StreamingTest, TwoCallsInOneEventHaveTheirOwnIndices) {
+  FakeServer fake([](const GenerationRequest&, TokenStream& stream) {
+    stream.Push(
+        Piece("<tool_call>{\"name\":\"f\",\"arguments\":{\"x\":1}}</tool_call>\n"
+              "<tool_call>{\"name\":\"g\",\"arguments\":{\"y\":2}}</tool_call>"));
+    stream.Push(End(FinishReason::kStop, 1, 1));
+  });
+  const CallStream stream = StreamCalls(fake, "");  // checks each delta's index
+  EXPECT_EQ(stream.names, (std::vector<std::string>{"f", "g"}));
+  EXPECT_EQ(stream.arguments, (std::vector<std::vector<std::string>>{{R"({"x":1})"}, {R"({"y":2})"}}));
+}
+
+TEST(StreamingTest, AForcedCallThatIsCutHasNoContent) {
+  for (const std::string text :
+       {"<tool_c", "<tool_call>\n{\"name\": \"f", "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"x"}) {
+    FakeServer fake(SpellCalls(text, FinishReason::kLength), {}, [](serving::ServedModel& model) {
+      auto compiled = text::ChatTemplate::Compile(
+          "{% for m in messages %}{{ m.role }}: {{ m.content }}{% for c in m.tool_calls or [] "
+          "%}<tool_call>\n{\"name\": "
+          "\"{{ c.function.name }}\", \"arguments\": {{ c.function.arguments | tojson }}}\n</tool_call>{% endfor "
+          "%}\n{% "
+          "endfor %}>");
+      model.chat_template = std::make_shared<const text::ChatTemplate>(std::move(*compiled));
+    });
+    const CallStream stream = StreamCalls(fake, R"(,"tool_choice":"required","max_tokens":12)");
+    EXPECT_EQ(stream.content, "") << text;
+    EXPECT_EQ(stream.finish_reason, "length");
+    EXPECT_EQ(stream.names.size(), text.ends_with("\"x") ? 1u : 0u) << text;
+  }
 }
 
 TEST(StreamingTest, AnErrorInTheMiddleIsTheTerminalEvent) {
@@ -133,8 +197,8 @@ TEST(StreamingTest, AnErrorInTheMiddleIsTheTerminalEvent) {
   });
   RawClient client(fake.server->port());
   const std::string body = ChatBody("");
-  client.Send(
-      fmt::format("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{}", body.size(), body));
+  client.Send(fmt::format("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{}",
+                          body.size(), body));
   EXPECT_THAT(client.ReadUntil("begun"), HasSubstr("HTTP/1.1 200 OK"));
   begun = true;
   EXPECT_THAT(client.ReadUntil("data: [DONE]"), HasSubstr(R"(data: {"error":{"message":"the device is gone")"));
@@ -152,7 +216,7 @@ TEST(StreamingTest, AClientThatLeavesCancelsItsGeneration) {
     {
       RawClient client(fake.server->port());
       const std::string body = streams ? ChatBody("") : R"({"messages":[{"role":"user","content":"Hi"}]})";
-      client.Send(fmt::format("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{}",
+      client.Send(fmt::format("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{}",
                               body.size(), body));
       if (streams) {
         client.ReadUntil("begun");

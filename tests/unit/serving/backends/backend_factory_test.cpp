@@ -62,7 +62,9 @@ TEST(BackendFactory, AutoWalksAllTargetsByRankAndSaysWhatItPassesOver) {
                                       "cpu/native", "cpu/llama_cpp", "!reference/native", "!reference/llama_cpp"}));
   for (const Candidate& candidate : candidates) {
     EXPECT_EQ(candidate.engine == nullptr, !candidate.reason.empty()) << candidate.reason;
-    if (candidate.target == Target::kCuda) EXPECT_EQ(candidate.skip, Skip::kUnnamed);
+    if (candidate.target == Target::kCuda) {
+      EXPECT_EQ(candidate.skip, Skip::kUnnamed);
+    }
   }
 }
 

@@ -16,15 +16,15 @@ std::vector<BackendRule> Rules(std::vector<config::BackendSetting> settings) {
 }
 
 TEST(BackendRules, TheMostSpecificWordHolds) {
-  const auto rules = Rules({{.backend = "cuda", .config = {.device = 1, .kv_dtype = "bf16", .batch = 64}},
+  const auto rules = Rules({{.backend = "cuda", .config = {.device = "1", .kv_dtype = "bf16", .batch = 64}},
                             {.backend = "llama_cpp_cuda", .config = {.kv_dtype = "fp32"}},
                             {.backend = "cpu", .config = {.repack = false}}});
-  const BackendConfig shared = {.device = -1, .kv_dtype = "fp16", .kv_budget = 0, .repack = true, .batch = 0};
+  const BackendConfig shared = {.device = "-1", .kv_dtype = "fp16", .kv_budget = 0, .repack = true, .batch = 0};
 
   const auto llama = ConfigFor({.batch = 32}, rules, shared, Target::kCuda, Provider::kLlamaCpp);
   EXPECT_EQ(llama.batch, 32) << "the model's own";
   EXPECT_EQ(llama.kv_dtype, "fp32") << "of this provider on the target";
-  EXPECT_EQ(llama.device, 1) << "of the target";
+  EXPECT_EQ(llama.device, "1") << "of the target";
   EXPECT_EQ(llama.kv_budget, 0) << "of all";
   EXPECT_EQ(llama.repack, true) << "another backend's word is not its";
 
@@ -59,27 +59,13 @@ TEST(BackendRules, ASettingThatTheBackendCannotUseIsRefusedByName) {
   EXPECT_THAT(error({.backend = "native_cpu", .config = {.flash_attention = "on"}}), HasSubstr("'flash_attention'"));
   EXPECT_EQ(error({.backend = "cpu", .config = {.repack = false, .flash_attention = "on"}}), "(no error)")
       << "llama.cpp on a cpu has flash attention";
-  EXPECT_EQ(error({.backend = "llama_cpp_cuda", .config = {.device = 0, .kv_dtype = "fp16", .gpu_layers = 3}}),
+  EXPECT_EQ(error({.backend = "llama_cpp_cuda", .config = {.device = "0", .kv_dtype = "fp16", .gpu_layers = 3}}),
             "(no error)");
   EXPECT_EQ(error({.backend = "mlx", .config = {.kv_budget = 1 << 20, .mlx_requantise = true}}), "(no error)");
 }
 
 TEST(BackendRules, NoSettingIsUnusedByAuto) {
   EXPECT_TRUE(UnusedSettings({.mlx_requantise = true, .gpu_layers = 3}, {Target::kAuto, std::nullopt}).empty());
-}
-
-TEST(BackendRules, ADeviceThatIsNotThereIsAnErrorThatListsThoseThatAre) {
-  EngineEntry two{.devices = [] {
-    return std::vector<compute::Device>{{"first card", int64_t{8} << 30}, {"second card", int64_t{24} << 30}};
-  }};
-  for (const int32_t there : {-1, 0, 1}) EXPECT_TRUE(CheckDevice(two, there)) << there;
-  const Status missing = CheckDevice(two, 2);
-  ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(missing.error().message, AllOf(HasSubstr("no device 2"), HasSubstr("0 (first card, 8.0 GiB free)"),
-                                             HasSubstr("1 (second card, 24.0 GiB free)")));
-  EXPECT_TRUE(CheckDevice({}, 0)) << "an engine without a list has one";
-  EXPECT_FALSE(CheckDevice({}, 1));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(GpuLayers, ASetNumberIsKeptAndOthersAreChosenFromTheDevice) {
   BackendConfig first{.gpu_layers = -1};
   ChooseGpuLayers(engine, *source, first);
   EXPECT_EQ(first.gpu_layers, LayersOf(*source) * 4 / 5) << "four fifths of the memory that the weights fill";
-  BackendConfig second{.device = 1};
+  BackendConfig second{.device = "1"};
   ChooseGpuLayers(engine, *source, second);
   EXPECT_EQ(second.gpu_layers, -1);
 }

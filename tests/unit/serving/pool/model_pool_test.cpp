@@ -110,7 +110,7 @@ TEST_F(ModelPoolTest, SeriesOfAModelLastAsLongAsAnyoneHoldsIt) {
 TEST_F(ModelPoolTest, AFailedLoadLeavesNoSeries) {
   go_.count_down();
   LoadRequest request = Request("m");
-  request.config.device = 5;
+  request.config.device = "5";
   ASSERT_FALSE(models_.Load(request));
   EXPECT_THAT(Exposition(), Not(HasSubstr("model=\"m\"")));
   EXPECT_THAT(Exposition(), HasSubstr("inferflux_model_load_events_total{event=\"failed\"} 1"));

@@ -42,6 +42,29 @@ class ModelsDirectoryTest : public ::testing::Test {
   fs::path base_;
 };
 
+TEST_F(ModelsDirectoryTest, ARecipeIsAModelThatCanBeReplacedAndRemoved) {
+  Touch("models/a.gguf");
+  Touch("outside/other.inferflux.json");
+  fs::create_symlink(base_ / "outside/other.inferflux.json", base_ / "models/link.inferflux.json");
+  ASSERT_TRUE(Open().SaveRecipe("mario:v1", "1"));
+  ASSERT_TRUE(Open().SaveRecipe("mario:v1", "2"));
+  EXPECT_THAT(Names(), ElementsAre("a", "mario:v1")) << "neither a link nor what is half written";
+  EXPECT_EQ(Open().Find("mario:v1"), InModels("mario:v1.inferflux.json"));
+  for (const char* name : {"", ".hidden", "../outside/b", "a/b", "/tmp/b", "x\ny"}) {
+    EXPECT_FALSE(Open().SaveRecipe(name, "3")) << name;
+    EXPECT_FALSE(Open().RemoveRecipe(name)) << name;
+  }
+  EXPECT_FALSE(Open().SaveRecipe(std::string(250, 'x'), "3"));
+  EXPECT_FALSE(Open().SaveRecipe("a", "3")) << "a file is never hidden by a recipe";
+  const auto kept = Open().RemoveRecipe("a");
+  ASSERT_FALSE(kept);
+  EXPECT_THAT(kept.error().message, HasSubstr("by hand"));
+  EXPECT_EQ(Open().RemoveRecipe("link").error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(Open().RemoveRecipe("mario:v1"));
+  EXPECT_THAT(Names(), ElementsAre("a"));
+  EXPECT_TRUE(fs::exists(base_ / "outside/other.inferflux.json"));
+}
+
 TEST_F(ModelsDirectoryTest, FindsFilesSplitFilesAndDirectories) {
   Touch("models/a.gguf");
   Touch("models/b-00001-of-00002.gguf");

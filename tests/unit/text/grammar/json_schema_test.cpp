@@ -28,7 +28,8 @@ TEST(JsonSchemaTest, MembersComeInTheSchemasOrderWithCommasBetweenThem) {
       {R"({"a":1,})", R"({,"a":1})", R"({"b":null,"a":1})", R"({"a":1 "b":null})", R"({"d":1})", R"({"a":1,"a":1})"});
   ExpectMatches(
       R"({"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"null"},"c":true},"required":["b"]})",
-      {R"({"b":null})", R"({"a":1,"b":null})", R"({"b":null,"c":{}})"}, {"{}", R"({"a":1})", R"({"a":1,"c":1})"});
+      {R"({"b":null})", R"({"a":1,"b":null})", R"({"b":null,"c":{}})"},
+      {"{}", R"({"a":1})", R"({"a":1,"c":1})", R"({"b":null,"b":null})", R"({"a":1,"b":null,"b":null})"});
 }
 
 TEST(JsonSchemaTest, AdditionalMembersNeverTakeTheNameOfAnother) {
@@ -37,7 +38,10 @@ TEST(JsonSchemaTest, AdditionalMembersNeverTakeTheNameOfAnother) {
       {R"({"name":"x","other":1})", R"({"n":1,"nam":2,"names":3,"":4})"},
       {R"({"name":1})", R"({"na":1})", R"({"other":"x"})", R"({"n\u0061":1})"});
   ExpectMatches(R"({"type":"object","required":["k"],"additionalProperties":{"type":"boolean"}})",
-                {R"({"k":true})", R"({"k":true,"l":false})"}, {"{}", R"({"l":true})"});
+                {R"({"k":true})", R"({"k":true,"l":false})"},
+                {"{}", R"({"l":true})", R"({"k":true,"k":true})", R"({"k":true,"l":false,"k":true})"});
+  ExpectMatches(R"({"type":"object","required":["k"],"patternProperties":{"^k":{"type":"boolean"}}})",
+                {R"({"k":true})"}, {R"({"k":true,"k":false})"});
 }
 
 TEST(JsonSchemaTest, BoundsOfNumbers) {
@@ -100,10 +104,8 @@ TEST(JsonSchemaTest, OneOfIsTakenOnlyWhereOneAtMostCanHold) {
                 {R"({"p7":1})", R"({"p39":1})"}, {"{}", R"({"p7":1,"p39":1})"});
   // A type that a keyword only implies excludes nothing.
   ExpectMatches(R"({"oneOf":[{"minLength":2},{"required":["a"]}]})", {R"("a")", "{}"}, {R"("ab")", R"({"a":1})"});
-  EXPECT_THAT(
-      ErrorOf(Schema(
-          R"({"properties":{"p":{"oneOf":[{"type":"object","propertyNames":{"maxLength":2}},{"type":"object"}]}}})")),
-      HasSubstr("at #/properties/p/oneOf/1: oneOf needs alternatives"));
+  EXPECT_THAT(ErrorOf(Schema(R"({"properties":{"p":{"oneOf":[{"uniqueItems":true},{"type":"array"}]}}})")),
+              HasSubstr("at #/properties/p/oneOf/1: oneOf needs alternatives"));
 }
 
 // The negated condition applies to every type of value, although the enum beside it lists few of them.
@@ -123,12 +125,12 @@ TEST(JsonSchemaTest, AConditionMaySpeakOfAListedMember) {
 TEST(JsonSchemaTest, WhatCannotBeHonouredIsAnErrorThatNamesItsPlace) {
   EXPECT_THAT(ErrorOf(Schema(R"({"properties":{"a":{"type":"array","unevaluatedItems":false}}})")),
               HasSubstr("at #/properties/a/unevaluatedItems: the keyword 'unevaluatedItems' is not supported"));
-  EXPECT_THAT(ErrorOf(Schema(R"({"type":"number","multipleOf":0.1})")), HasSubstr("at #/multipleOf"));
-  EXPECT_THAT(ErrorOf(Schema(R"({"not":{"propertyNames":{"maxLength":2}}})")), HasSubstr("at #/not/propertyNames: "));
+  EXPECT_THAT(ErrorOf(Schema(R"({"type":"number","multipleOf":0.0000001})")), HasSubstr("at #/multipleOf"));
+  EXPECT_THAT(ErrorOf(Schema(R"({"not":{"uniqueItems":true}})")), HasSubstr("at #/not/uniqueItems: "));
   EXPECT_THAT(ErrorOf(Schema(R"s({"type":"object","patternProperties":{"(?=a)":true}})s")),
               HasSubstr("at #/patternProperties/(?=a): at byte"));
-  EXPECT_THAT(ErrorOf(Schema(R"({"type":"object","propertyNames":{"format":"uuid"}})")),
-              HasSubstr("#/propertyNames/format"));
+  EXPECT_THAT(ErrorOf(Schema(R"({"type":"object","propertyNames":{"minimum":1}})")),
+              HasSubstr("#/propertyNames/minimum"));
   EXPECT_THAT(ErrorOf(Schema(R"({"type":"array","uniqueItems":true})")), HasSubstr("#/uniqueItems"));
   EXPECT_THAT(ErrorOf(Schema(R"({"type":"string","format":"regex"})")),
               HasSubstr("the format 'regex' is not supported"));

@@ -55,6 +55,20 @@ const std::vector<GrammarSpec>& Specs() {
       {.kind = GrammarSpec::Kind::kChoice, .choices = {"aaa", "aab", "ab 1", "日本é"}},
       Gbnf("root ::= word (\" \" word)* \".\"\nword ::= [a-z]+ | [0-9]{2,}"),
       Gbnf("root ::= \"[\" (root (\",\" root)*)? \"]\" | \"1\" root?"),
+      // Inside these strings any plain character may follow: all of them, a few, or all but some.
+      Schema(R"({"properties":{"name":{"type":"string"}},"additionalProperties":{"type":"string","maxLength":7}})"),
+      Schema(R"({"type":"string","pattern":"^[^1]*1.{0,6}$"})"),
+      Schema(R"({"type":"string","pattern":"a","minLength":3,"maxLength":12})"),
+      Schema(R"({"type":"array","items":{"type":"string","not":{"enum":["a","ab"]}},"maxItems":3})"),
+      Regex("(\"[^\"\\\\\\x00-\\x1f]{0,5}[^\"\\\\\\x00-\\x1fb]*\" )+"),
+      Regex("[^\"\\\\\\x00-\\x1f]{4,6}"),
+      // The same, by a rule of one character, which is called more than once.
+      Schema(R"({"prefixItems":[{"type":"string","minLength":1},{"type":"string","minLength":2}],"items":false})"),
+      Schema(R"({"prefixItems":[{"type":"string","minLength":2,"maxLength":4},{"type":"string","maxLength":9},
+                 {"type":"string","maxLength":70}],"items":false})"),
+      Gbnf("root ::= (c c | c \"x\")+ [!-/]\nc ::= [^\\\"\\\\\\x00-\\x1f]"),
+      Gbnf("root ::= \"[\" c* end\nend ::= \"]\" | \"ab\" root?\nc ::= [^\\\"\\\\\\x00-\\x1f] | \"\\\\n\""),
+      Gbnf("root ::= text+\ntext ::= [^\\\"\\\\\\x00-\\x1f]{2,9} | \"\\\"\""),
   };
   return specs;
 }

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
+
+#include "text/reasoning/reasoning_tokens.h"
 
 namespace inferflux::text {
 namespace {
@@ -48,6 +51,26 @@ TEST(ReasoningParserTest, WithoutReasoningTheAnswerIsUnchanged) {
   EXPECT_EQ(Parsed(think, "<thin", false), " | <thin");
   EXPECT_EQ(Parsed(think, "I <think> so.</think>", false), " | I <think> so.</think>");
   EXPECT_EQ(Parsed(think, "", false), " | ");
+}
+
+TEST(ReasoningTokensTest, CountsTheReasoningWithItsMarkers) {
+  const auto count = [](const ReasoningForm& form, bool inside, const std::vector<std::string>& tokens) {
+    ReasoningTokens counter(form, inside);
+    for (const std::string& token : tokens) counter.Take(token);
+    return counter.count();
+  };
+  const ReasoningForm& think = FormNamed("think");
+  EXPECT_EQ(count(think, false, {"<think>", "\n", "hm", "</think>", "\n\n", "Three", "."}), 4);
+  EXPECT_EQ(count(think, false, {"<th", "ink", ">", "hm", "</", "think", ">", "Three"}), 7);
+  EXPECT_EQ(count(think, true, {"hm", ",", " well", "</think>", "Three"}), 4);
+  EXPECT_EQ(count(think, true, {"hm", " \xF0\x9F", "\xAA\xB6"}), 3) << "a token may be a part of a character";
+  EXPECT_EQ(count(think, false, {"<th", "ree", "</think>"}), 0) << "no reasoning";
+  EXPECT_EQ(count(think, false, {" ", "Three"}), 0);
+  EXPECT_EQ(count(FormNamed("harmony"), false,
+                  {"<|channel|>", "analysis", "<|message|>", "a", "<|end|>", "<|start|>", "assistant", "<|channel|>",
+                   "analysis", "<|message|>", "b", "<|end|>", "<|start|>", "assistant", "<|channel|>", "final",
+                   "<|message|>", "c"}),
+            12);
 }
 
 TEST(ReasoningParserTest, AnAnswerThatEndsInsideIsAllReasoning) {

@@ -98,7 +98,7 @@ TEST(MarkerTokensTest, AForcedMarkerIsItsToken) {
   EXPECT_TRUE(matcher.must_end());
   EXPECT_FALSE((*matcher.Mask())->Allows(model.other));
 
-  ToolCallParser parser(syntax, std::make_shared<const std::vector<OfferedTool>>(spec.tools), true);
+  ToolCallParser parser(syntax, std::make_shared<const std::vector<OfferedTool>>(spec.tools), {});
   const auto found = parser.Feed(text);
   ASSERT_EQ(found.calls.size(), 1u);
   EXPECT_EQ(found.calls[0].arguments, R"({"word":"<｜tool▁call▁end｜>"})");
@@ -139,7 +139,7 @@ TEST(MarkerTokensTest, AnEndTokenClosesTheCalls) {
       "\"a\"}<|tool_call:end|>";
   for (const TokenId id : tokenizer->Encode(text)) ASSERT_TRUE(matcher.Accept(id));
   EXPECT_TRUE((*matcher.Mask())->Allows(calls));
-  ToolCallParser parser(syntax, std::make_shared<const std::vector<OfferedTool>>(), true);
+  ToolCallParser parser(syntax, std::make_shared<const std::vector<OfferedTool>>(1, OfferedTool{"look_up", ""}), {});
   EXPECT_EQ(parser.Feed(text).calls.size() + parser.Finish().calls.size(), 1u);
 }
 
@@ -182,7 +182,7 @@ TEST(MarkerTokensTest, TheMarksOfStringsAreTokens) {
   take(closes);
   EXPECT_TRUE(matcher.can_end());
 
-  ToolCallParser parser(syntax, std::make_shared<const std::vector<OfferedTool>>(calls.tools), true);
+  ToolCallParser parser(syntax, std::make_shared<const std::vector<OfferedTool>>(calls.tools), {});
   const auto found = parser.Feed(text);
   ASSERT_EQ(found.calls.size(), 1u) << text;
   EXPECT_EQ(found.calls[0].arguments, R"({"word":"a <tool_call|> <|\"|"})");
@@ -215,7 +215,7 @@ TEST(MarkerTokensTest, CallsInOtherSyntaxesAreForcedByTheirTokens) {
 
     GrammarMatcher matcher(*grammar, true);
     Detokenizer detokenizer(tokenizer, {.shown_control = calls.tokens.shown});
-    ToolCallParser parser(SyntaxOf(id), std::make_shared<const std::vector<OfferedTool>>(calls.tools), true);
+    ToolCallParser parser(SyntaxOf(id), std::make_shared<const std::vector<OfferedTool>>(calls.tools), {});
     size_t found = 0;
     for (const TokenId token : tokenizer->Encode(std::span(&text, 1))) {
       ASSERT_TRUE(matcher.Accept(token)) << tokenizer->Text(token);

@@ -66,6 +66,10 @@ inline constexpr ToolCallSample kToolCallSamples[] = {
      "<｜DSML｜invoke name=\"look_up\">\n<｜DSML｜parameter name=\"word\" string=\"true\">$</｜DSML｜parameter>\n"
      "<｜DSML｜parameter name=\"pages\" string=\"false\">%</｜DSML｜parameter>\n</｜DSML｜invoke>\n",
      "", "</｜DSML｜tool_calls>"},
+    {"deepseek 3.2", "<｜DSML｜function_calls>\n",
+     "<｜DSML｜invoke name=\"look_up\">\n<｜DSML｜parameter name=\"word\" string=\"true\">$</｜DSML｜parameter>\n"
+     "<｜DSML｜parameter name=\"pages\" string=\"false\">%</｜DSML｜parameter>\n</｜DSML｜invoke>\n",
+     "", "</｜DSML｜function_calls>"},
     {"hunyuan 3", "<tool_calls:opensource>\n",
      "<tool_call:opensource>look_up<tool_sep:opensource>\n<arg_key:opensource>word</arg_key:opensource>\n"
      "<arg_value:opensource>$</arg_value:opensource>\n<arg_key:opensource>pages</arg_key:opensource>\n"

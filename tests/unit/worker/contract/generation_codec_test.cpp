@@ -98,6 +98,33 @@ TEST(GenerationCodec, AnEmbeddingArrivesExactly) {
   EXPECT_THAT(ThroughTheWire({last})[0].embedding, ElementsAre(0.1f, -1e-30f, 3.4e38f));
 }
 
+TEST(GenerationCodec, WhatMayComeNextArrives) {
+  StreamEvent last = Last(FinishReason::kStop);
+  last.next_tokens = scheduler::NextTokens{.vocabulary = 300,
+                                           .allowed = 2,
+                                           .may_end = true,
+                                           .allowed_probability = 1e-9,
+                                           .top = {{.id = 5, .bytes = "\xc3", .logprob = -21.5f}},
+                                           .unconstrained = {{.id = 6, .bytes = "The", .logprob = -0.5f}}};
+  const auto next = ThroughTheWire({last})[0].next_tokens;
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->allowed, 2);
+  EXPECT_TRUE(next->may_end);
+  EXPECT_EQ(next->allowed_probability, 1e-9);
+  EXPECT_EQ(next->top[0].bytes, "\xc3");
+  EXPECT_EQ(next->unconstrained[0].logprob, -0.5f);
+}
+
+TEST(GenerationCodec, ATimelineArrivesAlsoWithAnError) {
+  using Kind = scheduler::TimelinePhase::Kind;
+  for (const FinishReason reason : {FinishReason::kStop, FinishReason::kError}) {
+    StreamEvent last = Last(reason);
+    last.finish->phases = {{.kind = Kind::kQueued, .begin = 0, .end = 0.25},
+                           {.kind = Kind::kPreempted, .begin = 0.25, .end = 1.5, .tokens = 3, .steps = 2}};
+    EXPECT_EQ(ThroughTheWire({last})[0].finish->phases, last.finish->phases);
+  }
+}
+
 TEST(GenerationCodec, NothingMayFollowTheLastEvent) {
   EventReader reader;
   ASSERT_TRUE(reader.Read(R"({"type":"end","tokens_out":0,"decode_time_ms":0,"stop_reason":"EOS"})"));

@@ -4,6 +4,7 @@
 #include "compute/cpu/kernels/kernel_groups.h"
 #include "compute/cpu/kernels/simd/ceiling_inl.h"
 #include "compute/cpu/kernels/simd/quantize_inl.h"
+#include "compute/cpu/kernels/simd/scan_inl.h"
 
 namespace inferflux::compute::cpu::INFERFLUX_ISA {
 
@@ -20,6 +21,7 @@ void AddRows(Kernels& kernels) {
   kernels.rms_norm = RmsNormRow;
   kernels.layer_norm = LayerNormRow;
   kernels.soft_cap = SoftCapRow;
+  kernels.scan_token = ScanToken;
   const auto index = [](Activation activation) { return static_cast<int>(activation); };
   kernels.gate[index(Activation::kSilu)] = GateRow<Silu>;
   kernels.gate[index(Activation::kGeluTanh)] = GateRow<GeluTanh>;

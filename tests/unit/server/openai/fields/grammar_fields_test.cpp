@@ -64,8 +64,9 @@ TEST(GrammarFieldsTest, WhatIsWrongIsNamedWithItsPlace) {
   expect(R"("response_format":{"type":"json_schema","json_schema":{"schema":{}}})", "response_format.json_schema.name",
          "is missing");
   expect(
-      R"("response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{"properties":{"a":{"contains":{}}}}}})",
-      "response_format.json_schema.schema", "at #/properties/a/contains: the keyword 'contains' is not supported");
+      R"("response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{"properties":{"a":{"unevaluatedItems":{}}}}}})",
+      "response_format.json_schema.schema",
+      "at #/properties/a/unevaluatedItems: the keyword 'unevaluatedItems' is not supported");
   expect(R"("grammar":"root ::= root \"a\" | \"b\"")", "grammar", "'root' is left-recursive");
   expect(R"("grammar":7)", "grammar", "must be a string");
   expect(R"("structured_outputs":{"regex":"("})", "structured_outputs.regex", "')' is missing");

@@ -139,7 +139,12 @@ TEST(Charsmap, OfRandomBytesIsHarmless) {
     for (char& c : spec.charsmap) c = static_cast<char>(random());
     std::memcpy(spec.charsmap.data(), &bytes, 4);
     const auto t = Make(std::move(spec));
-    for (int byte = 0; byte < 256; ++byte) t->Encode(std::string(3, static_cast<char>(byte)));
+    for (int byte = 0; byte < 256; ++byte) {
+      const std::string text(3, static_cast<char>(byte));
+      const auto ids = t->Encode(text);
+      for (const TokenId id : ids) ASSERT_LT(id, t->size());
+      ASSERT_EQ(t->Encode(text), ids) << "no memory of another text is read";
+    }
   }
 }
 

@@ -40,6 +40,35 @@ constexpr const char* kOslo =
     "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>";
 constexpr const char* kNote = R"(<tool_call>{"name":"note","arguments":{"a":[1,{}]}}</tool_call>)";
 
+// The input of a custom tool is a JSON string, so its grammar constrains the text before the escapes.
+TEST(ToolCallGrammarTest, ACustomToolsInputMatchesItsGrammar) {
+  const OfferedTool custom = {
+      "run", "", "start: \"say \\\"\" words \"\\\"\\n\"\nwords: words \", \" WORD | WORD\nWORD: /[a-z\\\\é]{1,3}/"};
+  const auto input = CompileOrFail({.kind = GrammarSpec::Kind::kLark, .source = custom.lark});
+  std::mt19937 random(5);
+  int read = 0;
+  for (const ToolCallSyntax& syntax : ToolCallSyntaxes()) {
+    SCOPED_TRACE(syntax.id);
+    if (syntax.body == CallBody::kTagged || syntax.values != ValueSyntax::kJson) {
+      EXPECT_THAT(ErrorOf(Calls({custom}, true, false, syntax)), HasSubstr("does not write arguments as JSON"));
+      continue;
+    }
+    const auto grammar = CompileOrFail(Calls({custom}, true, false, syntax));
+    for (int i = 0; i < 10; ++i) {
+      const std::string text = testing::RandomText(grammar, random);
+      ToolCallParser parser(syntax, std::make_shared<const std::vector<OfferedTool>>(1, custom), {});
+      std::vector<FoundToolCall> calls = parser.Feed(text).calls;
+      for (FoundToolCall& call : parser.Finish().calls) calls.push_back(std::move(call));
+      ASSERT_EQ(calls.size(), 1u) << text;
+      const json::value arguments = json::parse(calls[0].arguments);
+      EXPECT_TRUE(Matches(input, std::string(arguments.at("input").as_string()))) << text;
+      EXPECT_EQ(arguments.as_object().size(), 1u);
+      ++read;
+    }
+  }
+  EXPECT_GT(read, 100);
+}
+
 TEST(ToolCallGrammarTest, AForcedAnswerIsCallsAndNothingElse) {
   const auto several = CompileOrFail(Calls({kWeather, kAnything}, true, true));
   const auto one = CompileOrFail(Calls({kWeather, kAnything}, true, false));
@@ -179,7 +208,7 @@ TEST(ToolCallGrammarTest, WhateverAFormAllowsIsReadAsValidCalls) {
     size_t rings = 0, several = 0;
     for (int i = 0; i < 200; ++i) {
       const std::string text = testing::RandomText(grammar, random);
-      ToolCallParser parser(syntax, tools, true);
+      ToolCallParser parser(syntax, tools, {});
       ToolCallParser::Output out = parser.Feed(text);
       ToolCallParser::Output rest = parser.Finish();
       EXPECT_EQ(out.content + rest.content, "") << text;

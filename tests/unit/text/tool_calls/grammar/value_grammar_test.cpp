@@ -259,7 +259,7 @@ void ExpectRandomCallsAreValid(std::string_view syntax, const std::string& param
   size_t empty = 0;
   for (int i = 0; i < 300; ++i) {
     const std::string text = testing::RandomText(grammar, random);
-    ToolCallParser parser(SyntaxOf(syntax), tools, true);
+    ToolCallParser parser(SyntaxOf(syntax), tools, {});
     ToolCallParser::Output out = parser.Feed(text);
     EXPECT_EQ(out.content + parser.Finish().content, "") << text;
     ASSERT_EQ(out.calls.size(), 1u) << text;

@@ -1,0 +1,26 @@
+# The CUDA backend: ON compiles it with nvcc; HOST runs it on the host executor, a program on the CPU, for tests of the whole
+# engine; OFF leaves it out, and its kernels are compiled for their tests only (docs/cuda.md). Sets INFERFLUX_CUDA_BACKEND.
+set(ENABLE_CUDA OFF CACHE STRING "The CUDA backend: ON (nvcc), HOST (on the CPU, for tests) or OFF")
+set_property(CACHE ENABLE_CUDA PROPERTY STRINGS ON HOST OFF)
+
+find_package(Boost 1.81 QUIET COMPONENTS context)
+set(INFERFLUX_CUDA_HOST OFF)
+if(NOT TARGET Boost::context)
+  message(STATUS "CUDA host executor: off, Boost.Context 1.81 is missing (libboost-context1.81-dev)")
+elseif(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  message(STATUS "CUDA host executor: off, it is written for GCC's std::source_location and -fsanitize=thread")
+else()
+  set(INFERFLUX_CUDA_HOST ON)
+endif()
+
+set(INFERFLUX_CUDA_BACKEND OFF)
+if(ENABLE_CUDA STREQUAL "HOST")
+  if(NOT INFERFLUX_CUDA_HOST)
+    message(FATAL_ERROR "ENABLE_CUDA is HOST, but there is no host executor here: see above")
+  endif()
+  set(INFERFLUX_CUDA_BACKEND ON)
+  message(STATUS "CUDA: the host executor, for tests")
+elseif(ENABLE_CUDA)
+  set(INFERFLUX_CUDA_BACKEND ON)
+  message(STATUS "CUDA: on")
+endif()

@@ -1,0 +1,1 @@
+"""InferFlux on Ray Serve: see ../README.md."""

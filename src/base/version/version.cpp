@@ -1,0 +1,7 @@
+#include "base/version/version.h"
+
+namespace inferflux {
+
+const char kVersion[] = INFERFLUX_VERSION;
+
+}  // namespace inferflux

@@ -1,0 +1,84 @@
+#include "compute/cuda/backend/narrowed.h"
+#include "compute/cuda/backend/operation.h"
+#include "compute/cuda/kernels/row_ops.h"
+
+namespace inferflux::compute {
+namespace {
+
+using cuda_ops::Must;
+
+// From these many rows on cuBLASLt multiplies dense weights.
+constexpr int64_t kManyRows = 65;
+
+bool Aligned(const void* at) { return reinterpret_cast<uintptr_t>(at) % 16 == 0; }
+
+// By cuBLASLt, which wants pointers to multiples of 16 bytes. `x`: [rows, stride] of `type`.
+void MultiplyByLibrary(Cuda::Context& context, cuda::ElementType type, const void* x, int64_t x_stride,
+                       const cuda::WeightMatrix& w, const cuda::Rows<float>& y) {
+  Cuda::Buffer apart;
+  cuda::Rows<float> to = y;
+  if (!Aligned(y.data)) {
+    apart = cuda_ops::New(context, y.rows, y.columns);
+    to = cuda_ops::RowsOf(apart);
+  }
+  Must(context.runtime->MatMul({.m = w.rows,
+                                .n = y.rows,
+                                .k = w.columns,
+                                .a_type = type,
+                                .b_type = type,
+                                .d_type = cuda::ElementType::kF32,
+                                .transpose_a = true,
+                                .a = w.data,
+                                .b = x,
+                                .d = to.data,
+                                .lda = w.row_bytes / cuda::ElementBytes(type),
+                                .ldb = x_stride,
+                                .ldd = to.stride},
+                               context.stream));
+  if (apart.memory) Must(cuda::Scale(cuda_ops::RowsOf(Cuda::View(apart)), 1.0f, y, context.stream));
+}
+
+template <class T>
+void MultiplyNarrowed(Cuda::Context& context, cuda_ops::Narrowed<T>& narrowed, const Cuda::View& x,
+                      const cuda::WeightMatrix& w, const cuda::Rows<float>& y) {
+  const cuda::Rows<const T> elements = narrowed.Of(context, x);
+  const bool dense = w.type == formats::TensorType::kF16 || w.type == formats::TensorType::kBf16;
+  if (dense && x.rows >= kManyRows) {
+    constexpr bool kScaled = cuda_ops::Narrowed<T>::kScaled;
+    constexpr auto kType = kScaled ? cuda::ElementType::kF16 : cuda::ElementType::kBf16;
+    MultiplyByLibrary(context, kType, elements.data, elements.stride, w, y);
+    if (kScaled) Must(cuda::ScaleRows({y.data, y.rows, y.columns, y.stride}, narrowed.scales(), y, context.stream));
+    return;
+  }
+  Must(cuda::MultiplyTiles(elements, narrowed.scales(), w, y, context.stream));
+}
+
+}  // namespace
+
+Cuda::Buffer Cuda::MatMul(Context& context, View x, const Matrix& matrix) {
+  Buffer out = cuda_ops::New(context, x.rows, matrix.rows);
+  if (!out.memory) return out;
+  cuda_ops::Narrowed<Fp16> halves;
+  cuda_ops::Narrowed<Bf16> brain_floats;
+  Buffer dense;
+  for (const WeightPart& part : matrix.parts) {
+    const cuda::WeightMatrix& w = part.weights;
+    const auto y = cuda_ops::ColumnsOf(out, part.first, w.rows);
+    if (x.rows <= cuda_ops::kFewRows) {
+      Must(cuda::MultiplyFewRows(cuda_ops::RowsOf(x), w, y, context.stream));
+    } else if (w.type == formats::TensorType::kF32) {
+      if (!Aligned(x.data)) {
+        dense = Scale(context, x, 1.0f);
+        x = dense;
+      }
+      MultiplyByLibrary(context, cuda::ElementType::kF32, x.data, x.stride, w, y);
+    } else if (cuda_ops::TakesBf16(w.type)) {
+      MultiplyNarrowed(context, brain_floats, x, w, y);
+    } else {
+      MultiplyNarrowed(context, halves, x, w, y);
+    }
+  }
+  return out;
+}
+
+}  // namespace inferflux::compute

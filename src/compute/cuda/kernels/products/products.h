@@ -1,0 +1,60 @@
+// Products with weights as files have them, and rows of such weights.
+#pragma once
+
+#include "compute/cuda/kernels/row_ops.h"
+#include "formats/tensor_type.h"
+
+namespace inferflux::cuda {
+
+// [rows, columns] of a type that has WeightRows, `row_bytes` apart.
+struct WeightMatrix {
+  formats::TensorType type = formats::TensorType::kF32;
+  const uint8_t* data = nullptr;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t row_bytes = 0;
+};
+
+// Rows that one kernel of MultiplyFewRows takes at a time.
+inline constexpr int64_t kRowsAtOnce = 4;
+
+// y[m, n] = x[m, k] * w[n, k]^T in float, for few rows: every weight is read once for four rows. A row's result does
+// not depend on the other rows.
+Status MultiplyFewRows(Rows<const float> x, const WeightMatrix& w, Rows<float> y, Stream stream);
+
+// The same where line l of y takes the weights of expert experts[l], whose rows begin at `w.rows` times it, and row
+// l / lines_per_row of x.
+Status MultiplyLines(Rows<const float> x, int32_t lines_per_row, const int32_t* experts, const WeightMatrix& w,
+                     Rows<float> y, Stream stream);
+
+// The same by tensor cores, for any number of rows. x: [m, w.row elements] of the rows' Element (Bf16 for MXFP4 and
+// BF16, else Fp16), zeros beyond k, as Narrow makes them; row r of y is multiplied by row_scales[r] where there are
+// scales. Not for F32.
+Status MultiplyTiles(Rows<const Fp16> x, const float* row_scales, const WeightMatrix& w, Rows<float> y, Stream stream);
+Status MultiplyTiles(Rows<const Bf16> x, const float* row_scales, const WeightMatrix& w, Rows<float> y, Stream stream);
+
+// Lines of a mixture of experts, sorted by expert, and the tiles of up to 64 lines that they make. In device memory.
+struct LineGroups {
+  const int32_t* order = nullptr;  // [lines]: the lines of the first expert, those of the second one, ...
+  const int32_t* tiles = nullptr;  // [tile_count, 3]: expert, first in `order`, lines; expert -1: unused
+  int32_t tile_count = 0;          // at most: the host does not know how many there are
+  int32_t lines_per_row = 1;       // line l takes row l / lines_per_row of x
+
+  static int64_t MostTiles(int64_t lines, int64_t experts) { return lines / 64 + (experts < lines ? experts : lines); }
+};
+
+// Fills order [lines] and tiles [tile_count, 3] from experts [lines], which are below `count`.
+Status GroupLines(const int32_t* experts, int64_t lines, int32_t count, int32_t* order, int32_t* tiles,
+                  int32_t tile_count, Stream stream);
+
+// MultiplyLines by tensor cores: each expert's weights are read once for 64 of its lines. x and row_scales as of
+// MultiplyTiles, by the rows of x.
+Status MultiplyGroups(Rows<const Fp16> x, const float* row_scales, const LineGroups& groups, const WeightMatrix& w,
+                      Rows<float> y, Stream stream);
+Status MultiplyGroups(Rows<const Bf16> x, const float* row_scales, const LineGroups& groups, const WeightMatrix& w,
+                      Rows<float> y, Stream stream);
+
+// y[r] = row tokens[r] of the table, which the caller has checked; y is dense.
+Status EmbedRows(const WeightMatrix& table, const int32_t* tokens, int64_t count, float* y, Stream stream);
+
+}  // namespace inferflux::cuda

@@ -1,0 +1,18 @@
+// The operations of RankCollectives in host memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "collective/collective.h"
+#include "compute/host/arena.h"
+#include "compute/host/host_buffer.h"
+
+namespace inferflux::compute::host {
+
+Buffer SumOverRanks(collective::Collective& ranks, Buffer x);
+Buffer GatherOverRanks(Arena& arena, collective::Collective& ranks, View x, std::span<const int64_t> columns);
+void SendRows(collective::Collective& ranks, View x, int32_t to);
+Buffer ReceiveRows(Arena& arena, collective::Collective& ranks, int64_t rows, int64_t columns, int32_t from);
+
+}  // namespace inferflux::compute::host

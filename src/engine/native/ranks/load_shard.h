@@ -1,0 +1,53 @@
+// Loads a rank's part of a model. All ranks do it at the same time, and all or none succeed.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "base/result.h"
+#include "collective/message.h"
+#include "compute/rank_collectives.h"
+#include "engine/native/engine_options.h"
+#include "engine/native/kv_budget.h"
+#include "model/model_runner.h"
+#include "model/shard.h"
+
+namespace inferflux::engine {
+
+// The KV of all ranks is that of the rank with the least. kInvalidArgument if their models differ.
+Result<KvBudget> AgreeOnBudget(collective::Collective& ranks, const Result<KvBudget>& own, uint64_t model);
+// A number that tells models and their configurations apart.
+uint64_t ModelNumber(const model::ModelConfig& config, const model::ModelSource& source);
+
+template <compute::Backend B, class Kv>
+struct LoadedShard {
+  model::ModelRunner<B, Kv> runner;
+  KvBudget budget;
+};
+
+template <compute::Backend B, class Kv>
+requires compute::PagedKv<B, Kv> Result<LoadedShard<B, Kv>> LoadShard(typename B::Context& context,
+                                                                      model::ModelConfig config,
+                                                                      std::shared_ptr<const model::ModelSource> source,
+                                                                      const EngineOptions& options) {
+  collective::Collective* ranks = options.ranks.get();
+  const bool shared = ranks != nullptr && ranks->size() > 1;
+  const uint64_t number = shared ? ModelNumber(config, *source) : 0;
+  auto sharded = model::ShardConfig(std::move(config), *source, options.parallelism, shared ? ranks->rank() : 0);
+  Result<KvBudget> budget = sharded ? PlanKv(sharded->config, compute::KvTokenBytes<Kv>(KvLayers(sharded->config)),
+                                             options, B::Memory(context).free / options.parallelism.ranks())
+                                    : Result<KvBudget>(Forward(sharded));
+  if (shared) budget = AgreeOnBudget(*ranks, budget, number);
+  if (!budget) return Forward(budget);
+  if constexpr (compute::RankCollectives<B>) context.ranks = ranks;
+  auto runner = model::ModelRunner<B, Kv>::Load(context, std::move(sharded->config), std::move(source), budget->blocks,
+                                                options.block_size, options.stop, budget->states, sharded->shard);
+  if (shared) {
+    const Status own = runner.map([](const auto&) {});
+    if (auto all = Agree(*ranks, own); !all) return Forward(all);
+  }
+  if (!runner) return Forward(runner);
+  return LoadedShard<B, Kv>{std::move(*runner), *budget};
+}
+
+}  // namespace inferflux::engine

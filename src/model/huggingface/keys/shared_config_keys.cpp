@@ -1,0 +1,118 @@
+// Keys that all families' config.json may have and that do not change what a model computes, or that are read for all.
+#include <algorithm>
+#include <iterator>
+
+#include "model/huggingface/keys/config_keys.h"
+
+namespace inferflux::model {
+namespace {
+
+// Sorted. Special tokens come from here where the tokenizer and generation_config.json have none.
+constexpr std::string_view kShared[] = {"architectures",
+                                        "attention_dropout",
+                                        "attention_probs_dropout_prob",
+                                        "attn_implementation",
+                                        "attn_pdrop",
+                                        "auto_map",
+                                        "bad_words_ids",
+                                        "begin_suppress_tokens",
+                                        "bos_token_id",
+                                        "cache_implementation",
+                                        "chunk_size_feed_forward",
+                                        "classifier_dropout",
+                                        "classifier_dropout_prob",
+                                        "cls_token_id",
+                                        "decoder_start_token_id",
+                                        "diversity_penalty",
+                                        "do_sample",
+                                        "dropout",
+                                        "dtype",
+                                        "early_stopping",
+                                        "embd_pdrop",
+                                        "embedding_dropout",
+                                        "encoder_no_repeat_ngram_size",
+                                        "eos_token_id",
+                                        "exponential_decay_length_penalty",
+                                        "finetuning_task",
+                                        "forced_bos_token_id",
+                                        "forced_eos_token_id",
+                                        "gradient_checkpointing",
+                                        "hidden_dropout",
+                                        "hidden_dropout_prob",
+                                        "id2label",
+                                        "initializer_cutoff_factor",
+                                        "initializer_factor",
+                                        "initializer_range",
+                                        "is_matryoshka",
+                                        "label2id",
+                                        "length_penalty",
+                                        "license",
+                                        "mask_token_id",
+                                        "matryoshka_dimensions",
+                                        "max_length",
+                                        "max_new_tokens",
+                                        "min_length",
+                                        "mlp_dropout",
+                                        "model_name",
+                                        "model_type",
+                                        "name_or_path",
+                                        "neuron",
+                                        "no_repeat_ngram_size",
+                                        "num_beam_groups",
+                                        "num_beams",
+                                        "num_labels",
+                                        "num_return_sequences",
+                                        "output_attentions",
+                                        "output_hidden_states",
+                                        "output_router_logits",
+                                        "output_scores",
+                                        "pad_token_id",
+                                        "prefix",
+                                        "pretraining_tp",
+                                        "problem_type",
+                                        "qa_dropout",
+                                        "quantization",
+                                        "quantization_config",
+                                        "remove_invalid_values",
+                                        "repetition_penalty",
+                                        "resid_pdrop",
+                                        "residual_dropout",
+                                        "return_dict",
+                                        "return_dict_in_generate",
+                                        "router_aux_loss_coef",
+                                        "router_jitter_noise",
+                                        "router_z_loss_coef",
+                                        "sbert_ce_default_activation_function",
+                                        "sentence_transformers",
+                                        "sep_token_id",
+                                        "seq_classif_dropout",
+                                        "summary_first_dropout",
+                                        "summary_last_dropout",
+                                        "suppress_tokens",
+                                        "task_specific_params",
+                                        "temperature",
+                                        "tf_legacy_loss",
+                                        "tie_last_hidden_states",
+                                        "tokenizer_class",
+                                        "top_k",
+                                        "top_p",
+                                        "torch_dtype",
+                                        "torchscript",
+                                        "transformers.js_config",
+                                        "transformers_version",
+                                        "trust_remote_code",
+                                        "typical_p",
+                                        "unk_token_id",
+                                        "use_bfloat16",
+                                        "use_cache"};
+static_assert(std::is_sorted(std::begin(kShared), std::end(kShared)));
+
+}  // namespace
+
+bool IsSharedConfigKey(std::string_view key) {
+  // Names of private attributes, and what a tool for training notes for itself.
+  if (key.starts_with('_') || key.starts_with("unsloth_")) return true;
+  return std::binary_search(std::begin(kShared), std::end(kShared), key);
+}
+
+}  // namespace inferflux::model

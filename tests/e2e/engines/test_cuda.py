@@ -1,0 +1,39 @@
+"""A server on the native CUDA backend: ./test --cuda, on the host executor if there is no GPU."""
+
+import time
+
+import openai
+import pytest
+import requests
+from server_process import MODEL, ServerProcess, engines
+
+pytestmark = pytest.mark.skipif(not engines()[("cuda", "native")]["available"], reason="this build has no native CUDA backend")
+
+
+def test_the_model_answers():
+    with ServerProcess("--backend", "native_cuda") as server:
+        exposure = requests.get(server.url + "/v1/models", timeout=20).json()["data"][0]["backend_exposure"]
+        assert (exposure["requested_backend"], exposure["exposed_backend"], exposure["provider"]) == ("native_cuda", "cuda", "native")
+        assert not exposure["fallback"]
+        client = openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0, timeout=600)
+        began = time.monotonic()
+        answer = client.chat.completions.create(
+            model="default", temperature=0, max_tokens=32, messages=[{"role": "user", "content": "What is the capital of France?"}])
+        seconds = time.monotonic() - began
+        assert "Paris" in answer.choices[0].message.content
+        print(f"{answer.usage.completion_tokens} tokens in {seconds:.1f} s")
+
+
+def test_the_host_executor_is_never_chosen_for_a_user():
+    if engines()[("cuda", "native")]["devices"][0]["name"] != "cuda (host executor, for tests)":
+        pytest.skip("there is a GPU here")
+    with ServerProcess("--backend", "auto") as server:
+        exposure = requests.get(server.url + "/v1/models", timeout=20).json()["data"][0]["backend_exposure"]
+        assert exposure["exposed_backend"] == "cpu"
+
+
+def test_a_device_that_is_not_there_is_named():
+    with ServerProcess() as server:
+        missing = requests.post(server.url + "/v1/admin/models", timeout=60, json={
+            "path": str(MODEL), "id": "other", "backend": "native_cuda", "device": 7})
+        assert missing.status_code == 400 and "no device 7" in missing.json()["error"]["message"]

@@ -1,0 +1,98 @@
+"""Ranks that mpirun starts, of a build with -DENABLE_MPI=ON."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import requests
+from server_process import MODEL, ServerProcess, clean_environment, eventually, program
+from test_ranks import PROMPTS, complete, expect_same_text
+
+ALLOWED = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def mpi():
+    if shutil.which("mpirun") is None:
+        pytest.skip("there is no mpirun")
+    shown = subprocess.run([program("inferfluxd"), "--backends"], capture_output=True, text=True, timeout=60,
+                           env=clean_environment()).stdout
+    if "through MPI: " not in shown:
+        pytest.skip("this build has no MPI")
+
+
+@pytest.fixture(scope="module")
+def right():
+    with ServerProcess() as server:
+        return {prompt: complete(server, prompt) for prompt in PROMPTS}
+
+
+class Job(ServerProcess):
+    """mpirun with `ranks` processes."""
+
+    def __init__(self, ranks, *flags, wait=True, model=MODEL):
+        self._folder = tempfile.TemporaryDirectory()
+        port_file = Path(self._folder.name) / "port"
+        command = ["mpirun", "-n", str(ranks), "--oversubscribe", "--bind-to", "none", program("inferfluxd"), "--port", "0",
+                   "--port-file", str(port_file), "--model", str(model), "--threads", "1", *flags]
+        self.start(command, Path(self._folder.name) / "log", port_file, ALLOWED, wait)
+
+    def rank(self, number):
+        for environment in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                words = environment.read_bytes().split(b"\0")
+                parent = int((environment.parent / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                continue
+            if parent == self.process.pid and f"OMPI_COMM_WORLD_RANK={number}".encode() in words:
+                return int(environment.parent.name)
+        raise AssertionError(f"no rank {number}")
+
+
+@pytest.mark.parametrize("flags", [("--tensor-parallel", "2"), ("--pipeline-parallel", "2")], ids=["tensor", "pipeline"])
+def test_a_job_gives_the_text_of_one_process(right, flags):
+    with Job(2, *flags) as job:
+        expect_same_text(job, right)
+        assert "over 2 ranks through MPI" in requests.get(job.url + "/v1/models", timeout=10).text
+        os.kill(job.rank(0), signal.SIGTERM)  # a clean end: rank 0 ends the other
+        assert job.process.wait(20) == 0
+
+
+def test_the_job_must_have_as_many_ranks_as_the_model():
+    done = subprocess.run(["mpirun", "--oversubscribe", "-n", "2", program("inferfluxd"), "--port", "0", "--model", str(MODEL),
+                           "--pipeline-parallel", "4"], capture_output=True, text=True, timeout=60,
+                          env={**clean_environment(), **ALLOWED})
+    assert done.returncode != 0
+    assert "this job was started with 2 ranks, and the model is configured for 4" in done.stderr + done.stdout
+
+
+def test_a_job_ends_within_a_second_of_a_rank():
+    with Job(2, "--tensor-parallel", "2") as job:
+        replies = []
+
+        def ask():
+            try:
+                replies.append(requests.post(job.url + "/v1/completions", timeout=30, json={
+                    "prompt": "Once", "max_tokens": 1900, "ignore_eos": True}).status_code)
+            except requests.RequestException as error:
+                replies.append(type(error).__name__)
+
+        threads = [threading.Thread(target=ask) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        assert eventually(lambda: job.metric("inferflux_running_sequences") == 3)
+        os.kill(job.rank(1), signal.SIGKILL)
+        killed = time.monotonic()
+        assert job.process.wait(10) != 0
+        took = time.monotonic() - killed
+        for thread in threads:
+            thread.join()
+        # mpirun may end rank 0 before it has answered; its clients' connections close then.
+        assert len(replies) == 3 and set(replies) <= {503, "ConnectionError", "ChunkedEncodingError"}, replies
+        assert took < 2.5

@@ -1,0 +1,252 @@
+// Products with weights of every stored type on the host executor, every access checked, against plain scalar code.
+#include "compute/cuda/kernels/products/products.h"
+
+#include <cmath>
+
+#include "compute/cuda/elements.h"
+#include "compute/cuda/kernels/narrow.h"
+#include "compute/cuda/kernels/products/weight_rows.h"
+#include "compute/cuda/test_device.h"
+#include "compute/random_data.h"
+#include "formats/quant/dequantize.h"
+
+namespace inferflux::cuda {
+namespace {
+
+using compute::testing::OwnedMatrix;
+using compute::testing::RandomMatrix;
+using formats::TensorType;
+using testing::Must;
+using testing::RandomElements;
+using testing::TestDevice;
+
+constexpr TensorType kDense[] = {TensorType::kF32, TensorType::kF16, TensorType::kBf16};
+constexpr TensorType kSmallBlocks[] = {TensorType::kQ8_0, TensorType::kQ4_0, TensorType::kMxfp4, TensorType::kNvfp4};
+constexpr TensorType kSuperBlocks[] = {TensorType::kQ4_K, TensorType::kQ5_K, TensorType::kQ6_K};
+
+// Random weights: on a device, and as the floats that formats/ decodes.
+struct Weights {
+  Weights(TestDevice& device, std::mt19937& random, TensorType type, int64_t rows, int64_t columns) {
+    const OwnedMatrix owned = RandomMatrix(type, random, rows, columns);
+    values.resize(rows * columns);
+    const auto file_row = static_cast<int64_t>(owned.bytes.size()) / rows;
+    for (int64_t r = 0; r < rows; ++r) {
+      formats::DequantizeRow(type, owned.bytes.data() + r * file_row, values.data() + r * columns, columns);
+    }
+    EXPECT_TRUE(WithWeightRows(type, [&]<class R>() {
+      const int64_t row_bytes = R::RowBytes(columns);
+      std::vector<std::byte> stored(static_cast<size_t>(rows * row_bytes));
+      for (int64_t r = 0; r < rows; ++r)
+        R::Store(owned.bytes.data() + r * file_row, columns, stored.data() + r * row_bytes);
+      matrix = {type, reinterpret_cast<const uint8_t*>(device.Upload(stored)), rows, columns, row_bytes};
+    }));
+  }
+
+  WeightMatrix matrix;
+  std::vector<float> values;
+};
+
+// y is x * w^T: as near as `steps` of float's roundings of the sum of absolute products.
+void ExpectProduct(const std::vector<float>& y, const std::vector<float>& x, const std::vector<float>& w, int64_t m,
+                   int64_t n, int64_t k, const std::string& what) {
+  for (int64_t row = 0; row < m; ++row) {
+    for (int64_t column = 0; column < n; ++column) {
+      double sum = 0.0, size = 0.0;
+      for (int64_t i = 0; i < k; ++i) {
+        const double product = double{x[row * k + i]} * w[column * k + i];
+        sum += product;
+        size += std::abs(product);
+      }
+      ASSERT_NEAR(y[row * n + column], sum, size * 0x1p-20) << what << ", row " << row << ", column " << column;
+    }
+  }
+}
+
+void ExpectFewRows(TensorType type, int64_t m, int64_t n, int64_t k) {
+  std::mt19937 random(static_cast<unsigned>(m * 10007 + n * 101 + k));
+  TestDevice device({.seed = random()});
+  const Weights w(device, random, type, n, k);
+  const auto x = RandomElements<float>(random, m * k);
+  float* y = device.New<float>(m * n);
+  Must(MultiplyFewRows({device.Upload(x), m, k, k}, w.matrix, {y, m, n, n}, device.stream()));
+  ExpectProduct(device.Download(y, m * n), x, w.values, m, n, k, std::string(formats::TensorTypeName(type)));
+}
+
+TEST(FewRows, MatchScalarCodeForEveryType) {
+  for (const TensorType type : kDense) {
+    ExpectFewRows(type, 1, 6, 40);  // not whole groups
+    ExpectFewRows(type, 7, 5, 1040);
+  }
+  for (const TensorType type : kSmallBlocks) ExpectFewRows(type, 5, 6, 192);
+  for (const TensorType type : kSuperBlocks) ExpectFewRows(type, 5, 6, 768);
+}
+
+// Line by line with the weights of its expert, from the row that it belongs to.
+TEST(FewRows, LinesTakeTheirExperts) {
+  constexpr int64_t kOutputs = 5, kInputs = 64, kExperts = 3;
+  std::mt19937 random(5);
+  TestDevice device;
+  const Weights all(device, random, TensorType::kQ8_0, kExperts * kOutputs, kInputs);
+  WeightMatrix of_one = all.matrix;
+  of_one.rows = kOutputs;
+  const auto x = RandomElements<float>(random, 2 * kInputs);
+  const std::vector<int32_t> experts = {2, 0, 1, 2};
+  float* y = device.New<float>(4 * kOutputs);
+  Must(MultiplyLines({device.Upload(x), 2, kInputs, kInputs}, 2, device.Upload(experts), of_one,
+                     {y, 4, kOutputs, kOutputs}, device.stream()));
+  const auto lines = device.Download(y, 4 * kOutputs);
+  for (int64_t line = 0; line < 4; ++line) {
+    const auto first = all.values.begin() + experts[line] * kOutputs * kInputs;
+    ExpectProduct({lines.begin() + line * kOutputs, lines.begin() + (line + 1) * kOutputs},
+                  {x.begin() + line / 2 * kInputs, x.begin() + (line / 2 + 1) * kInputs},
+                  {first, first + kOutputs * kInputs}, 1, kOutputs, kInputs, fmt::format("line {}", line));
+  }
+}
+
+// T: what tensor cores multiply.
+template <class T>
+std::vector<float> Tiles(TestDevice& device, const Weights& w, const std::vector<T>& x, int64_t m,
+                         const std::vector<float>& row_scales = {}) {
+  const int64_t n = w.matrix.rows;
+  const auto stride = RoundUp(w.matrix.columns, kGroup);
+  std::vector<T> padded(m * stride);
+  for (int64_t r = 0; r < m; ++r) {
+    std::copy_n(x.begin() + r * w.matrix.columns, w.matrix.columns, padded.begin() + r * stride);
+  }
+  float* y = device.New<float>(m * n);
+  Must(MultiplyTiles({device.Upload(padded), m, stride, stride},
+                     row_scales.empty() ? nullptr : device.Upload(row_scales), w.matrix, {y, m, n, n},
+                     device.stream()));
+  return device.Download(y, m * n);
+}
+
+template <class T>
+void ExpectTiles(TensorType type, int64_t m, int64_t n, int64_t k) {
+  std::mt19937 random(static_cast<unsigned>(m * 10007 + n * 101 + k));
+  TestDevice device({.seed = random()});
+  const Weights w(device, random, type, n, k);
+  const auto x = RandomElements<T>(random, m * k);
+  std::vector<float> floats, rounded;
+  for (const T value : x) floats.push_back(ToFloat(value));
+  for (const float value : w.values) rounded.push_back(ToFloat(testing::Round<T>(value)));
+  ExpectProduct(Tiles(device, w, x, m), floats, rounded, m, n, k, std::string(formats::TensorTypeName(type)));
+}
+
+TEST(Tiles, MatchScalarCodeForEveryType) {
+  ExpectTiles<Bf16>(TensorType::kBf16, 64, 64, 64);
+  ExpectTiles<Bf16>(TensorType::kBf16, 1, 8, 8);
+  ExpectTiles<Fp16>(TensorType::kF16, 65, 129, 40);
+  ExpectTiles<Fp16>(TensorType::kF16, 17, 70, 328);
+  ExpectTiles<Bf16>(TensorType::kMxfp4, 5, 70, 96);
+  for (const TensorType type : {TensorType::kQ8_0, TensorType::kQ4_0, TensorType::kNvfp4}) {
+    ExpectTiles<Fp16>(type, 5, 70, 192);
+  }
+  for (const TensorType type : kSuperBlocks) ExpectTiles<Fp16>(type, 5, 66, 256);
+}
+
+// A row alone and among others: the same bits.
+TEST(Tiles, ARowDoesNotDependOnTheOthers) {
+  constexpr int64_t kRows = 70, kOutputs = 24, kInputs = 160;
+  std::mt19937 random(9);
+  TestDevice device;
+  const Weights w(device, random, TensorType::kQ8_0, kOutputs, kInputs);
+  const auto x = RandomElements<Fp16>(random, kRows * kInputs);
+  const auto together = Tiles<Fp16>(device, w, x, kRows);
+  for (const int64_t row : {int64_t{0}, int64_t{13}, int64_t{69}}) {
+    const auto alone = Tiles<Fp16>(device, w, {x.begin() + row * kInputs, x.begin() + (row + 1) * kInputs}, 1);
+    for (int64_t c = 0; c < kOutputs; ++c) ASSERT_EQ(alone[c], together[row * kOutputs + c]);
+  }
+}
+
+TEST(Tiles, MultiplyRowsByTheirScales) {
+  std::mt19937 random(4);
+  TestDevice device;
+  const Weights w(device, random, TensorType::kF16, 5, 16);
+  const auto x = RandomElements<Fp16>(random, 3 * 16);
+  const auto plain = Tiles<Fp16>(device, w, x, 3);
+  const auto scaled = Tiles<Fp16>(device, w, x, 3, {1.0f, 4.0f, 0.5f});
+  for (int i = 0; i < 15; ++i) EXPECT_EQ(scaled[i], plain[i] * (i < 5 ? 1.0f : i < 10 ? 4.0f : 0.5f)) << i;
+}
+
+TEST(Tiles, RefuseWhatTheyCannotRead) {
+  std::mt19937 random(4);
+  TestDevice device;
+  const Weights w(device, random, TensorType::kF16, 5, 40), floats(device, random, TensorType::kF32, 5, 48);
+  const auto* x = device.Upload(std::vector<Fp16>(64));
+  const auto* y = device.Upload(std::vector<Bf16>(64));
+  const Rows<float> to{device.New<float>(5), 1, 5, 5};
+  EXPECT_FALSE(MultiplyTiles(Rows<const Fp16>{x, 1, 40, 40}, nullptr, w.matrix, to, device.stream()));
+  EXPECT_FALSE(MultiplyTiles(Rows<const Fp16>{x + 1, 1, 48, 48}, nullptr, w.matrix, to, device.stream()));
+  EXPECT_FALSE(MultiplyTiles(Rows<const Bf16>{y, 1, 48, 48}, nullptr, w.matrix, to, device.stream()));
+  EXPECT_FALSE(MultiplyTiles(Rows<const Fp16>{x, 1, 48, 48}, nullptr, floats.matrix, to, device.stream()));
+  WeightMatrix other = w.matrix;
+  other.type = TensorType::kIq2Xs;
+  EXPECT_FALSE(MultiplyFewRows(Rows<const float>{nullptr, 1, 40, 40}, other, to, device.stream()));
+}
+
+// To the bit what formats/ decodes.
+TEST(EmbedRows, AreTheFloatsOfEveryType) {
+  std::mt19937 random(6);
+  const auto expect = [&](TensorType type, int64_t columns) {
+    TestDevice device({.seed = random()});
+    const Weights w(device, random, type, 10, columns);
+    const std::vector<int32_t> tokens = {9, 0, 3, 3};
+    float* y = device.New<float>(tokens.size() * columns);
+    Must(EmbedRows(w.matrix, device.Upload(tokens), 4, y, device.stream()));
+    const auto rows = device.Download(y, tokens.size() * columns);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      ASSERT_EQ(rows[i], w.values[tokens[i / columns] * columns + i % columns])
+          << formats::TensorTypeName(type) << ", " << i;
+    }
+  };
+  for (const TensorType type : kDense) {
+    expect(type, 5);
+    expect(type, 64);
+  }
+  for (const TensorType type : kSmallBlocks) expect(type, 192);
+  for (const TensorType type : kSuperBlocks) expect(type, 512);
+}
+
+TEST(EmbedRows, ATokenBeyondTheTableIsAFault) {
+  std::mt19937 random(7);
+  TestDevice device;
+  const Weights w(device, random, TensorType::kF32, 10, 16);
+  Must(EmbedRows(w.matrix, device.Upload<int32_t>({10}), 1, device.New<float>(16), device.stream()));
+  const Status done = device.runtime().Synchronize(device.stream());
+  if (!device.runtime().fault()) GTEST_SKIP() << "the kernels of this build are not checked";
+  EXPECT_FALSE(done);
+  EXPECT_TRUE(device.runtime().fault()->rule == executor::Rule::kOutOfBounds);
+}
+
+// A row far beyond FP16's range keeps its digits.
+TEST(Narrow, DividesByAPowerOfTwo) {
+  const std::vector<float> x = {3e8f, -1e5f, 0.0f, 1e-7f, -3e-8f, 5e-9f, 0.0f, 0.0f, 0.0f};
+  TestDevice device;
+  auto* y = device.New<Fp16>(3 * 8);
+  float* scales = device.New<float>(3);
+  Must(Narrow<Fp16>({device.Upload(x), 3, 3, 3}, 8, y, scales, device.stream()));
+  const auto halves = device.Download(y, 3 * 8);
+  const auto factors = device.Download(scales, 3);
+  for (int row = 0; row < 3; ++row) {
+    EXPECT_EQ(std::exp2(std::round(std::log2(factors[row]))), factors[row]);
+    for (int c = 0; c < 8; ++c) {
+      const double value = double{ToFloat(halves[row * 8 + c])} * factors[row];
+      const double expected = c < 3 ? x[row * 3 + c] : 0.0;
+      EXPECT_NEAR(value, expected, std::abs(x[row * 3]) * 0x1p-11) << row << ", " << c;
+    }
+  }
+}
+
+TEST(Narrow, RoundsToBf16) {
+  TestDevice device;
+  auto* y = device.New<Bf16>(8);
+  Must(Narrow<Bf16>({device.Upload<float>({3e38f, 1.00390625f, -1.0f}), 1, 3, 3}, 8, y, nullptr, device.stream()));
+  const auto values = device.Download(y, 8);
+  EXPECT_EQ(values[0].bits, ToBf16(3e38f).bits);
+  EXPECT_EQ(values[1].bits, ToBf16(1.00390625f).bits);
+  EXPECT_EQ(ToFloat(values[2]), -1.0f);
+  EXPECT_EQ(ToFloat(values[7]), 0.0f);
+}
+
+}  // namespace
+}  // namespace inferflux::cuda

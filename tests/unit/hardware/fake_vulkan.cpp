@@ -1,0 +1,130 @@
+#include "hardware/fake_vulkan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace vulkan = inferflux::hardware::vulkan;
+using inferflux::hardware::testing::FakeVulkan;
+using inferflux::hardware::testing::FakeVulkanDevice;
+
+namespace {
+
+FakeVulkan& Answers() {
+  static FakeVulkan answers;
+  return answers;
+}
+
+FakeVulkanDevice& DeviceOf(vulkan::PhysicalDevice* handle) { return *reinterpret_cast<FakeVulkanDevice*>(handle); }
+
+bool Has(const FakeVulkanDevice& device, const char* extension) {
+  return std::ranges::find(device.extensions, extension) != device.extensions.end();
+}
+
+template <class T, class Value>
+vulkan::Result Fill(const std::vector<Value>& values, uint32_t* count, T* out, void (*write)(const Value&, T&)) {
+  const auto all = static_cast<uint32_t>(values.size());
+  if (out == nullptr) {
+    *count = all;
+    return vulkan::kSuccess;
+  }
+  *count = std::min(*count, all);
+  for (uint32_t i = 0; i < *count; ++i) write(values[i], out[i]);
+  return *count < all ? vulkan::kIncomplete : vulkan::kSuccess;
+}
+
+struct Link {
+  vulkan::StructureType type;
+  Link* next;
+};
+
+vulkan::Result Version(uint32_t* out) {
+  *out = Answers().version;
+  return vulkan::kSuccess;
+}
+
+vulkan::Result Create(const vulkan::InstanceCreateInfo*, const void*, vulkan::Instance** out) {
+  if (Answers().create_error != 0) return Answers().create_error;
+  ++Answers().instances;
+  *out = reinterpret_cast<vulkan::Instance*>(&Answers());
+  return vulkan::kSuccess;
+}
+
+void Destroy(vulkan::Instance*, const void*) { --Answers().instances; }
+
+vulkan::Result Devices(vulkan::Instance*, uint32_t* count, vulkan::PhysicalDevice** out) {
+  return Fill<vulkan::PhysicalDevice*, FakeVulkanDevice>(
+      Answers().devices, count, out, [](const FakeVulkanDevice& device, vulkan::PhysicalDevice*& handle) {
+        handle = reinterpret_cast<vulkan::PhysicalDevice*>(const_cast<FakeVulkanDevice*>(&device));
+      });
+}
+
+vulkan::Result Extensions(vulkan::PhysicalDevice* handle, const char*, uint32_t* count,
+                          vulkan::ExtensionProperties* out) {
+  return Fill<vulkan::ExtensionProperties, std::string>(
+      DeviceOf(handle).extensions, count, out, [](const std::string& name, vulkan::ExtensionProperties& extension) {
+        extension = {};
+        std::copy_n(name.data(), name.size(), extension.name);
+      });
+}
+
+void Properties(vulkan::PhysicalDevice* handle, vulkan::PhysicalDeviceProperties2* out) {
+  const FakeVulkanDevice& device = DeviceOf(handle);
+  out->properties.api_version = device.version;
+  out->properties.device_type = device.type;
+  std::ranges::fill(out->properties.name, 'x');  // a name that fills the buffer has no end
+  std::copy_n(device.name.c_str(), std::min<size_t>(device.name.size() + 1, sizeof out->properties.name),
+              out->properties.name);
+  for (Link* link = static_cast<Link*>(out->next); link != nullptr; link = link->next) {
+    if (link->type == vulkan::kPhysicalDeviceIdProperties && device.version >= vulkan::MakeVersion(1, 1)) {
+      std::ranges::copy(device.uuid, reinterpret_cast<vulkan::PhysicalDeviceIdProperties*>(link)->device_uuid);
+    } else if (link->type == vulkan::kPhysicalDeviceDriverProperties &&
+               (device.version >= vulkan::MakeVersion(1, 2) || Has(device, "VK_KHR_driver_properties"))) {
+      auto* driver = reinterpret_cast<vulkan::PhysicalDeviceDriverProperties*>(link);
+      std::copy_n(device.driver.c_str(), device.driver.size() + 1, driver->driver_name);
+      std::strcpy(driver->driver_info, "22.3.6");
+    } else if (link->type == vulkan::kPhysicalDevicePciBusInfoProperties && Has(device, "VK_EXT_pci_bus_info")) {
+      auto* pci = reinterpret_cast<vulkan::PhysicalDevicePciBusInfoProperties*>(link);
+      pci->domain = device.pci[0];
+      pci->bus = device.pci[1];
+      pci->device = device.pci[2];
+      pci->function = device.pci[3];
+    } else {
+      Answers().forbidden.push_back(link->type);
+    }
+  }
+}
+
+void Memory(vulkan::PhysicalDevice* handle, vulkan::PhysicalDeviceMemoryProperties2* out) {
+  const FakeVulkanDevice& device = DeviceOf(handle);
+  auto* link = static_cast<Link*>(out->next);
+  if (link != nullptr && !Has(device, "VK_EXT_memory_budget")) Answers().forbidden.push_back(link->type);
+  auto* budget = reinterpret_cast<vulkan::PhysicalDeviceMemoryBudgetProperties*>(link);
+  out->memory.heap_count = static_cast<uint32_t>(device.heaps.size());
+  for (size_t i = 0; i < std::min<size_t>(device.heaps.size(), vulkan::kMaxMemoryHeaps); ++i) {
+    out->memory.heaps[i] = {device.heaps[i].size, device.heaps[i].flags};
+    if (budget == nullptr) continue;
+    budget->budget[i] = device.heaps[i].budget;
+    budget->usage[i] = device.heaps[i].usage;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+FakeVulkan* FakeVulkanAnswers() { return &Answers(); }
+
+vulkan::VoidFunction vkGetInstanceProcAddr(vulkan::Instance*, const char* name) {
+  static const std::map<std::string, vulkan::VoidFunction> functions = {
+      {"vkEnumerateInstanceVersion", reinterpret_cast<vulkan::VoidFunction>(Version)},
+      {"vkCreateInstance", reinterpret_cast<vulkan::VoidFunction>(Create)},
+      {"vkDestroyInstance", reinterpret_cast<vulkan::VoidFunction>(Destroy)},
+      {"vkEnumeratePhysicalDevices", reinterpret_cast<vulkan::VoidFunction>(Devices)},
+      {"vkEnumerateDeviceExtensionProperties", reinterpret_cast<vulkan::VoidFunction>(Extensions)},
+      {"vkGetPhysicalDeviceProperties2", reinterpret_cast<vulkan::VoidFunction>(Properties)},
+      {"vkGetPhysicalDeviceMemoryProperties2", reinterpret_cast<vulkan::VoidFunction>(Memory)}};
+  const auto found = functions.find(name);
+  return found == functions.end() ? nullptr : found->second;
+}
+}

@@ -1,0 +1,113 @@
+#include "keys/jwt/key_set.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "keys/jwt/signed_tokens.h"
+
+namespace inferflux::keys {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string SetOf(std::string_view keys) { return fmt::format(R"({{"keys": [{}]}})", keys); }
+
+std::string AllKeys() {
+  std::string out;
+  for (const SignedToken& each : kSignedTokens) out += (out.empty() ? "" : ", ") + std::string(each.key);
+  return SetOf(out);
+}
+
+std::string Replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out(text);
+  const size_t at = out.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return out.replace(at, from.size(), to);
+}
+
+std::string ErrorOf(std::string_view set) {
+  const auto out = KeySet::Parse(set);
+  EXPECT_FALSE(out.has_value()) << set;
+  return out ? "" : out.error().message;
+}
+
+constexpr std::string_view kRsa = kSignedTokens[0].key;
+constexpr std::string_view kEc = kSignedTokens[1].key;
+constexpr std::string_view kEd = kSignedTokens[2].key;
+
+TEST(KeySetTest, AKeyIsFoundByItsIdAndItsAlgorithm) {
+  const auto set = KeySet::Parse(AllKeys());
+  ASSERT_TRUE(set.has_value()) << set.error().message;
+  EXPECT_EQ(set->size(), 3u);
+  ASSERT_NE(set->Find(Algorithm::kEs256, "es256"), nullptr);
+  EXPECT_EQ(set->Find(Algorithm::kEs256, "es256")->id(), "es256");
+  EXPECT_EQ(set->Find(Algorithm::kRs256, "es256"), nullptr) << "a key has one algorithm";
+  EXPECT_EQ(set->Find(Algorithm::kEs256, "other"), nullptr);
+  EXPECT_NE(set->Find(Algorithm::kEdDsa, std::nullopt), nullptr) << "the only one";
+}
+
+TEST(KeySetTest, WithoutAnIdThereMustBeOneKeyOnly) {
+  const auto set = KeySet::Parse(SetOf(fmt::format("{}, {}", kRsa, Replaced(kRsa, "rs256", "second"))));
+  ASSERT_TRUE(set.has_value()) << set.error().message;
+  EXPECT_EQ(set->Find(Algorithm::kRs256, std::nullopt), nullptr);
+  EXPECT_NE(set->Find(Algorithm::kRs256, "second"), nullptr);
+}
+
+TEST(KeySetTest, KeysForOtherPurposesAreLeftOutAndNamed) {
+  const std::string encrypting = Replaced(kRsa, "\"sig\"", "\"enc\"");
+  const std::string other = Replaced(kRsa, "{", R"({"alg": "RS512", )");
+  const std::string curve = Replaced(kEc, "P-256", "P-384");
+  const std::string wrapping = Replaced(kEd, "{", R"({"key_ops": ["wrapKey"], )");
+  const auto set = KeySet::Parse(SetOf(fmt::format("{}, {}, {}, {}, {}", encrypting, other, curve, wrapping, kEd)));
+  ASSERT_TRUE(set.has_value()) << set.error().message;
+  EXPECT_EQ(set->size(), 1u);
+  ASSERT_EQ(set->left_out().size(), 4u);
+  EXPECT_THAT(set->left_out()[0], HasSubstr("keys[0]"));
+  EXPECT_THAT(set->left_out()[1], HasSubstr("alg"));
+  EXPECT_THAT(ErrorOf(SetOf(encrypting)), HasSubstr("no key for RS256"));
+}
+
+TEST(KeySetTest, WrongKeysAreErrorsOfTheWholeSet) {
+  EXPECT_THAT(ErrorOf(SetOf(fmt::format("{}, {}", kEd, Replaced(kRsa, "{", R"({"d": "AQ", )")))),
+              HasSubstr("keys[1]: the key has 'd'"));
+  EXPECT_THAT(ErrorOf(SetOf(R"({"kty": "oct", "k": "c2VjcmV0", "alg": "HS256"})")), HasSubstr("shared secret"));
+  EXPECT_THAT(ErrorOf(SetOf(R"({"kty": "RSA", "n": "AQAB", "e": "AQAB"})")), HasSubstr("'n' of the key has 17 bits"));
+  EXPECT_THAT(ErrorOf(SetOf(fmt::format(R"({{"kty": "RSA", "n": "{}", "e": "AQAB"}})", std::string(1368, '_')))),
+              HasSubstr("too long"));
+  EXPECT_THAT(ErrorOf(SetOf(Replaced(kRsa, "AQAB", "AQAA"))), HasSubstr("'e' of the key is not an odd number"));
+  EXPECT_THAT(ErrorOf(SetOf(Replaced(kRsa, "\"n\"", "\"m\""))), HasSubstr("has no 'n'"));
+  EXPECT_THAT(ErrorOf(SetOf(Replaced(kEc, "\"x\": \"", "\"x\": \"AA"))), HasSubstr("'x' of the key"));
+  EXPECT_THAT(ErrorOf(SetOf(fmt::format("{}, {}", kRsa, kRsa))), HasSubstr("keys[1] has the kid"));
+  EXPECT_THAT(ErrorOf(SetOf("7")), HasSubstr("keys[0] is not an object"));
+  EXPECT_THAT(ErrorOf("{}"), HasSubstr("no list 'keys'"));
+  EXPECT_THAT(ErrorOf("[]"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(ErrorOf(R"({"keys": [], "keys": []})"), HasSubstr("twice"));
+  EXPECT_THAT(ErrorOf(std::string(KeySet::kMaxBytes + 1, ' ')), HasSubstr("larger than"));
+}
+
+TEST(KeySetTest, APointThatIsNotOnTheCurveIsRefused) {
+  const std::string zeros(43, 'A');
+  EXPECT_THAT(ErrorOf(SetOf(fmt::format(R"({{"kty": "EC", "crv": "P-256", "x": "{}", "y": "{}"}})", zeros, zeros))),
+              HasSubstr("not a point"));
+}
+
+TEST(KeySetTest, AFileIsReadAndAFifoIsNotWaitedFor) {
+  const std::string path = std::filesystem::temp_directory_path() / fmt::format("inferflux_jwks_{}", ::getpid());
+  std::ofstream(path) << AllKeys();
+  EXPECT_TRUE(KeySet::Read(path).has_value());
+  std::filesystem::remove(path);
+  EXPECT_EQ(KeySet::Read(path).error().code, ErrorCode::kNotFound);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(KeySet::Read(path).error().message, HasSubstr("is not a file"));
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace inferflux::keys

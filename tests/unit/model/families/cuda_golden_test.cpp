@@ -1,0 +1,72 @@
+// Compares every family's logits on CUDA with transformers'. In a build without a GPU the host executor runs the
+// kernels.
+#include "compute/cuda/cuda_backend.h"
+#include "model/families/expect_golden.h"
+#include "model/families/expect_hidden.h"
+#include "model/families/load_runner.h"
+
+namespace inferflux::model {
+namespace {
+
+using compute::Cuda;
+
+constexpr double kBound = 1e-4;
+constexpr double kTensorCoreBound = 5e-3;  // weights of 16 bits and less: prompts are rounded to 16 bits
+constexpr int kTies = 2;
+
+std::unique_ptr<Cuda::Context> OpenContext() {
+  auto context = Cuda::CreateContext({});
+  if (!context) throw std::runtime_error(context.error().message);
+  return std::move(*context);
+}
+
+// A family with latents is refused by the name of what is missing, and the chain of backends goes on.
+bool IsRefused(Cuda::Context& context, const std::string& path) {
+  const auto source = ModelSource::Open(path);
+  if (!source || !ReadModelConfig(**source)->latent) return false;
+  const auto runner = testing::LoadRunner<Cuda>(context, path);
+  EXPECT_FALSE(runner);
+  EXPECT_NE(runner.error().message.find("needs LatentKv, which the cuda backend does not have"), std::string::npos);
+  return true;
+}
+
+class CudaGolden : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(CudaGolden, EqualsTransformers) {
+  const std::string path = testing::ModelPath(GetParam() + ".gguf");
+  const auto context = OpenContext();
+  if (IsRefused(*context, path)) return;
+  const bool floats = testing::IsFloat(path);
+  testing::ExpectGolden<Cuda>(*context, path, testing::ModelPath(GetParam() + ".golden.gguf"),
+                              floats ? kBound : kTensorCoreBound, floats ? 0 : kTies);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, CudaGolden, ::testing::ValuesIn(testing::GoldenModels("logits", ".gguf")),
+                         [](const auto& info) { return info.param; });
+
+class CudaEncoders : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(CudaEncoders, EqualTransformers) {
+  const auto context = OpenContext();
+  testing::ExpectHidden<Cuda>(*context, GetParam() + ".gguf", GetParam(), kBound);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, CudaEncoders, ::testing::ValuesIn(testing::GoldenModels("hidden", ".gguf")),
+                         [](const auto& info) { return info.param; });
+
+class CudaCheckpoints : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CudaCheckpoints, EqualTransformers) {
+  const auto context = OpenContext();
+  const std::string path = testing::DataPath("checkpoints/") + GetParam();
+  testing::ExpectGolden<Cuda>(*context, path + "-hf", path + ".golden.gguf", kTensorCoreBound, kTies);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaCheckpoints,
+                         ::testing::Values("gptq", "gptq_desc_act", "gptq_act_order", "awq", "fp8", "ct_ints",
+                                           "ct_nvfp4", "ct_mxfp4", "modelopt_moe", "mlx_4", "mlx_qwen3_moe",
+                                           "mlx_gpt_oss"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace inferflux::model

@@ -1,0 +1,55 @@
+#include "server/files/multipart.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace inferflux::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::string_view kType = "multipart/form-data; boundary=xyz";
+
+std::string MessageOf(std::string_view type, std::string_view body) {
+  const auto parts = ParseMultipart(type, body);
+  return parts ? "" : parts.error().message;
+}
+
+TEST(MultipartTest, PartsHaveNamesFilesAndBytes) {
+  const std::string content("a\r\n--xy\0\r\n-", 11);  // nearly a boundary
+  const std::string body =
+      "preamble\r\n--xyz\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n--xyz  \r\n"
+      "content-type: text/plain\r\nCONTENT-DISPOSITION: form-data; filename=\"a \\\"b\\\"; c.jsonl\"; "
+      "name=file\r\n\r\n" +
+      content + "\r\n--xyz\r\nContent-Disposition: form-data; name=empty\r\n\r\n\r\n--xyz--\r\nepilogue";
+  const auto parts = ParseMultipart("Multipart/Form-Data; charset=utf-8; BOUNDARY=\"xyz\"", body);
+  ASSERT_TRUE(parts) << parts.error().message;
+  ASSERT_EQ(parts->size(), 3u);
+  EXPECT_EQ((*parts)[0].name, "purpose");
+  EXPECT_EQ((*parts)[0].content, "batch");
+  EXPECT_FALSE((*parts)[0].filename);
+  EXPECT_EQ((*parts)[1].name, "file");
+  EXPECT_EQ((*parts)[1].filename, "a \"b\"; c.jsonl");
+  EXPECT_EQ((*parts)[1].content, content);
+  EXPECT_EQ((*parts)[2].content, "");
+}
+
+TEST(MultipartTest, WhatIsWrongIsSaid) {
+  EXPECT_THAT(MessageOf("application/json", "{}"), HasSubstr("'application/json'"));
+  EXPECT_THAT(MessageOf("multipart/form-data", "--x--"), HasSubstr("no boundary"));
+  EXPECT_THAT(MessageOf("multipart/form-data; boundary=" + std::string(71, 'x'), ""), HasSubstr("no boundary"));
+  EXPECT_THAT(MessageOf(kType, "--abc\r\n"), HasSubstr("does not hold the boundary"));
+  EXPECT_THAT(MessageOf(kType, "--xyz"), HasSubstr("line end"));
+  EXPECT_THAT(MessageOf(kType, "--xyz\r\nContent-Disposition: form-data; name=a\r\n"), HasSubstr("headers"));
+  EXPECT_THAT(MessageOf(kType, "--xyz\r\n\r\na\r\n--xyz--"), HasSubstr("no name"));
+  EXPECT_THAT(MessageOf(kType, "--xyz\r\nContent-Disposition: form-data; name=a\r\n\r\nabc"), HasSubstr("last part"));
+  std::string many;
+  for (size_t i = 0; i <= kMostFormParts; ++i) many += "--xyz\r\nContent-Disposition: form-data; name=a\r\n\r\n\r\n";
+  EXPECT_THAT(MessageOf(kType, many + "--xyz--"), HasSubstr("more than 64 parts"));
+  EXPECT_THAT(MessageOf(kType, "--xyz\r\nA: " + std::string(9000, 'a') + "\r\n\r\n\r\n--xyz--"), HasSubstr("8192"));
+}
+
+}  // namespace
+}  // namespace inferflux::server

@@ -1,0 +1,101 @@
+#include "telemetry/span_exporter.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "net/router.h"
+#include "net/server.h"
+
+namespace inferflux::telemetry {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// Takes what is sent, answers with `status`.
+struct Collector {
+  Collector() {
+    net::Router routes;
+    routes.Add("POST", "/v1/traces",
+               [this](const net::Request& request, net::ResponseWriter& writer) -> boost::asio::awaitable<void> {
+                 ++posts;
+                 const auto body = boost::json::parse(request.body);
+                 if (status == 200) {
+                   spans += body.at("resourceSpans").at(0).at("scopeSpans").at(0).at("spans").as_array().size();
+                 }
+                 net::Response answer(status, "application/json", "{}");
+                 co_await writer.Send(std::move(answer));
+               });
+    server = std::move(*net::Server::Start({}, std::move(routes)));
+  }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(server->port()); }
+
+  std::atomic<int> status{200};
+  std::atomic<int> posts{0};
+  std::atomic<size_t> spans{0};
+  std::unique_ptr<net::Server> server;
+};
+
+std::vector<Span> Spans(size_t count) {
+  std::vector<Span> out(count);
+  for (Span& span : out) span.name = "one";
+  return out;
+}
+
+bool Eventually(const std::function<bool()>& condition) {
+  for (int i = 0; i < 500 && !condition(); ++i) std::this_thread::sleep_for(milliseconds(20));
+  return condition();
+}
+
+TEST(SpanExporterTest, AFullBatchIsSentAtOnceAndTheRestAtTheEnd) {
+  metrics::Registry metrics;
+  Collector collector;
+  auto exporter = SpanExporter::Start(collector.url(), "test", metrics);
+  ASSERT_TRUE(exporter.has_value()) << exporter.error().message;
+  (*exporter)->Add(Spans(SpanExporter::kMaxBatch));
+  EXPECT_TRUE(Eventually([&] { return collector.spans == SpanExporter::kMaxBatch; }));
+  (*exporter)->Add(Spans(3));
+  (*exporter)->Stop(milliseconds(5000));
+  EXPECT_EQ(collector.spans, SpanExporter::kMaxBatch + 3);
+  (*exporter)->Add(Spans(1));
+  EXPECT_EQ(collector.spans, SpanExporter::kMaxBatch + 3);
+}
+
+TEST(SpanExporterTest, ACollectorThatIsBusyIsAskedAgain) {
+  metrics::Registry metrics;
+  Collector collector;
+  collector.status = 503;
+  auto exporter = SpanExporter::Start(collector.url() + "/v1/traces", "test", metrics);
+  ASSERT_TRUE(exporter.has_value());
+  (*exporter)->Add(Spans(2));
+  EXPECT_TRUE(Eventually([&] { return collector.posts == 1; }));
+  collector.status = 200;
+  EXPECT_TRUE(Eventually([&] { return collector.spans == 2; }));
+}
+
+TEST(SpanExporterTest, NobodyWaitsForACollectorThatIsNotThere) {
+  metrics::Registry metrics;
+  auto exporter = SpanExporter::Start("http://127.0.0.1:1", "test", metrics);
+  ASSERT_TRUE(exporter.has_value());
+  for (int i = 0; i < 100; ++i) (*exporter)->Add(Spans(SpanExporter::kMaxBatch));
+  const auto began = steady_clock::now();
+  (*exporter)->Stop(milliseconds(300));
+  EXPECT_LT(steady_clock::now() - began, milliseconds(5000));
+}
+
+TEST(SpanExporterTest, WhatIsNoAddressIsRefused) {
+  metrics::Registry metrics;
+  EXPECT_EQ(SpanExporter::Start("https://127.0.0.1:4318", "test", metrics).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(SpanExporter::Start("http://127.0.0.1:99999", "test", metrics).error().code, ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace inferflux::telemetry

@@ -1,0 +1,61 @@
+#include "telemetry/trace_context.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace inferflux::telemetry {
+namespace {
+
+constexpr std::string_view kTrace = "4bf92f3577b34da6a3ce929d0e0e4736";
+constexpr std::string_view kSpan = "00f067aa0ba902b7";
+
+TEST(TraceContextTest, TheStandardsExampleIsReadAndWritten) {
+  const std::string header = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  const auto context = ParseTraceParent(header);
+  ASSERT_TRUE(context.has_value());
+  EXPECT_EQ(ToHex(context->trace), kTrace);
+  EXPECT_EQ(ToHex(context->span), kSpan);
+  EXPECT_TRUE(context->sampled);
+  EXPECT_EQ(FormatTraceParent(*context), header);
+  EXPECT_FALSE(ParseTraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-02")->sampled);
+}
+
+TEST(TraceContextTest, ALaterVersionMayHaveMore) {
+  const std::string ids = "-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  EXPECT_TRUE(ParseTraceParent("cc" + ids + "-what-comes").has_value());
+  EXPECT_TRUE(ParseTraceParent("cc" + ids).has_value());
+  EXPECT_FALSE(ParseTraceParent("cc" + ids + ".what").has_value());
+  EXPECT_FALSE(ParseTraceParent("00" + ids + "-what").has_value());
+  EXPECT_FALSE(ParseTraceParent("ff" + ids).has_value());
+}
+
+TEST(TraceContextTest, WrongHeadersAreNone) {
+  for (const char* wrong : {"", "00", "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+                            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+                            "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+                            "00-4bf92f3577b34da6a3ce929d0e0e473g-00f067aa0ba902b7-01",
+                            "00_4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0"}) {
+    EXPECT_FALSE(ParseTraceParent(wrong).has_value()) << wrong;
+  }
+}
+
+TEST(TraceContextTest, IdsAreDifferentAndSampledByTheirShare) {
+  std::set<TraceId> ids;
+  int sampled = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const TraceId id = NewTraceId();
+    ids.insert(id);
+    sampled += IsSampled(id, 25) ? 1 : 0;
+    EXPECT_FALSE(IsSampled(id, 0));
+    EXPECT_TRUE(IsSampled(id, 100));
+    EXPECT_LE(IsSampled(id, 25), IsSampled(id, 60)) << "a larger share has the smaller one";
+  }
+  EXPECT_EQ(ids.size(), 4000u);
+  EXPECT_GT(sampled, 850);
+  EXPECT_LT(sampled, 1150);
+}
+
+}  // namespace
+}  // namespace inferflux::telemetry
