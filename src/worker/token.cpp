@@ -30,7 +30,7 @@ Result<Token> Token::ReadFile(const std::string& path) {
     return Fail(ErrorCode::kInvalidArgument, "the token in {} has {} characters; use at least {}", path, line.size(),
                 kLeastBytes);
   }
-  return Token(std::move(line));
+  return Token(line);
 }
 
 Result<Token> Token::Random() {

@@ -88,17 +88,23 @@ def test_an_answer_has_a_line_of_its_speed(chat):
 
 
 def test_ctrl_c_stops_the_answer_and_keeps_the_history(chat, tmp_path):
-    chat.type("What is 2+2?\r")
-    chat.wait_for("first after")
-    chat.type("/set ignore_eos true\r")  # the bundled model ends its answers soon
     chat.type("/set max_tokens 1500\r")
-    chat.type("Tell me a long story.\r")
-    chat.wait_for(r"story\.\s+\S+ \S+")
-    chat.type("\x03")
-    chat.wait_for(r"\(stopped after about \d+ tokens\)")
+    stories = []
+    for number in range(10):  # a fast machine may tell the whole story before the key comes
+        stories.append(f"Tell me long story {number}.")
+        chat.type("/reset\r/set ignore_eos false\rWhat is 2+2?\r")
+        chat.wait_for("first after")
+        chat.type("/set ignore_eos true\r")  # the bundled model ends its answers soon
+        chat.type(stories[-1] + "\r")
+        chat.wait_for(rf"story {number}\.\s+\S+ \S+")
+        chat.type("\x03")
+        if "stopped" in chat.wait_for(r"\((stopped after about )?\d+ tokens"):
+            break
+    else:
+        raise AssertionError("no answer was stopped")
     chat.wait_for("> ")
     conversation = saved(chat, tmp_path / "c.json")
-    assert asked(conversation) == ["What is 2+2?", "Tell me a long story."]
+    assert asked(conversation) == ["What is 2+2?", stories[-1]]
     assert "4" in conversation["messages"][1]["content"] and conversation["messages"][3]["content"]
     assert chat.process.poll() is None
 
@@ -116,14 +122,19 @@ def test_ctrl_c_at_the_prompt_drops_the_line(chat, tmp_path):
     assert asked(saved(chat, tmp_path / "c.json")) == ["What is 2+2?"]
 
 
-def test_ctrl_c_behind_an_answer_does_not_end_the_conversation(chat, tmp_path):
+def test_an_interrupt_at_the_prompt_does_not_end_the_conversation(chat, tmp_path):
     chat.type("What is 2+2?\r")
     chat.wait_for("first after")
-    os.kill(chat.process.pid, signal.SIGINT)  # as if it came before the next prompt
-    time.sleep(0.3)  # a signal that comes while a line is typed drops that line, as it should
+    os.kill(chat.process.pid, signal.SIGINT)  # just before the next prompt, or at it
+    time.sleep(0.3)
+    chat.type("never sent")
+    chat.wait_for("never sent")
+    os.kill(chat.process.pid, signal.SIGINT)
+    chat.wait_for(r"\^C")
+    chat.wait_for("> ")
     chat.type("What is the capital of France?\r")
-    chat.wait_for("first after")
-    assert len(asked(saved(chat, tmp_path / "c.json"))) == 2
+    assert "Paris" in chat.wait_for("first after")
+    assert asked(saved(chat, tmp_path / "c.json")) == ["What is 2+2?", "What is the capital of France?"]
 
 
 def test_several_lines_by_quotes_and_by_a_paste(chat, tmp_path):

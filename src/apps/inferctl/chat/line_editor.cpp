@@ -4,6 +4,7 @@
 #include <langinfo.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <clocale>
 #include <csignal>
 #include <cstdio>
@@ -113,7 +114,10 @@ class LineEditor::Terminal {
     interrupted_ = false;
     std::cout << kPasteOn << std::flush;
     int length = 0;
+    errno = 0;
     const char* line = el_gets(editor_, &length);
+    // A SIGINT that is no key of this terminal (`kill -INT`, or a Ctrl-C of just before) ends the read.
+    if (line == nullptr && errno == EINTR) interrupted_ = true;
     std::cout << kPasteOff << std::flush;
     if (interrupted_) {
       std::cout << "^C" << std::endl;
