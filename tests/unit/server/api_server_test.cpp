@@ -88,8 +88,8 @@ TEST(ApiServerTest, ASmallRequestIsPreparedWithoutAnotherThread) {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until all are being prepared
   EXPECT_EQ(fake.Post("/v1/chat/completions", kChat).status, 200);
   EXPECT_EQ(answered, 0);
-  // A grammar's compilation is bounded by no size of its request, so such a request waits for its turn: until about when
-  // the first of the others is answered.
+  // A grammar's compilation is bounded by no size of its request, so such a request waits for its turn: until about
+  // when the first of the others is answered.
   EXPECT_EQ(fake.Post("/v1/chat/completions",
                       R"({"messages":[{"role":"user","content":"Hi"}],"response_format":{"type":"json_object"}})")
                 .status,
