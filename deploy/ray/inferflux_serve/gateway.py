@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from . import replies, request_key
 from .settings import AppSettings
-from .upstream import CONNECT_TIMEOUT_S, Answer, AttemptFailed, Busy, attempt
+from .upstream import CONNECT_TIMEOUT_S, Answer, AttemptFailed, Busy, attempt, watched_socket
 
 log = logging.getLogger("ray.serve")
 
@@ -54,7 +54,8 @@ class Gateway:
     def _http(self) -> aiohttp.ClientSession:
         if self._session is None:  # it belongs to the running event loop
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_S)
-            self._session = aiohttp.ClientSession(timeout=timeout, connector=aiohttp.TCPConnector(limit=0), auto_decompress=False)
+            connector = aiohttp.TCPConnector(limit=0, socket_factory=watched_socket)
+            self._session = aiohttp.ClientSession(timeout=timeout, connector=connector, auto_decompress=False)
         return self._session
 
     async def __call__(self, request: Request) -> Response:

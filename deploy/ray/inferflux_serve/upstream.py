@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -19,6 +20,21 @@ OF_ONE_CONNECTION = {"connection", "keep-alive", "proxy-authenticate", "proxy-au
 STREAMS = ("text/event-stream", "application/x-ndjson")
 WORTH_ANOTHER_REPLICA = {502, 503, 504}
 CONNECT_TIMEOUT_S = 5
+# A host that is cut off closes no connection, and an answer may be silent for as long as its prompt takes. So the kernels ask each
+# other: after so long without a sign of life the connection is an error.
+SILENT_S, PROBE_S, PROBES = 4, 2, 3
+
+
+def watched_socket(address) -> socket.socket:
+    """Of an address as getaddrinfo gives it; see aiohttp.TCPConnector."""
+    family, kind, protocol, _, _ = address
+    out = socket.socket(family, kind, protocol)
+    out.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", SILENT_S), ("TCP_KEEPINTVL", PROBE_S), ("TCP_KEEPCNT", PROBES),
+                        ("TCP_USER_TIMEOUT", 1000 * (SILENT_S + PROBE_S * PROBES))):
+        if hasattr(socket, name):  # Linux has them all
+            out.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    return out
 
 
 class AttemptFailed(Exception):

@@ -1,58 +1,29 @@
 """Ranks that mpirun starts, of a build with -DENABLE_MPI=ON."""
 
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 import time
-from pathlib import Path
 
+import mpi_job
 import pytest
 import requests
+from mpi_job import ALLOWED, Job
 from server_process import MODEL, ServerProcess, clean_environment, eventually, program
 from test_ranks import PROMPTS, complete, expect_same_text
-
-ALLOWED = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def mpi():
-    if shutil.which("mpirun") is None:
-        pytest.skip("there is no mpirun")
-    shown = subprocess.run([program("inferfluxd"), "--backends"], capture_output=True, text=True, timeout=60,
-                           env=clean_environment()).stdout
-    if "through MPI: " not in shown:
-        pytest.skip("this build has no MPI")
+    if why := mpi_job.missing():
+        pytest.skip(why)
 
 
 @pytest.fixture(scope="module")
 def right():
     with ServerProcess() as server:
         return {prompt: complete(server, prompt) for prompt in PROMPTS}
-
-
-class Job(ServerProcess):
-    """mpirun with `ranks` processes."""
-
-    def __init__(self, ranks, *flags, wait=True, model=MODEL):
-        self._folder = tempfile.TemporaryDirectory()
-        port_file = Path(self._folder.name) / "port"
-        command = ["mpirun", "-n", str(ranks), "--oversubscribe", "--bind-to", "none", program("inferfluxd"), "--port", "0",
-                   "--port-file", str(port_file), "--model", str(model), "--threads", "1", *flags]
-        self.start(command, Path(self._folder.name) / "log", port_file, ALLOWED, wait)
-
-    def rank(self, number):
-        for environment in Path("/proc").glob("[0-9]*/environ"):
-            try:
-                words = environment.read_bytes().split(b"\0")
-                parent = int((environment.parent / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            except OSError:
-                continue
-            if parent == self.process.pid and f"OMPI_COMM_WORLD_RANK={number}".encode() in words:
-                return int(environment.parent.name)
-        raise AssertionError(f"no rank {number}")
 
 
 @pytest.mark.parametrize("flags", [("--tensor-parallel", "2"), ("--pipeline-parallel", "2")], ids=["tensor", "pipeline"])
