@@ -40,12 +40,25 @@ concept DeviceTimer = Backend<B> && requires(typename B::Context& context, const
   { B::SecondsBetween(mark, mark) } -> std::same_as<double>;
 };
 
-// A backend that records a step's operations once and replays them on other inputs (CUDA graphs).
+// A backend that records the operations of a step of one token a sequence, and replays them on other inputs (CUDA
+// graphs), with the same results to the last bit.
+//
+// GraphRows: to how many rows a step of so many is padded, so that few graphs serve all steps. The same kernels compute
+// both. 0: steps of so many rows have no graphs.
+// Reload: puts another step in the place of a loaded one. It has as many of everything, and no sequence longer than
+// most_tokens.
+// Capture: runs `step`, and runs it again while it is recorded. It may only use batches that were loaded before, and
+// what it takes from the host has to be the same each time. An error is a refusal: nothing has changed but what the
+// step itself stored, and the step can be run without a graph. Replay: the result of the recorded step, which the next
+// Capture or Replay overwrites.
 template <class B>
 concept GraphCapture = Backend<B> &&
-    requires(typename B::Context& context, FunctionRef<void()> step, typename B::Graph& graph) {
+    requires(typename B::Context& context, typename B::Batch& batch, const StepGeometry& geometry,
+             FunctionRef<typename B::Buffer()> step, const typename B::Graph& graph, int32_t rows) {
+  { B::GraphRows(rows) } -> std::same_as<int32_t>;
+  { B::Reload(context, batch, geometry) } -> std::same_as<void>;
   { B::Capture(context, step) } -> std::same_as<Result<typename B::Graph>>;
-  { B::Replay(context, graph) } -> std::same_as<void>;
+  { B::Replay(context, graph) } -> std::same_as<typename B::View>;
 };
 
 // A backend that replaces token embeddings by rows from another source, such as an image encoder.

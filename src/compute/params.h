@@ -149,6 +149,8 @@ struct StepGeometry {
   int32_t block_size = 0;
   std::vector<StateSlots> states;      // [sequences]; empty if the model has no recurrent layers
   std::vector<StateMark> state_marks;  // ascending rows
+  // No sequence will have more tokens in the steps for which kernels are chosen now (GraphCapture); 0: this step's.
+  int32_t most_tokens = 0;
 
   int32_t rows() const { return static_cast<int32_t>(tokens.size()); }
   int32_t sequences() const { return static_cast<int32_t>(query_starts.size()) - 1; }

@@ -136,6 +136,9 @@ inline constexpr Key kSchema[] = {
      "on cpu, lay weights out for speed as a model is loaded; false: leave them in the file, start at once, and run "
      "slower",
      "repack"},
+    {"runtime.cuda_graphs", Type::kSwitch, "true",
+     "on cuda, capture decode steps as graphs and replay them; false: launch each step's kernels one by one",
+     "cuda-graphs"},
     {"runtime.rope_context", Type::kText, "configured",
      "of models with LongRoPE or dynamic scaling, on InferFlux's own engines: scale RoPE for the configured context, "
      "or "

@@ -58,6 +58,13 @@ struct KvUsage {
   int64_t blocks_free = 0;
 };
 
+// Decode steps that were captured and are replayed; since the start.
+struct GraphUsage {
+  int64_t graphs = 0;    // captured
+  int64_t replays = 0;   // steps
+  int64_t refusals = 0;  // captures that failed; their steps run without a graph
+};
+
 struct PrefixMatch {
   SequenceId sequence;
   int32_t cached_tokens = 0;  // the sequence's length: the KV of these tokens already exists
@@ -93,6 +100,7 @@ class Engine {
 
   virtual Result<int32_t> Length(SequenceId sequence) const = 0;
   virtual KvUsage usage() const = 0;
+  virtual GraphUsage graphs() const { return {}; }
 
   // Returns the sequence's KV as bytes, in the engine's own layout. kUnsupported if the engine cannot save KV.
   virtual Result<std::vector<std::byte>> Save(SequenceId) {

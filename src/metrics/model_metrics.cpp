@@ -27,6 +27,10 @@ ModelMetrics::ModelMetrics(Registry& registry, const std::string& model, const s
       registry.GetGauge("inferflux_kv_blocks_cached", "Free KV blocks that are kept for their prefix.", labels);
   kv_utilization = registry.GetGauge("inferflux_kv_cache_utilization",
                                      "KV blocks that hold a sequence's tokens, as a share of all, 0 to 1.", labels);
+  graphs = registry.GetGauge("inferflux_graphs", "Decode steps that are captured as graphs.", labels);
+  graph_replays = registry.GetCounter("inferflux_graph_replays_total", "Steps that replayed a captured one.", labels);
+  graph_refusals = registry.GetCounter("inferflux_graph_refusals_total",
+                                       "Captures of decode steps that failed; such steps run without a graph.", labels);
   session_file_errors = registry.GetCounter("inferflux_session_file_errors_total",
                                             "Files of sessions that could not be written or read.", labels);
 }

@@ -30,6 +30,10 @@ struct ModelMetrics {
   Gauge kv_blocks_cached;    // inferflux_kv_blocks_cached: free blocks that are kept for their prefix
   Gauge kv_utilization;      // inferflux_kv_cache_utilization: used blocks as a share of all blocks, 0 to 1
 
+  Gauge graphs;            // inferflux_graphs: captured decode steps (CUDA graphs)
+  Counter graph_replays;   // inferflux_graph_replays_total: steps that replayed one
+  Counter graph_refusals;  // inferflux_graph_refusals_total: captures that failed; such steps run without a graph
+
   Counter session_file_errors;  // inferflux_session_file_errors_total: not written, or damaged
 
   // All of the KV gauges. A block that is kept only for its prefix counts as free: the next sequence may take it. The

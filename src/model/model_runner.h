@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "compute/backend.h"
+#include "compute/device_features.h"
 #include "model/layers/kept_rows.h"
 #include "model/layers/layer_forward.h"
 #include "model/loading/model_source.h"
@@ -61,6 +62,15 @@ class ModelRunner {
   compute::Buffer<B> Step(const compute::StepGeometry& geometry, std::span<const int32_t> output_rows,
                           std::span<const int32_t> token_types = {});
 
+  // A step of which every row is an output, in parts, so that the second can be recorded (compute::GraphCapture): its
+  // arrays on the device, and its logits. Same results as Step and Logits. Only without other ranks.
+  StepInputs<B> LoadDecode(const compute::StepGeometry& geometry) { return Load(geometry); }
+  void ReloadDecode(const compute::StepGeometry& geometry, StepInputs<B>& step) requires compute::GraphCapture<B> {
+    B::Reload(*context_, step.batch, geometry);
+    if (step.places) B::Reload(*context_, *step.places, PlacesOf(geometry));
+  }
+  compute::Buffer<B> DecodeLogits(const compute::StepGeometry& geometry, StepInputs<B>& step);
+
   // hidden: [rows, hidden] to next-token logits, [rows, vocab_size]. Requires a causal model.
   compute::Buffer<B> Logits(compute::View<B> hidden);
 
@@ -83,7 +93,15 @@ class ModelRunner {
   std::vector<std::string> Plan() const;
 
  private:
-  StepInputs<B> Inputs(const compute::StepGeometry& geometry);
+  // The step with positions for tokens: looks up a position's row like a token's.
+  static compute::StepGeometry PlacesOf(compute::StepGeometry geometry) {
+    geometry.tokens.assign(geometry.positions.begin(), geometry.positions.end());
+    return geometry;
+  }
+  StepInputs<B> Load(const compute::StepGeometry& geometry);
+  void Derive(StepInputs<B>& step);  // what is computed of it
+  compute::Buffer<B> Layers(const compute::StepGeometry& geometry, std::span<const int32_t> token_types,
+                            StepInputs<B>& step, KeptInputs<B>* kept);
   compute::Buffer<B> Embed(const compute::StepGeometry& geometry, std::span<const int32_t> token_types,
                            const StepInputs<B>& step);
   compute::Buffer<B> First(const compute::StepGeometry& geometry, std::span<const int32_t> token_types,
@@ -113,31 +131,64 @@ template <compute::Backend B, class Kv>
 requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Step(const compute::StepGeometry& geometry,
                                                                              std::span<const int32_t> output_rows,
                                                                              std::span<const int32_t> token_types) {
-  StepInputs<B> step = Inputs(geometry);
+  StepInputs<B> step = Load(geometry);
+  Derive(step);
   const KeptRows kept = KeepRows(geometry, output_rows);
   // An encoder's rows attend to one another, so all of them continue to the end.
   // Nor do they leave the selection of a layer before.
   const bool shares_selection = config_.indexer && !config_.layer_kinds.back().selects;
   const bool narrows = config_.causal && !shares_selection && kept.rows.size() < geometry.tokens.size();
   KeptInputs<B> kept_inputs{.rows = kept.rows, .step = {}};
-  if (narrows && !kept.rows.empty()) kept_inputs.step = Inputs(kept.geometry);
-
-  std::optional<Selection<B>> selection;
-  auto x = First(geometry, token_types, step);
-  if (weights_.layer_inputs) {
-    step.layer_inputs = (*weights_.layer_inputs)(*context_, config_, x, step.batch);
-    if (kept_inputs.step) kept_inputs.step->layer_inputs = B::GatherRows(*context_, *step.layer_inputs, kept.rows);
+  if (narrows && !kept.rows.empty()) {
+    kept_inputs.step = Load(kept.geometry);
+    Derive(*kept_inputs.step);
   }
-  for (int32_t i = 0; i < config_.layers; ++i) {
-    const bool last = shard_.last_stage() && i + 1 == config_.layers;
-    x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], x, step, cache_, states_, i,
-                            last && narrows ? &kept_inputs : nullptr, selection);
-  }
+  auto x = Layers(geometry, token_types, step, narrows ? &kept_inputs : nullptr);
   if (shard_.last_stage()) {
     x = B::GatherRows(*context_, x, narrows ? std::span<const int32_t>(kept.output_row) : output_rows);
     if (weights_.output_norm) x = (*weights_.output_norm)(*context_, x);
   }
   return Last(std::move(x), output_rows.size());
+}
+
+template <compute::Backend B, class Kv>
+requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::DecodeLogits(
+    const compute::StepGeometry& geometry, StepInputs<B>& step) {
+  struct OfThisRun {  // may end before its end
+    StepInputs<B>& step;
+    ~OfThisRun() {
+      step.rope_angles.clear();
+      step.growth.reset();
+      step.layer_inputs.reset();
+    }
+  };
+  const OfThisRun derived{step};
+  Derive(step);
+  auto x = Layers(geometry, {}, step, nullptr);
+  if (weights_.output_norm) x = (*weights_.output_norm)(*context_, x);
+  return Logits(x);
+}
+
+// `kept`: the rows that continue after the last layer's keys and values are written; null: all.
+template <compute::Backend B, class Kv>
+requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Layers(const compute::StepGeometry& geometry,
+                                                                               std::span<const int32_t> token_types,
+                                                                               StepInputs<B>& step,
+                                                                               KeptInputs<B>* kept) {
+  std::optional<Selection<B>> selection;
+  auto x = First(geometry, token_types, step);
+  if (weights_.layer_inputs) {
+    step.layer_inputs = (*weights_.layer_inputs)(*context_, config_, x, step.batch);
+    if (kept != nullptr && kept->step) {
+      kept->step->layer_inputs = B::GatherRows(*context_, *step.layer_inputs, kept->rows);
+    }
+  }
+  for (int32_t i = 0; i < config_.layers; ++i) {
+    const bool last = shard_.last_stage() && i + 1 == config_.layers;
+    x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], x, step, cache_, states_, i, last ? kept : nullptr,
+                            selection);
+  }
+  return x;
 }
 
 // The input of this rank's first layer.
@@ -170,18 +221,22 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Last(com
 }
 
 template <compute::Backend B, class Kv>
-requires compute::PagedKv<B, Kv> StepInputs<B> ModelRunner<B, Kv>::Inputs(const compute::StepGeometry& geometry) {
+requires compute::PagedKv<B, Kv> StepInputs<B> ModelRunner<B, Kv>::Load(const compute::StepGeometry& geometry) {
   StepInputs<B> step{.batch = B::LoadBatch(*context_, geometry)};
-  if (weights_.query_growth) {
-    compute::StepGeometry places = geometry;  // looks up a position's row like a token's
-    places.tokens.assign(geometry.positions.begin(), geometry.positions.end());
-    step.growth = B::Embed(*context_, *weights_.query_growth, B::LoadBatch(*context_, places));
+  if (weights_.query_growth || weights_.positions) {
+    step.places.emplace(B::LoadBatch(*context_, PlacesOf(geometry)));
   }
+  return step;
+}
+
+template <compute::Backend B, class Kv>
+requires compute::PagedKv<B, Kv>
+void ModelRunner<B, Kv>::Derive(StepInputs<B>& step) {
+  if (weights_.query_growth) step.growth = B::Embed(*context_, *weights_.query_growth, *step.places);
   if (weights_.distance_biases) step.distance_biases = &*weights_.distance_biases;
   for (const compute::RopeSpec& rope : config_.ropes) {
     step.rope_angles.push_back(B::RopeAngles(*context_, step.batch, rope));
   }
-  return step;
 }
 
 template <compute::Backend B, class Kv>
@@ -190,11 +245,7 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Embed(co
                                                                               const StepInputs<B>& step) {
   auto x = B::Embed(*context_, weights_.embedding, step.batch);
   if (config_.embedding_scale != 1.0f) x = B::Scale(*context_, x, config_.embedding_scale);
-  if (weights_.positions) {
-    compute::StepGeometry places = geometry;  // looks up a position's row like a token's
-    places.tokens.assign(geometry.positions.begin(), geometry.positions.end());
-    x = B::Add(*context_, x, B::Embed(*context_, *weights_.positions, B::LoadBatch(*context_, places)));
-  }
+  if (weights_.positions) x = B::Add(*context_, x, B::Embed(*context_, *weights_.positions, *step.places));
   if (weights_.token_types && !token_types.empty()) {
     compute::StepGeometry types = geometry;
     types.tokens.assign(token_types.begin(), token_types.end());

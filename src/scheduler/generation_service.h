@@ -24,6 +24,9 @@ struct SchedulerStats {
   int64_t preemptions = 0;       // since the start: requests that lost their KV and are recomputed
   int64_t drafted_tokens = 0;    // since the start: draft tokens, and the accepted ones of them
   int64_t accepted_tokens = 0;
+  int64_t graphs = 0;               // captured decode steps
+  int64_t graph_replays = 0;        // steps that replayed one
+  int64_t graph_refusals = 0;       // captures that failed
   int32_t retry_after_seconds = 1;  // when a rejected client should retry
 };
 

@@ -373,6 +373,7 @@ std::optional<TimePoint> Scheduler::next_deadline() const {
 
 SchedulerStats Scheduler::stats() const {
   const auto usage = engine_.usage();
+  const engine::GraphUsage graphs = engine_.graphs();
   return {.queued = static_cast<int32_t>(load_.waiting.size()),
           .running = static_cast<int32_t>(load_.running.size()),
           .kv_blocks_used = usage.blocks_used,
@@ -381,6 +382,9 @@ SchedulerStats Scheduler::stats() const {
           .preemptions = preemptions_,
           .drafted_tokens = drafted_,
           .accepted_tokens = accepted_,
+          .graphs = graphs.graphs,
+          .graph_replays = graphs.replays,
+          .graph_refusals = graphs.refusals,
           .retry_after_seconds = rate_.SecondsFor(static_cast<int32_t>(load_.waiting.size()), clock_())};
 }
 
@@ -399,6 +403,10 @@ void Scheduler::Publish() {
   metrics_.queue_depth.Set(now.queued);
   metrics_.running_sequences.Set(now.running);
   metrics_.SetKvBlocks(now.kv_blocks_used, now.kv_blocks_free, now.kv_blocks_cached);
+  metrics_.graphs.Set(static_cast<double>(now.graphs));
+  metrics_.graph_replays.Add(static_cast<double>(now.graph_replays - published_graphs_.replays));
+  metrics_.graph_refusals.Add(static_cast<double>(now.graph_refusals - published_graphs_.refusals));
+  published_graphs_ = {now.graphs, now.graph_replays, now.graph_refusals};
 }
 
 }  // namespace inferflux::scheduler

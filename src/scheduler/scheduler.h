@@ -100,6 +100,7 @@ class Scheduler {
   int64_t preemptions_ = 0;
   int64_t drafted_ = 0;
   int64_t accepted_ = 0;
+  engine::GraphUsage published_graphs_;  // what the metrics count already
 };
 
 }  // namespace inferflux::scheduler

@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "compute/cuda/backend/device_arena.h"
 #include "compute/cuda/backend/device_bytes.h"
+#include "compute/cuda/backend/graphs/recording.h"
 #include "compute/cuda/backend/staging.h"
 #include "compute/cuda/kernels/attention.h"
 #include "compute/cuda/kernels/products/products.h"
@@ -60,6 +61,8 @@ struct Cuda {
     cuda::Stream stream;
     std::unique_ptr<cuda::DeviceArena> arena;
     std::unique_ptr<cuda::Staging> staging;
+    std::unique_ptr<cuda::DeviceArena> graph_arena;  // of captured steps, which run one after the other
+    cuda::Recording* recording = nullptr;            // of the step that is being captured
     int32_t multiprocessors = 1;
     int64_t weight_bytes = 0;  // of what LoadMatrix, LoadTable and LoadExperts hold
   };
@@ -67,7 +70,8 @@ struct Cuda {
   // A step's geometry in device memory.
   struct Batch {
     StepGeometry geometry;
-    cuda::ArenaPiece memory;
+    cuda::ArenaPiece memory;  // of all arrays
+    size_t numbers = 0;       // in it
     cuda::StepArrays arrays;
     const int32_t* tokens = nullptr;
     const int32_t* slots = nullptr;  // [rows]: where each row's keys and values are stored
@@ -159,6 +163,17 @@ struct Cuda {
   static Result<Matrix> LoadMatrix(Context& context, std::span<const HostMatrix> parts);
   static Result<Table> LoadTable(Context& context, const HostMatrix& table);
   static std::string Describe(const Matrix& matrix) { return matrix.description; }
+
+  // Captured steps (compute/device_features.h). A graph ends before its context.
+  struct Graph {
+    std::unique_ptr<cuda::Graph, cuda::GraphRelease> recorded;
+    std::vector<cuda::Constant> constants;  // which the recorded operations read
+    View result;                            // in the context's graph arena
+  };
+  static int32_t GraphRows(int32_t rows);
+  static void Reload(Context& context, Batch& batch, const StepGeometry& geometry);
+  static Result<Graph> Capture(Context& context, FunctionRef<Buffer()> step);
+  static View Replay(Context& context, const Graph& graph);
 
   static Batch LoadBatch(Context& context, const StepGeometry& geometry);
   static View Columns(View x, int64_t first, int64_t count);

@@ -197,7 +197,8 @@ class CudaRuntime final : public Runtime {
   }
 
   Status BeginCapture(Stream stream) override {
-    return Check(cudaStreamBeginCapture(Native(stream), cudaStreamCaptureModeGlobal), "beginning a capture");
+    // Global mode would refuse the allocations of other models' threads meanwhile.
+    return Check(cudaStreamBeginCapture(Native(stream), cudaStreamCaptureModeThreadLocal), "beginning a capture");
   }
   Result<Graph> EndCapture(Stream stream) override {
     cudaGraph_t graph = nullptr;

@@ -22,6 +22,7 @@ struct EngineOptions {
   std::string kv_dtype = "fp16";        // fp32, fp16, bf16, int8 or fp8
   compute::ContextOptions device = {};  // device, threads, and how weights are held
   bool time_steps = false;              // fills StepResult::device_seconds; waits for the device, which may cost time
+  bool graphs = true;                   // captures decode steps and replays them, on backends that can (GraphCapture)
   std::stop_token stop = {};            // cancels the load: kCancelled
   model::Parallelism parallelism = {};  // the model's ranks, of which this is one:
   std::shared_ptr<collective::Collective> ranks = nullptr;  // null: the only one

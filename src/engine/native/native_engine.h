@@ -15,6 +15,7 @@
 #include "engine/hidden_outputs.h"
 #include "engine/kv_blocks/block_manager.h"
 #include "engine/native/engine_options.h"
+#include "engine/native/graphs/decode_graphs.h"
 #include "engine/native/kv_budget.h"
 #include "engine/native/kv_bytes.h"
 #include "engine/native/ranks/load_shard.h"
@@ -39,8 +40,7 @@ class NativeEngine final : public Engine {
                                                 const EngineOptions& options) {
     auto loaded = LoadShard<B, Kv>(*context, std::move(config), std::move(source), options);
     if (!loaded) return Forward(loaded);
-    return std::unique_ptr<Engine>(
-        new NativeEngine(std::move(context), std::move(loaded->runner), loaded->budget, options));
+    return std::unique_ptr<Engine>(new NativeEngine(std::move(context), std::move(*loaded), options));
   }
 
   const EngineInfo& info() const override { return info_; }
@@ -52,6 +52,7 @@ class NativeEngine final : public Engine {
   Status Truncate(SequenceId sequence, int32_t length) override { return store_.Truncate(sequence, length); }
   Status Close(SequenceId sequence) override { return store_.Close(sequence); }
   KvUsage usage() const override { return store_.usage(); }
+  GraphUsage graphs() const override { return graphs_.usage(); }
 
   Status Reserve(SequenceId sequence, int32_t tokens) override {
     return ranks_.Guard([&] { return WithoutExceptions(B::kName, [&] { return MakeRoom(sequence, tokens); }); });
@@ -173,11 +174,16 @@ class NativeEngine final : public Engine {
       if (auto told = Announce(*plan, rows); !told) return Forward(told);
     }
     const StepTimer<B> timer(*context_, time_steps_);
-    const auto hidden = runner_.Step(plan->geometry, plan->output_rows, plan->token_types);
-    auto outputs = DeviceOutputs(batch, hidden, rows);
+    std::vector<float> hidden_states;
+    auto outputs = ReplayedOutputs(batch, plan->geometry, rows);
     if (!outputs) return Forward(outputs);
-    auto hidden_states =
-        rows.hidden.empty() ? std::vector<float>() : runner_.Read(runner_.GatherRows(hidden, rows.hidden));
+    if (!*outputs) {
+      const auto hidden = runner_.Step(plan->geometry, plan->output_rows, plan->token_types);
+      auto computed = DeviceOutputs(batch, hidden, rows);
+      if (!computed) return Forward(computed);
+      *outputs = std::move(*computed);
+      if (!rows.hidden.empty()) hidden_states = runner_.Read(runner_.GatherRows(hidden, rows.hidden));
+    }
     const std::optional<double> device_seconds = timer.Seconds();
     for (size_t i = 0; i < batch.items.size(); ++i) {
       if (!info_.causal) break;  // the room was for this step only; no KV is kept
@@ -186,7 +192,8 @@ class NativeEngine final : public Engine {
       if (!committed) return Forward(committed);
     }
     const auto tokens_of = [&](SequenceId id) { return std::span<const TokenId>((*store_.Find(id))->tokens); };
-    StepResult result = MakeOutputs(tokens_of, batch, outputs->logits, info_.vocab_size, sampler_, outputs->sampled);
+    StepResult result =
+        MakeOutputs(tokens_of, batch, (*outputs)->logits, info_.vocab_size, sampler_, (*outputs)->sampled);
     FillHidden(batch, hidden_states, info_.hidden, &result);
     result.device_seconds = device_seconds;
     return result;
@@ -201,10 +208,24 @@ class NativeEngine final : public Engine {
                             .logit_rows = rows.hidden.empty() ? std::vector<int32_t>() : rows.logits});
   }
 
-  // What the host gets from the device: tokens that were sampled there, and the logits of all other outputs.
+  // The outputs of a step that is a captured one; nothing if it is none.
+  Result<std::optional<LogitOutputs>> ReplayedOutputs(const UnifiedBatch& batch, const compute::StepGeometry& geometry,
+                                                      const OutputRows& rows) {
+    if (!graphs_.on() || !IsDecodeStep(batch)) return std::nullopt;
+    const auto logits = graphs_.Logits(geometry);
+    if (!logits) return std::nullopt;
+    return ChosenOf(batch, *logits, rows).map([](LogitOutputs outputs) { return std::optional(std::move(outputs)); });
+  }
+
   Result<LogitOutputs> DeviceOutputs(const UnifiedBatch& batch, compute::View<B> hidden, const OutputRows& rows) {
     if (rows.logits.empty()) return LogitOutputs{};
-    auto logits = runner_.Logits(rows.hidden.empty() ? hidden : runner_.GatherRows(hidden, rows.logits));
+    const auto logits = runner_.Logits(rows.hidden.empty() ? hidden : runner_.GatherRows(hidden, rows.logits));
+    return ChosenOf(batch, logits, rows);
+  }
+
+  // What the host gets from the device: tokens that were sampled there, and the logits of all other outputs. The first
+  // rows of `logits` are those of the outputs that need logits.
+  Result<LogitOutputs> ChosenOf(const UnifiedBatch& batch, compute::View<B> logits, const OutputRows& rows) {
     if constexpr (compute::DeviceSampling<B>) {
       const auto tokens_of = [&](SequenceId id) { return std::span<const TokenId>((*store_.Find(id))->tokens); };
       const DeviceRows split = SplitSampling(tokens_of, batch, &B::CanSample);
@@ -219,6 +240,7 @@ class NativeEngine final : public Engine {
       if (!split.read.empty()) out.logits = runner_.Read(runner_.GatherRows(logits, split.read));
       return out;
     } else {
+      static_assert(!compute::GraphCapture<B>, "a captured step has more rows than its outputs");
       return LogitOutputs{.logits = runner_.Read(logits), .sampled = {}};
     }
   }
@@ -229,10 +251,14 @@ class NativeEngine final : public Engine {
     return std::span(sequence.blocks).first((sequence.tokens.size() + size - 1) / size);
   }
 
+  NativeEngine(std::unique_ptr<typename B::Context> context, LoadedShard<B, Kv> loaded, const EngineOptions& options)
+      : NativeEngine(std::move(context), std::move(loaded.runner), loaded.budget, loaded.graphs, options) {}
+
   NativeEngine(std::unique_ptr<typename B::Context> context, model::ModelRunner<B, Kv> runner, const KvBudget& budget,
-               const EngineOptions& options)
+               bool graphs, const EngineOptions& options)
       : context_(std::move(context)),
         runner_(std::move(runner)),
+        graphs_(*context_, runner_, graphs ? std::optional(LimitsOf(runner_.config(), budget)) : std::nullopt),
         store_(budget.blocks, options.block_size, budget.sequences, budget.states),
         time_steps_(options.time_steps),
         ranks_(options.ranks, options.on_lost_rank) {
@@ -256,6 +282,7 @@ class NativeEngine final : public Engine {
              .head_outputs = runner_.config().head.empty() ? 0 : runner_.config().head.back().outputs,
              .memory = {{B::kName, B::Memory(*context_).weight_bytes, KvBytes(budget, options)}},
              .plan = runner_.Plan()};
+    info_.capabilities.graph_capture = graphs_.on();
     if constexpr (compute::LoadNotes<B>) info_.notes = B::LoadNotes(*context_);
     if (ranks_.leads()) {
       info_.capabilities.kv_save_restore = false;
@@ -265,6 +292,13 @@ class NativeEngine final : public Engine {
     }
   }
 
+  static GraphLimits LimitsOf(const model::ModelConfig& config, const KvBudget& budget) {
+    return {.sequences = budget.sequences,
+            .context = budget.context,
+            .spare_block = budget.blocks,
+            .pads = config.moe.experts == 0 && !IsRecurrent(config)};
+  }
+
   int64_t KvBytes(const KvBudget& budget, const EngineOptions& options) const {
     return int64_t{budget.blocks} * options.block_size * compute::KvTokenBytes<Kv>(KvLayers(runner_.config())) +
            int64_t{budget.states} * compute::StateBytes(StateLayers(runner_.config()));
@@ -272,6 +306,7 @@ class NativeEngine final : public Engine {
 
   std::unique_ptr<typename B::Context> context_;  // outlives the runner
   model::ModelRunner<B, Kv> runner_;
+  DecodeGraphs<B, Kv> graphs_;
   BlockManager store_;
   Sampler sampler_;
   bool time_steps_;

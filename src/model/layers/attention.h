@@ -20,7 +20,8 @@ namespace inferflux::model {
 template <compute::Backend B>
 struct StepInputs {
   typename B::Batch batch;
-  std::vector<compute::Buffer<B>> rope_angles;          // one for each of ModelConfig::ropes
+  std::optional<typename B::Batch> places;      // with positions for tokens; none: the model has no table of positions
+  std::vector<compute::Buffer<B>> rope_angles;  // one for each of ModelConfig::ropes
   const compute::Buffer<B>* distance_biases = nullptr;  // of the scores; null: none
   std::optional<compute::Buffer<B>> layer_inputs;       // [rows, layers * ModelConfig::layer_input]
   std::optional<compute::Buffer<B>> growth;             // [rows, 1]: of the queries (grown_queries.h)

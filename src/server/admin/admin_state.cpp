@@ -43,6 +43,7 @@ net::Response DescribePools(Services& services, const net::Request&) {
     out["queued"] = stats.queued;
     out["drafted_tokens"] = stats.drafted_tokens;
     out["accepted_tokens"] = stats.accepted_tokens;
+    out["graphs"] = {{"captured", stats.graphs}, {"replays", stats.graph_replays}, {"refusals", stats.graph_refusals}};
     out["retry_after_seconds"] = stats.retry_after_seconds;
   });
 }

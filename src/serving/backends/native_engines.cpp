@@ -48,6 +48,7 @@ EngineMaker MakeNative(const engine::NativeBackend& backend, ThreadPool& pool) {
     if (!config) return Forward(config);
     engine::EngineOptions options{.context = *context, .kv_bytes = wanted.kv_budget.value_or(0), .stop = request.stop};
     options.kv_dtype = wanted.kv_dtype.value_or(options.kv_dtype);
+    options.graphs = wanted.cuda_graphs.value_or(options.graphs);
     options.parallelism = {.tensor = wanted.tensor_parallel.value_or(1),
                            .pipeline = wanted.pipeline_parallel.value_or(1)};
     const auto device = ChooseDevice(backend.devices({.pool = &pool}), wanted.device.value_or(""));

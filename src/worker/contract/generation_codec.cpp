@@ -342,6 +342,9 @@ WorkerLoad ToMessage(const scheduler::SchedulerStats& stats) {
           .preemptions = stats.preemptions,
           .drafted_tokens = stats.drafted_tokens,
           .accepted_tokens = stats.accepted_tokens,
+          .graphs = stats.graphs,
+          .graph_replays = stats.graph_replays,
+          .graph_refusals = stats.graph_refusals,
           .retry_after_seconds = stats.retry_after_seconds};
 }
 

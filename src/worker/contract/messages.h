@@ -74,6 +74,9 @@ struct WorkerLoad {
   int64_t preemptions = 0;
   int64_t drafted_tokens = 0;
   int64_t accepted_tokens = 0;
+  int64_t graphs = 0;
+  int64_t graph_replays = 0;
+  int64_t graph_refusals = 0;
   int32_t retry_after_seconds = 1;
 };
 template <>
@@ -90,6 +93,9 @@ struct MessageOf<WorkerLoad> {
                       Optional("preemptions", &T::preemptions, "since the start"),
                       Optional("drafted_tokens", &T::drafted_tokens, "since the start"),
                       Optional("accepted_tokens", &T::accepted_tokens, "since the start"),
+                      Optional("graphs", &T::graphs, "decode steps that are captured"),
+                      Optional("graph_replays", &T::graph_replays, "steps that replayed one, since the start"),
+                      Optional("graph_refusals", &T::graph_refusals, "captures that failed"),
                       Optional("retry_after_seconds", &T::retry_after_seconds, "advice for a refused client")};
   }
 };

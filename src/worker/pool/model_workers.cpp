@@ -99,6 +99,9 @@ scheduler::SchedulerStats ModelWorkers::stats() const {
     out.preemptions += view.load.preemptions;
     out.drafted_tokens += view.load.drafted_tokens;
     out.accepted_tokens += view.load.accepted_tokens;
+    out.graphs += view.load.graphs;
+    out.graph_replays += view.load.graph_replays;
+    out.graph_refusals += view.load.graph_refusals;
     out.retry_after_seconds = std::max(out.retry_after_seconds, view.load.retry_after_seconds);
   }
   return out;

@@ -22,6 +22,23 @@ def test_the_model_answers():
         seconds = time.monotonic() - began
         assert "Paris" in answer.choices[0].message.content
         print(f"{answer.usage.completion_tokens} tokens in {seconds:.1f} s")
+        graphs = requests.get(server.url + "/v1/admin/pools", timeout=20).json()["data"][0]["graphs"]
+        assert graphs["captured"] > 0 and graphs["replays"] >= answer.usage.completion_tokens - 2 and graphs["refusals"] == 0
+        labels = {"model": MODEL.stem, "backend": "cuda"}
+        assert server.metric("inferflux_graphs", **labels) == graphs["captured"]
+        assert server.metric("inferflux_graph_replays_total", **labels) == graphs["replays"]
+        assert server.metric("inferflux_graph_refusals_total", **labels) == 0
+
+
+def test_captured_steps_can_be_switched_off():
+    texts = []
+    for graphs in ("true", "false"):
+        with ServerProcess("--backend", "native_cuda", "--cuda-graphs", graphs) as server:
+            client = openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0, timeout=600)
+            texts.append(client.completions.create(model="default", prompt="The sky", max_tokens=6, seed=4).choices[0].text)
+            replays = requests.get(server.url + "/v1/admin/pools", timeout=20).json()["data"][0]["graphs"]["replays"]
+            assert (replays > 0) == (graphs == "true")
+    assert texts[0] == texts[1]
 
 
 def test_the_host_executor_is_never_chosen_for_a_user():

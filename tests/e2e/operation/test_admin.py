@@ -248,6 +248,7 @@ def test_cache_and_pools_describe_each_model(server):
     assert cache["model"] == MODEL.stem and cache["kv_dtype"] == "fp16" and cache["blocks_free"] > 0
     pool = admin(server, "GET", "pools").json()["data"][0]
     assert pool["provider"] == "native" and pool["queued"] == 0
+    assert pool["graphs"] == {"captured": 0, "replays": 0, "refusals": 0}, "cpu captures nothing"
 
 
 def test_web_pages_may_not_administer(server):

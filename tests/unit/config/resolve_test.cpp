@@ -151,6 +151,7 @@ TEST_F(ResolveTest, ModelsAndBackendsSayWhatTheyRunWith) {
       "  backends:\n"
       "  - {backend: llama_cpp_cuda, device: 1, gpu_layers: 20, kv_budget: 2GiB}\n"
       "  - {backend: cpu, repack: false}\n"
+      "  - {backend: native_cuda, cuda_graphs: false}\n"
       "models:\n"
       "- {path: a.gguf, format: gguf, device: 0, flash_attention: off, gpu_layers: -1, mlx_requantise: true, "
       "rope_context: original}\n");
@@ -161,7 +162,7 @@ TEST_F(ResolveTest, ModelsAndBackendsSayWhatTheyRunWith) {
   EXPECT_EQ(all.kv_dtype, "bf16");
   EXPECT_EQ(all.batch, 64);
   EXPECT_EQ(all.flash_attention, "on");
-  ASSERT_EQ(settings->backends().size(), 2u);
+  ASSERT_EQ(settings->backends().size(), 3u);
   const BackendConfig& cuda = settings->backends()[0].config;
   EXPECT_EQ(settings->backends()[0].backend, "llama_cpp_cuda");
   EXPECT_EQ(settings->backends()[0].origin, flags_.file + ":5");
@@ -170,6 +171,8 @@ TEST_F(ResolveTest, ModelsAndBackendsSayWhatTheyRunWith) {
   EXPECT_EQ(cuda.kv_budget, int64_t{2} << 30);
   EXPECT_FALSE(cuda.kv_dtype) << "left to what holds for all";
   EXPECT_EQ(settings->backends()[1].config.repack, false);
+  EXPECT_EQ(all.cuda_graphs, true);
+  EXPECT_EQ(settings->backends()[2].config.cuda_graphs, false);
   const ModelSetting& model = settings->models()[0];
   EXPECT_EQ(model.format, "gguf");
   EXPECT_EQ(model.config.device, "0");

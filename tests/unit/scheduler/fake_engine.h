@@ -54,6 +54,7 @@ class FakeEngine final : public engine::Engine {
   Status Truncate(engine::SequenceId id, int32_t length) override { return store_.Truncate(id, length); }
   Status Close(engine::SequenceId id) override { return store_.Close(id); }
   engine::KvUsage usage() const override { return store_.usage(); }
+  engine::GraphUsage graphs() const override { return graph_usage; }
   Status Reserve(engine::SequenceId id, int32_t tokens) override {
     return store_.Reserve(id, tokens).map([](const auto&) {});
   }
@@ -117,6 +118,7 @@ class FakeEngine final : public engine::Engine {
   std::function<void(engine::StepResult&)> on_result;        // may damage it
   int64_t steps = 0;
   int64_t restores = 0;
+  engine::GraphUsage graph_usage;
 
  private:
   FakeEngineOptions options_;

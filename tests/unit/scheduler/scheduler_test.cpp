@@ -90,6 +90,15 @@ TEST(Scheduler, LogprobsComeWithTheirTokens) {
   EXPECT_FLOAT_EQ(received.tokens[1].chosen.logprob, -0.5f);
 }
 
+TEST(Scheduler, TellsWhatItsEngineCaptured) {
+  SchedulerDriver driver(Babble);
+  driver.engine.graph_usage = {.graphs = 3, .replays = 40, .refusals = 1};
+  const SchedulerStats stats = driver.core.stats();
+  EXPECT_EQ(stats.graphs, 3);
+  EXPECT_EQ(stats.graph_replays, 40);
+  EXPECT_EQ(stats.graph_refusals, 1);
+}
+
 TEST(Scheduler, CancellingFreesTheSequenceWithinOneStep) {
   SchedulerDriver driver(Babble);
   const auto stream = driver.Submit({.prompt = Bytes("hello")});

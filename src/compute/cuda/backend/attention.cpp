@@ -27,7 +27,8 @@ bool HasTiles(const AttentionParams& params, const Cuda::View& sinks, const Cuda
 
 // How many chunks of KV become blocks of their own; 0: none. Only where tiles alone do not fill the device.
 int32_t ChunksToSplit(const Cuda::Context& context, const Cuda::Batch& batch, int64_t tiles) {
-  const int32_t chunks = *std::ranges::max_element(batch.geometry.positions) / cuda::kAttentionChunk + 1;
+  const int32_t last = std::max(batch.geometry.most_tokens - 1, *std::ranges::max_element(batch.geometry.positions));
+  const int32_t chunks = last / cuda::kAttentionChunk + 1;
   return chunks > 1 && tiles < 2 * int64_t{context.multiprocessors} ? chunks : 0;
 }
 

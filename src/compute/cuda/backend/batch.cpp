@@ -13,10 +13,11 @@ class Packed {
     numbers_.insert(numbers_.end(), values.begin(), values.end());
   }
 
-  cuda::ArenaPiece Upload(Cuda::Context& context) const {
-    auto memory = cuda_ops::Upload<int32_t>(context, numbers_);
-    for (const auto& [place, at] : places_) *place = static_cast<const int32_t*>(memory.get()) + at;
-    return memory;
+  std::span<const int32_t> numbers() const { return numbers_; }
+
+  // For a copy of the numbers that begins at `memory`.
+  void SetPlaces(const void* memory) const {
+    for (const auto& [place, at] : places_) *place = static_cast<const int32_t*>(memory) + at;
   }
 
  private:
@@ -24,10 +25,8 @@ class Packed {
   std::vector<std::pair<const int32_t**, size_t>> places_;
 };
 
-}  // namespace
-
-Cuda::Batch Cuda::LoadBatch(Context& context, const StepGeometry& geometry) {
-  Batch out{.geometry = geometry};
+// The step's arrays, with their places in `batch`.
+Packed Pack(const StepGeometry& geometry, Cuda::Batch& batch) {
   std::vector<int32_t> sequences, slots;
   for (int32_t s = 0; s < geometry.sequences(); ++s) {
     for (int32_t r = geometry.query_starts[s]; r < geometry.query_starts[s + 1]; ++r) {
@@ -47,22 +46,47 @@ Cuda::Batch Cuda::LoadBatch(Context& context, const StepGeometry& geometry) {
     for (const StateMark& mark : geometry.state_marks) state_marks[static_cast<size_t>(mark.row)] = mark.slot;
   }
   Packed packed;
-  packed.Add(geometry.tokens, &out.tokens);
-  packed.Add(geometry.positions, &out.arrays.positions);
-  packed.Add(geometry.query_starts, &out.arrays.query_starts);
-  packed.Add(geometry.table_starts, &out.arrays.table_starts);
-  packed.Add(geometry.block_tables, &out.arrays.block_tables);
-  packed.Add(sequences, &out.arrays.sequences);
-  packed.Add(slots, &out.slots);
-  packed.Add(state_from, &out.states.from);
-  packed.Add(state_to, &out.states.to);
-  packed.Add(state_marks, &out.states.marks);
+  packed.Add(geometry.tokens, &batch.tokens);
+  packed.Add(geometry.positions, &batch.arrays.positions);
+  packed.Add(geometry.query_starts, &batch.arrays.query_starts);
+  packed.Add(geometry.table_starts, &batch.arrays.table_starts);
+  packed.Add(geometry.block_tables, &batch.arrays.block_tables);
+  packed.Add(sequences, &batch.arrays.sequences);
+  packed.Add(slots, &batch.slots);
+  packed.Add(state_from, &batch.states.from);
+  packed.Add(state_to, &batch.states.to);
+  packed.Add(state_marks, &batch.states.marks);
+  return packed;
+}
+
+}  // namespace
+
+Cuda::Batch Cuda::LoadBatch(Context& context, const StepGeometry& geometry) {
+  if (context.recording != nullptr) {  // its arrays would be the same at each replay
+    throw ThrownError({ErrorCode::kUnsupported, "a step that is captured loads a batch"});
+  }
+  Batch out{.geometry = geometry};
+  const Packed packed = Pack(geometry, out);
+  out.memory = cuda_ops::Upload(context, packed.numbers());
+  out.numbers = packed.numbers().size();
+  packed.SetPlaces(out.memory.get());
   out.arrays.block_size = geometry.block_size;
-  out.memory = packed.Upload(context);
   out.states.query_starts = out.arrays.query_starts;
   out.states.sequences = out.arrays.sequences;
   out.states.sequence_count = geometry.sequences();
   return out;
+}
+
+void Cuda::Reload(Context& context, Batch& batch, const StepGeometry& geometry) {
+  const StepGeometry& held = batch.geometry;
+  const Packed packed = Pack(geometry, batch);
+  if (packed.numbers().size() != batch.numbers || geometry.rows() != held.rows() ||
+      geometry.sequences() != held.sequences() || geometry.block_tables.size() != held.block_tables.size() ||
+      geometry.states.size() != held.states.size() || geometry.block_size != held.block_size) {
+    throw ThrownError({ErrorCode::kInternal, "a step of another shape in the place of a loaded one"});
+  }
+  cuda_ops::Must(context.staging->Copy(batch.memory.get(), std::as_bytes(packed.numbers())));
+  batch.geometry = geometry;
 }
 
 }  // namespace inferflux::compute

@@ -12,6 +12,7 @@ Result<std::unique_ptr<Cuda::Context>> Cuda::Context::Open(std::unique_ptr<cuda:
   if (!stream) return Forward(stream);
   context->stream = *stream;
   context->arena = std::make_unique<cuda::DeviceArena>(*context->runtime);
+  context->graph_arena = std::make_unique<cuda::DeviceArena>(*context->runtime, cuda::DeviceArena::Unused::kKeep);
   context->staging = std::make_unique<cuda::Staging>(*context->runtime, *stream);
   if (auto opened = context->staging->Open(); !opened) return Forward(opened);
   return context;
@@ -19,6 +20,7 @@ Result<std::unique_ptr<Cuda::Context>> Cuda::Context::Open(std::unique_ptr<cuda:
 
 Cuda::Context::~Context() {
   staging.reset();
+  graph_arena.reset();
   arena.reset();
   if (runtime != nullptr && stream.native != nullptr) (void)runtime->Destroy(stream);  // fails if the device has failed
 }

@@ -20,12 +20,14 @@ Result<ArenaPiece> DeviceArena::Allocate(size_t bytes) {
     return piece;
   }
   auto at = runtime_.Allocate(size.bytes);
-  if (!at && at.error().code == ErrorCode::kResourceExhausted) {
+  const bool frees = unused_ == Unused::kFreeWhereMemoryIsShort;
+  if (!at && frees && at.error().code == ErrorCode::kResourceExhausted) {
     FreeUnused();
     at = runtime_.Allocate(size.bytes);
   }
   if (!at) return Forward(at, fmt::format("{} bytes for a step's activations", size.bytes));
   bytes_ += size.bytes;
+  if (!frees) made_.push_back({*at, size.number});
   return ArenaPiece{*at, ArenaRelease{this, size.bytes}};
 }
 
@@ -41,6 +43,17 @@ void DeviceArena::FreeUnused() {
   }
 }
 
-void ArenaRelease::operator()(void* at) const { arena->Recycle(at, bytes); }
+void DeviceArena::FreeAfter(size_t pieces) {
+  for (; made_.size() > pieces; made_.pop_back()) {
+    const Made& last = made_.back();
+    std::erase(free_[last.number], last.at);
+    (void)runtime_.Free(last.at);  // as above
+    bytes_ -= SizeClass::BytesOf(last.number);
+  }
+}
+
+void ArenaRelease::operator()(void* at) const {
+  if (arena != nullptr) arena->Recycle(at, bytes);
+}
 
 }  // namespace inferflux::cuda

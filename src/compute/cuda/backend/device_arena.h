@@ -17,7 +17,7 @@ namespace inferflux::cuda {
 class DeviceArena;
 
 struct ArenaRelease {
-  DeviceArena* arena = nullptr;
+  DeviceArena* arena = nullptr;  // null: the piece belongs to another holder
   size_t bytes = 0;
   void operator()(void* at) const;
 };
@@ -25,7 +25,11 @@ using ArenaPiece = std::unique_ptr<void, ArenaRelease>;
 
 class DeviceArena {
  public:
-  explicit DeviceArena(Runtime& runtime) : runtime_(runtime) {}
+  // kKeep: pieces that are not in use stay where they are, because captured graphs write to them.
+  enum class Unused { kFreeWhereMemoryIsShort, kKeep };
+
+  explicit DeviceArena(Runtime& runtime, Unused unused = Unused::kFreeWhereMemoryIsShort)
+      : runtime_(runtime), unused_(unused) {}
   DeviceArena(const DeviceArena&) = delete;
   DeviceArena& operator=(const DeviceArena&) = delete;
   ~DeviceArena();
@@ -37,13 +41,25 @@ class DeviceArena {
   // Bytes held, both in use and kept for reuse.
   size_t bytes() const { return bytes_; }
 
+  // With kKeep: how many pieces there are, and the end of those that were made after the first `pieces`. None of these
+  // is in use.
+  size_t pieces() const { return made_.size(); }
+  void FreeAfter(size_t pieces);
+
  private:
   friend struct ArenaRelease;
   void Recycle(void* at, size_t bytes);
   void FreeUnused();
 
   Runtime& runtime_;
+  struct Made {
+    void* at;
+    size_t number;  // of its size class
+  };
+
+  Unused unused_;
   std::array<std::vector<void*>, compute::SizeClass::kCount> free_;  // by size class
+  std::vector<Made> made_;                                           // with kKeep, in order
   size_t bytes_ = 0;
 };
 

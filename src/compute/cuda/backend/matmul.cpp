@@ -7,9 +7,6 @@ namespace {
 
 using cuda_ops::Must;
 
-// From these many rows on cuBLASLt multiplies dense weights.
-constexpr int64_t kManyRows = 65;
-
 bool Aligned(const void* at) { return reinterpret_cast<uintptr_t>(at) % 16 == 0; }
 
 // By cuBLASLt, which wants pointers to multiples of 16 bytes. `x`: [rows, stride] of `type`.
@@ -43,7 +40,7 @@ void MultiplyNarrowed(Cuda::Context& context, cuda_ops::Narrowed<T>& narrowed, c
                       const cuda::WeightMatrix& w, const cuda::Rows<float>& y) {
   const cuda::Rows<const T> elements = narrowed.Of(context, x);
   const bool dense = w.type == formats::TensorType::kF16 || w.type == formats::TensorType::kBf16;
-  if (dense && x.rows >= kManyRows) {
+  if (dense && x.rows >= cuda_ops::kManyRows) {
     constexpr bool kScaled = cuda_ops::Narrowed<T>::kScaled;
     constexpr auto kType = kScaled ? cuda::ElementType::kF16 : cuda::ElementType::kBf16;
     MultiplyByLibrary(context, kType, elements.data, elements.stride, w, y);

@@ -11,6 +11,9 @@ namespace inferflux::compute::cuda_ops {
 // Up to these many rows the float units keep up with memory: each weight is read once, and activations are not rounded.
 inline constexpr int64_t kFewRows = cuda::kRowsAtOnce;
 
+// From these many rows on cuBLASLt multiplies dense weights.
+inline constexpr int64_t kManyRows = 65;
+
 // Whether products with weights of this type multiply BF16; else FP16.
 constexpr bool TakesBf16(formats::TensorType type) {
   return type == formats::TensorType::kBf16 || type == formats::TensorType::kMxfp4;

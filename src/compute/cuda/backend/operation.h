@@ -26,9 +26,10 @@ inline Cuda::Buffer New(Cuda::Context& context, int64_t rows, int64_t cols) {
   return out;
 }
 
-// Memory of the arena with a copy of host values.
+// Memory of the arena with a copy of host values. Of a step that is captured, they are the same each time.
 template <class T>
 cuda::ArenaPiece Upload(Cuda::Context& context, std::span<const T> values) {
+  if (context.recording != nullptr) return Must(context.recording->Upload(std::as_bytes(values)));
   auto piece = Must(context.arena->Allocate(values.size_bytes()));
   Must(context.staging->Copy(piece.get(), std::as_bytes(values)));
   return piece;

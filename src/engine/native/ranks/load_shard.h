@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "collective/message.h"
+#include "compute/device_features.h"
 #include "compute/rank_collectives.h"
 #include "engine/native/engine_options.h"
 #include "engine/native/kv_budget.h"
@@ -23,6 +24,8 @@ template <compute::Backend B, class Kv>
 struct LoadedShard {
   model::ModelRunner<B, Kv> runner;
   KvBudget budget;
+  // Steps may be captured: the KV has one block more than the budget, for the lines that fill up a captured step.
+  bool graphs = false;
 };
 
 template <compute::Backend B, class Kv>
@@ -40,14 +43,16 @@ requires compute::PagedKv<B, Kv> Result<LoadedShard<B, Kv>> LoadShard(typename B
   if (shared) budget = AgreeOnBudget(*ranks, budget, number);
   if (!budget) return Forward(budget);
   if constexpr (compute::RankCollectives<B>) context.ranks = ranks;
-  auto runner = model::ModelRunner<B, Kv>::Load(context, std::move(sharded->config), std::move(source), budget->blocks,
-                                                options.block_size, options.stop, budget->states, sharded->shard);
+  const bool graphs = compute::GraphCapture<B> && options.graphs && !shared && sharded->config.causal;
+  auto runner = model::ModelRunner<B, Kv>::Load(context, std::move(sharded->config), std::move(source),
+                                                budget->blocks + (graphs ? 1 : 0), options.block_size, options.stop,
+                                                budget->states, sharded->shard);
   if (shared) {
     const Status own = runner.map([](const auto&) {});
     if (auto all = Agree(*ranks, own); !all) return Forward(all);
   }
   if (!runner) return Forward(runner);
-  return LoadedShard<B, Kv>{std::move(*runner), *budget};
+  return LoadedShard<B, Kv>{std::move(*runner), *budget, graphs};
 }
 
 }  // namespace inferflux::engine

@@ -90,13 +90,18 @@ TEST_P(EveryBackend, DerivesWhatTheModelCanDo) {
   const compute::Capabilities& can = (*decoder)->info().capabilities;
   EXPECT_TRUE(can.generation && can.phased_execution && can.unified_execution && can.prefix_copy && can.logprobs &&
               can.structured_output && can.speculative_verification && can.kv_save_restore);
-  EXPECT_FALSE(can.multimodal || can.graph_capture) << "no backend has these concepts";
+  EXPECT_FALSE(can.multimodal) << "no backend has this concept";
   EXPECT_EQ(can.device_sampling, GetParam().name == "cuda");
+  EXPECT_EQ(can.graph_capture, GetParam().name == "cuda");
+  const auto plain = Make({.graphs = false});
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_FALSE((*plain)->info().capabilities.graph_capture);
 
   const auto encoder = Make({}, "bert.gguf");
   ASSERT_TRUE(encoder) << encoder.error().message;
   const compute::Capabilities& embeds = (*encoder)->info().capabilities;
   EXPECT_TRUE(embeds.embeddings);
+  EXPECT_FALSE(embeds.graph_capture) << "it decodes nothing";
   EXPECT_EQ(embeds.batch_invariant, can.batch_invariant);
   EXPECT_FALSE(embeds.generation || embeds.phased_execution || embeds.unified_execution || embeds.prefix_copy ||
                embeds.logprobs || embeds.structured_output || embeds.speculative_verification ||
