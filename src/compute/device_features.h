@@ -40,6 +40,18 @@ concept DeviceTimer = Backend<B> && requires(typename B::Context& context, const
   { B::SecondsBetween(mark, mark) } -> std::same_as<double>;
 };
 
+// What a device does at best, in units a second.
+struct DeviceRates {
+  double copy_bytes = 0.0;         // of its own memory, read and written
+  double tensor_operations = 0.0;  // of BF16 products of large matrices; a multiply-add counts as two
+};
+
+// A backend that measures its device, for about so many seconds. The device needs some free memory for it.
+template <class B>
+concept MeasuresRates = Backend<B> && requires(typename B::Context& context, double seconds) {
+  { B::MeasureRates(context, seconds) } -> std::same_as<Result<DeviceRates>>;
+};
+
 // A backend that records the operations of a step of one token a sequence, and replays them on other inputs (CUDA
 // graphs), with the same results to the last bit.
 //

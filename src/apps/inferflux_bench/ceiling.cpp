@@ -11,6 +11,13 @@ constexpr int64_t kRounds = 16 * 1024;  // tens of microseconds
 
 }  // namespace
 
+Ceilings CeilingsOf(const compute::DeviceRates& device) {
+  return {.read_bytes = device.copy_bytes,
+          .int8_operations = device.tensor_operations,
+          .bf16_operations = device.tensor_operations,
+          .float_operations = device.tensor_operations};
+}
+
 Ceilings Mean(const Ceilings& a, const Ceilings& b) {
   return {(a.read_bytes + b.read_bytes) / 2, (a.int8_operations + b.int8_operations) / 2,
           (a.bf16_operations + b.bf16_operations) / 2, (a.float_operations + b.float_operations) / 2};

@@ -1,20 +1,24 @@
-// The peak rates of this machine, now. Machines are shared, so a ceiling counts only when it is measured right before
-// and right after the measurement that is compared with it.
+// The peak rates of this machine or of its device, now. Machines are shared, so a ceiling counts only when it is
+// measured right before and right after the measurement that is compared with it.
 #pragma once
 
 #include "base/thread_pool.h"
 #include "compute/cpu/kernels/kernel_table.h"
 #include "compute/cpu/read_bandwidth.h"
+#include "compute/device_features.h"
 
 namespace inferflux::apps {
 
-// Rates of all cores of the pool together, in units a second.
+// Rates of all cores of the pool together, or of a device, in units a second.
 struct Ceilings {
   double read_bytes = 0.0;
   double int8_operations = 0.0;  // a multiply-add counts as two
   double bf16_operations = 0.0;
   double float_operations = 0.0;
 };
+
+// A device's, whose tensor cores multiply every type of weights.
+Ceilings CeilingsOf(const compute::DeviceRates& device);
 
 Ceilings Mean(const Ceilings& a, const Ceilings& b);
 

@@ -79,13 +79,43 @@ Row MakeRow(const Workload& test, const std::vector<Timing>& times, double least
   return row;
 }
 
-bool OnGpu(const std::string& backend, const compute::ContextOptions& options) {
-  const engine::NativeBackend* found = engine::FindNativeBackend(backend);
-  if (found == nullptr) return false;
-  const auto devices = found->devices(options);
-  const auto index = compute::FindDevice(devices, options.device, backend);
-  return index && devices[static_cast<size_t>(*index)].gpu;
-}
+// What the shares are of: the device's own rates where its backend measures them, otherwise the processor's.
+class Meter {
+ public:
+  static Result<Meter> Create(const std::string& backend, const compute::ContextOptions& options,
+                              const compute::cpu::Kernels& kernels) {
+    auto processor = CeilingMeter::Create(*options.pool, kernels);
+    if (!processor) return Forward(processor);
+    Meter meter(options, std::move(*processor));
+    meter.backend_ = engine::FindNativeBackend(backend);
+    if (meter.backend_ == nullptr) return meter;
+    const auto devices = meter.backend_->devices(options);
+    if (const auto index = compute::FindDevice(devices, options.device, backend)) {
+      meter.device_ = devices[static_cast<size_t>(*index)];
+    }
+    return meter;
+  }
+
+  bool measures_device() const { return backend_ != nullptr && backend_->rates != nullptr; }
+  std::string device() const { return measures_device() ? device_.name : ""; }
+  // Nothing is known of a GPU that its backend does not measure.
+  bool knows() const { return measures_device() || !device_.gpu; }
+
+  Result<Ceilings> Measure() {
+    constexpr double kSeconds = 1.0;
+    if (!measures_device()) return processor_.Measure(kSeconds);
+    return backend_->rates(options_, kSeconds).map(CeilingsOf);
+  }
+
+ private:
+  Meter(const compute::ContextOptions& options, CeilingMeter processor)
+      : options_(options), processor_(std::move(processor)) {}
+
+  compute::ContextOptions options_;
+  CeilingMeter processor_;
+  const engine::NativeBackend* backend_ = nullptr;
+  compute::Device device_;
+};
 
 std::string BackendNames() {
   std::string out;
@@ -104,7 +134,8 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   if (!config) return Forward(config);
   const auto tests = TestsOf(options);
   ThreadPool pool(options.threads > 0 ? options.threads : UsableCores());
-  const WorkModel work = DescribeWork(**source, *config, compute::KvTokenBytes(options.kv, KvLayers(*config)), pool);
+  const WorkModel work = DescribeWork(**source, *config, compute::KvTokenBytes(options.kv, KvLayers(*config)),
+                                      options.backend == "cpu" ? &pool : nullptr);
   const int most = *std::max_element(options.batches.begin(), options.batches.end());
   engine::EngineOptions engine_options{.context = std::min(LongestSequence(tests), config->context),
                                        .kv_dtype = options.kv,
@@ -118,23 +149,25 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   auto engine = options.profile ? CreateProfiledEngine(pool, profile, std::move(*config), *source, engine_options)
                                 : engine::CreateEngine(options.backend, std::move(*config), *source, engine_options);
   if (!engine) return Forward(engine);
-  auto meter = CeilingMeter::Create(pool, compute::cpu::KernelsFor(*isa));
+  auto meter = Meter::Create(options.backend, engine_options.device, compute::cpu::KernelsFor(*isa));
   if (!meter) return Forward(meter);
 
-  const bool on_gpu = OnGpu(options.backend, engine_options.device);
   std::vector<Row> rows;
-  Ceilings before = meter->Measure(1.0);
+  auto before = meter->Measure();
+  if (!before) return Forward(before);
   for (const Workload& test : tests) {
     const auto times = Time(**engine, test, options.repetitions, profile);
     if (!times) return Forward(times);
-    const Ceilings after = meter->Measure(1.0);
-    const Ceilings ceilings = Mean(before, after);
+    auto after = meter->Measure();
+    if (!after) return Forward(after);
+    const Ceilings ceilings = Mean(*before, *after);
     const Bound bound = LeastTime(work, test, (*engine)->info().step_tokens, ceilings);
     before = after;
     Row row = MakeRow(test, *times, bound.seconds);
     row.bound = bound.name;
     row.backend = (*engine)->info().backend;
-    if (on_gpu) row.ceiling_share = 0.0;  // the ceilings are the host's
+    row.device = meter->device();
+    if (!meter->knows()) row.ceiling_share = 0.0;  // the ceilings are the host's
     row.isa = CpuIsaName(*isa);
     row.threads = pool.workers();
     row.model = name;
@@ -184,7 +217,8 @@ int main(int argc, char** argv) {
   CommandLine app(
       "inferflux-bench",
       "Times a model on this machine, and says what share of the machine's ceiling it reaches: of its read bandwidth\n"
-      "or of its multiply-add rate, measured right before and after each test.");
+      "or of its multiply-add rate, measured right before and after each test. With --backend cuda the ceiling is the\n"
+      "device's: of copies in its memory, and of large BF16 products.");
   CommandOption model =
       app.Add("-m,--model", options.model, "the model to time: a GGUF file or a Hugging Face directory").Shown("MODEL");
   CommandOption shape =

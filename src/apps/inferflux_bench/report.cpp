@@ -10,9 +10,11 @@ std::string Table(const std::vector<Row>& rows) {
   std::string out = fmt::format("{:<20} {:>12} {:>9} {:>9} {:>8}  {:<10} {}\n", "test", "tokens/s", "+-", "ceiling",
                                 "device", "bound", "backend, model");
   for (const Row& row : rows) {
-    out += fmt::format("{:<20} {:>12.2f} {:>9.2f} {:>8.1f}% {:>7.1f}%  {:<10} {} ({}), {} threads, {} {}\n", row.test,
+    const std::string where = row.device.empty() ? fmt::format("{} ({}), {} threads", row.backend, row.isa, row.threads)
+                                                 : fmt::format("{}, {}", row.backend, row.device);
+    out += fmt::format("{:<20} {:>12.2f} {:>9.2f} {:>8.1f}% {:>7.1f}%  {:<10} {}, {} {}\n", row.test,
                        row.tokens_per_second, row.stddev, 100.0 * row.ceiling_share, 100.0 * row.device_share,
-                       row.bound, row.backend, row.isa, row.threads, row.model, row.type);
+                       row.bound, where, row.model, row.type);
     if (row.profile.empty()) continue;
     out += fmt::format("  {:>10} {:>8} {:>9} {:>9}  {}\n", "ms", "calls", "of time", "ceiling", "operation");
     for (const ProfileLine& line : row.profile) {
@@ -27,17 +29,12 @@ std::string Table(const std::vector<Row>& rows) {
 std::string Json(const std::vector<Row>& rows) {
   boost::json::array out;
   for (const Row& row : rows) {
-    boost::json::object fields{{"test", row.test},
-                               {"tokens_per_second", row.tokens_per_second},
-                               {"stddev", row.stddev},
-                               {"ceiling_share", row.ceiling_share},
-                               {"bound", row.bound},
-                               {"backend", row.backend},
-                               {"isa", row.isa},
-                               {"threads", row.threads},
-                               {"model", row.model},
-                               {"type", row.type},
-                               {"device_share", row.device_share}};
+    boost::json::object fields{{"test", row.test},       {"tokens_per_second", row.tokens_per_second},
+                               {"stddev", row.stddev},   {"ceiling_share", row.ceiling_share},
+                               {"bound", row.bound},     {"backend", row.backend},
+                               {"device", row.device},   {"isa", row.isa},
+                               {"threads", row.threads}, {"model", row.model},
+                               {"type", row.type},       {"device_share", row.device_share}};
     for (const ProfileLine& line : row.profile) {
       if (!fields.contains("profile")) fields["profile"] = boost::json::array();
       fields["profile"].as_array().push_back({{"operation", line.operation},

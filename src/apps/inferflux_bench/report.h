@@ -12,10 +12,13 @@ struct Row {
   std::string test;
   double tokens_per_second = 0.0;
   double stddev = 0.0;
-  double ceiling_share = 0.0;  // from 0 to 1: share of the machine's peak rate during the test; 0: on a GPU
-  double device_share = 0.0;   // from 0 to 1: share of the time in which the device computed; 0: unknown
-  std::string bound;           // "bandwidth" or "compute"
+  // From 0 to 1: share of the peak rate of the machine, or of the device where it is measured, during the test; 0: of a
+  // GPU that is not.
+  double ceiling_share = 0.0;
+  double device_share = 0.0;  // from 0 to 1: share of the time in which the device computed; 0: unknown
+  std::string bound;          // "bandwidth" or "compute"
   std::string backend;
+  std::string device;  // whose ceiling it is; empty: the processor's
   std::string isa;
   int threads = 0;
   std::string model;

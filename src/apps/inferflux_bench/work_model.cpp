@@ -35,12 +35,13 @@ double RateOf(MatmulUnit unit, const Ceilings& ceilings) {
 }
 
 // Q8_0 whose values fit four bits is held in four bits. Counting the file's bytes would give shares above 1.
-int64_t BytesToRead(const model::ModelSource::Tensor& tensor, ThreadPool& pool) {
+int64_t BytesToRead(const model::ModelSource::Tensor& tensor, ThreadPool* packs) {
   namespace cpu = compute::cpu;
   const compute::HostMatrix& matrix = tensor.matrix;
-  if (matrix.type != formats::TensorType::kQ8_0 || matrix.data.empty()) return tensor.file_bytes;
+  const bool may_pack = packs != nullptr && matrix.type == formats::TensorType::kQ8_0;
+  if (!may_pack || matrix.data.empty()) return tensor.file_bytes;
   const int64_t panels = (matrix.rows + cpu::kPanel - 1) / cpu::kPanel;
-  return std::min(tensor.file_bytes, panels * cpu::PanelBytes(cpu::FormatOf(matrix, pool), matrix.cols));
+  return std::min(tensor.file_bytes, panels * cpu::PanelBytes(cpu::FormatOf(matrix, *packs), matrix.cols));
 }
 
 bool MakesKeysOrValues(std::string_view name) {
@@ -51,7 +52,7 @@ bool MakesKeysOrValues(std::string_view name) {
 }  // namespace
 
 WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfig& config, int64_t kv_token_bytes,
-                       ThreadPool& pool) {
+                       ThreadPool* packs) {
   WorkModel out;
   const bool tied = source.Find("output.weight") == nullptr;
   const std::string last_layer = "blk." + std::to_string(config.layers - 1) + ".";
@@ -62,7 +63,7 @@ WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfi
     // A token reads only the experts that it is routed to.
     const bool experts = matrix.name.find("_exps.") != std::string::npos && config.moe.experts > 0;
     const double share = experts ? static_cast<double>(config.moe.routing.used) / config.moe.experts : 1.0;
-    const double bytes = share * static_cast<double>(BytesToRead(*tensor, pool));
+    const double bytes = share * static_cast<double>(BytesToRead(*tensor, packs));
     const double operations = 2.0 * share * static_cast<double>(matrix.rows) * static_cast<double>(matrix.cols);
     if (matrix.name == "output.weight" || (tied && matrix.name == "token_embd.weight")) {
       out.output_bytes = bytes;

@@ -28,9 +28,10 @@ struct WorkModel {
   MatmulUnit unit = MatmulUnit::kFloat;
 };
 
-// `kv_token_bytes`: of one token's keys and values in all layers.
+// `kv_token_bytes`: of one token's keys and values in all layers. `packs`: of the CPU backend, which packs some weights
+// tighter than their file; null: weights are read as the file has them.
 WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfig& config, int64_t kv_token_bytes,
-                       ThreadPool& pool);
+                       ThreadPool* packs);
 
 // A step of `sequences` sequences, `tokens` new tokens each, the first at `position`.
 struct StepShape {

@@ -25,6 +25,7 @@
 #include "compute/cuda/kernels/recurrent/recurrent.h"
 #include "compute/cuda/runtime.h"
 #include "compute/device.h"
+#include "compute/device_features.h"
 #include "compute/kv_types.h"
 #include "compute/params.h"
 #include "compute/recurrent_state.h"
@@ -158,6 +159,8 @@ struct Cuda {
   };
   static TimeMark MarkTime(Context& context);
   static double SecondsBetween(const TimeMark& from, const TimeMark& to);
+
+  static Result<DeviceRates> MeasureRates(Context& context, double seconds);
 
   static Buffer LoadVector(Context& context, std::span<const float> values);
   static Result<Matrix> LoadMatrix(Context& context, std::span<const HostMatrix> parts);

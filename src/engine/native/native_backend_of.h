@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/without_exceptions.h"
+#include "compute/device_features.h"
 #include "compute/optional_ops.h"
 #include "engine/native/native_backends.h"
 #include "engine/native/native_engine.h"
@@ -33,6 +34,22 @@ Status SelfTest(const compute::ContextOptions& options) {
 }
 
 template <compute::OpensDevices B>
+auto RatesOf() -> decltype(NativeBackend::rates) {
+  if constexpr (compute::MeasuresRates<B>) {
+    return [](const compute::ContextOptions& options, double seconds) {
+      return WithoutExceptions(std::string("measuring the device of ") + B::kName,
+                               [&]() -> Result<compute::DeviceRates> {
+                                 auto context = B::CreateContext(options);
+                                 if (!context) return Forward(context);
+                                 return B::MeasureRates(**context, seconds);
+                               });
+    };
+  } else {
+    return nullptr;
+  }
+}
+
+template <compute::OpensDevices B>
 NativeBackend NativeBackendOf() {
   return {.name = B::kName,
           .layouts = compute::kMatmulLayoutsOf<B>,
@@ -50,6 +67,7 @@ NativeBackend NativeBackendOf() {
                 return WithoutExceptions(std::string("testing the device of ") + B::kName,
                                          [&] { return SelfTest<B>(options); });
               },
+          .rates = RatesOf<B>(),
           .create =
               [](model::ModelConfig config, std::shared_ptr<const model::ModelSource> source,
                  const EngineOptions& options) {

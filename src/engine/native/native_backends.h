@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "compute/device.h"
+#include "compute/device_features.h"
 #include "engine/engine.h"
 #include "engine/native/engine_options.h"
 #include "formats/weight_layout/weight_layout.h"
@@ -27,6 +28,8 @@ struct NativeBackend {
   std::vector<compute::Device> (*devices)(const compute::ContextOptions& options);
   // Multiplies small integers on the device and compares the products: an error says what it computed instead.
   Status (*self_test)(const compute::ContextOptions& options);
+  // Measures the device for about so many seconds; null: the backend cannot.
+  Result<compute::DeviceRates> (*rates)(const compute::ContextOptions& options, double seconds);
   // Call it on the thread that will step the engine: some devices' streams belong to a thread.
   Result<std::unique_ptr<Engine>> (*create)(model::ModelConfig config, std::shared_ptr<const model::ModelSource> source,
                                             const EngineOptions& options);

@@ -60,7 +60,7 @@ WorkModel WorkOf(const std::string& path) {
   const auto config = model::ReadModelConfig(**source);
   EXPECT_TRUE(config) << config.error().message;
   ThreadPool pool(1);
-  return DescribeWork(**source, *config, 64, pool);
+  return DescribeWork(**source, *config, 64, &pool);
 }
 
 TEST(InferfluxBenchTest, ReckonsWithADirectoryAsWithItsFile) {
@@ -92,18 +92,19 @@ TEST(InferfluxBenchTest, ReckonsWithFourBitsWhereTheCpuHoldsFour) {
       wide[b].qs[i] = static_cast<int8_t>(i * 8 - 128);
     }
   }
-  const auto bytes = [&](const std::vector<formats::BlockQ8_0>& blocks) {
+  const auto bytes = [&](const std::vector<formats::BlockQ8_0>& blocks, bool packs = true) {
     const auto data = std::as_bytes(std::span(blocks));
     const compute::HostMatrix matrix{"blk.0.ffn_up.weight", formats::TensorType::kQ8_0, kRows, kCols, data, nullptr};
     const model::ModelSource source("test", "gguf", {}, {{matrix, nullptr, {}, std::ssize(data)}}, nullptr);
     model::ModelConfig config;
     config.layers = 1;
     ThreadPool pool(1);
-    return DescribeWork(source, config, 64, pool).layer_bytes;
+    return DescribeWork(source, config, 64, packs ? &pool : nullptr).layer_bytes;
   };
   EXPECT_EQ(bytes(wide), kBlocks * 34.0);
   EXPECT_LT(bytes(narrow), kBlocks * 20.0);
   EXPECT_GT(bytes(narrow), kBlocks * 16.0);
+  EXPECT_EQ(bytes(narrow, false), kBlocks * 34.0) << "a GPU reads them as they are";
 }
 
 TEST(InferfluxBenchTest, MakesModelsThatLoadAndRun) {
@@ -176,6 +177,20 @@ TEST(InferfluxBenchTest, RefusesUnknownShapesAndTypes) {
   EXPECT_EQ(SyntheticModel::Make("tiny", "Q99").error().code, ErrorCode::kInvalidArgument);
 }
 
+// A device copies 2 TB/s and multiplies 500 TFLOP/s, whatever the weights' type.
+TEST(InferfluxBenchTest, HoldsADeviceAgainstItsOwnRates) {
+  const Ceilings ceilings = CeilingsOf({.copy_bytes = 2e12, .tensor_operations = 5e14});
+  for (const MatmulUnit unit : {MatmulUnit::kInt8, MatmulUnit::kBf16, MatmulUnit::kFloat}) {
+    const WorkModel work{.layer_bytes = 1.6e10, .layer_operations = 1.6e10, .unit = unit};
+    const Bound decode = LeastTime(work, StepShape{}, ceilings);
+    EXPECT_STREQ(decode.name, "bandwidth");
+    EXPECT_NEAR(decode.seconds, 0.008, 1e-9);
+    const Bound prefill = LeastTime(work, StepShape{.tokens = 4096}, ceilings);
+    EXPECT_STREQ(prefill.name, "compute");
+    EXPECT_NEAR(prefill.seconds, 4096 * 1.6e10 / 5e14, 1e-9);
+  }
+}
+
 TEST(InferfluxBenchTest, MeasuresCeilings) {
   ThreadPool pool(1);
   auto meter = CeilingMeter::Create(pool, compute::cpu::KernelsFor(*compute::cpu::SelectCpuIsa()));
@@ -187,12 +202,19 @@ TEST(InferfluxBenchTest, MeasuresCeilings) {
   EXPECT_GT(ceilings.float_operations, 1e8);
 }
 
+TEST(InferfluxBenchTest, TheTableNamesTheDeviceWhoseCeilingItIs) {
+  const std::string table = Table({{.backend = "cpu", .isa = "avx2", .threads = 2, .model = "m", .type = "F16"},
+                                   {.backend = "cuda", .device = "NVIDIA L4", .isa = "avx2", .model = "m"}});
+  EXPECT_NE(table.find("cpu (avx2), 2 threads, m F16\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("cuda, NVIDIA L4, m"), std::string::npos) << table;
+}
+
 TEST(InferfluxBenchTest, JsonHasAFieldForEachFigure) {
   const std::string json =
       Json({{.test = "pp512", .tokens_per_second = 2.5, .bound = "compute", .isa = "avx2", .threads = 2}});
-  for (const char* part :
-       {"\"test\":\"pp512\"", "\"tokens_per_second\":2.5", "\"bound\":\"compute\"", "\"isa\":\"avx2\"", "\"threads\":2",
-        "\"ceiling_share\":0", "\"device_share\":0", "\"stddev\":0", "\"backend\"", "\"model\"", "\"type\""}) {
+  for (const char* part : {"\"test\":\"pp512\"", "\"tokens_per_second\":2.5", "\"bound\":\"compute\"",
+                           "\"isa\":\"avx2\"", "\"threads\":2", "\"ceiling_share\":0", "\"device_share\":0",
+                           "\"stddev\":0", "\"backend\"", "\"device\"", "\"model\"", "\"type\""}) {
     std::string compact;
     for (const char c : json) {
       if (c != ' ') compact += c;
