@@ -18,6 +18,8 @@ INTERLEAVED = {ARCH.LLAMA, ARCH.GRANITE, ARCH.SMOLLM3, ARCH.ARCEE, ARCH.MISTRAL3
 SHIFTED_NORMS = {ARCH.GEMMA, ARCH.GEMMA2, ARCH.GEMMA3, ARCH.QWEN3NEXT, *golden_hybrids.TILED}
 # Families that store the queries of each KV head, its key and its value together.
 GROUPED = {ARCH.FALCON, ARCH.GPTNEOX}
+# Experts' matrices are stored inputs first.
+EXPERT_COLUMNS = {ARCH.LLAMA4}
 SIGMOID_EXPERTS = {ARCH.GLM4_MOE, ARCH.MINIMAXM2, ARCH.LFM2MOE}
 # gpt-oss: its experts' columns alternate gate and up, and its matrices are stored inputs first.
 ALTERNATING_EXPERTS = {ARCH.GPT_OSS}
@@ -45,7 +47,7 @@ def experts(architecture, name, data):
     """(name, data) of one stacked expert tensor, with gate and up separate."""
     is_bias = name.endswith("_bias")
     stem, kind = (name.removesuffix("_bias"), ".bias") if is_bias else (name, ".weight")
-    if architecture in ALTERNATING_EXPERTS and not is_bias:
+    if architecture in ALTERNATING_EXPERTS | EXPERT_COLUMNS and not is_bias:
         data = data.swapaxes(1, 2)
     if not stem.endswith("gate_up_proj"):
         return [(stem + kind, data)]
@@ -59,9 +61,11 @@ def experts(architecture, name, data):
 def tensors(architecture, config, model):
     """(name, data) as in a GGUF file, but under transformers' names."""
     for name, tensor in model.state_dict().items():
-        if ".visual." in name or ".vision_tower." in name or ".multi_modal_projector." in name:
+        if any(part in f".{name}" for part in (".visual.", ".vision_tower.", ".vision_model.", ".multi_modal_projector.")):
             continue
-        name = name.replace("model.language_model.", "model.")
+        if ".act_fn." in name:  # numbers of the metadata
+            continue
+        name = name.replace("model.language_model.", "model.").removeprefix("language_model.")
         data = tensor.numpy().astype(np.float32)
         if name == "lm_head.weight" and config.tie_word_embeddings:
             continue
@@ -103,6 +107,8 @@ def tensors(architecture, config, model):
             yield name + ".weight", data
         elif architecture == ARCH.GEMMA4 and ".experts." in name:  # gate and up stay one
             yield name + ".weight", data
+        elif architecture == ARCH.PHIMOE and name.endswith("mlp.router.weight"):
+            yield f"blk.{name.split('.layers.')[1].split('.')[0]}.ffn_gate_inp.weight", data
         elif ".experts." in name:
             yield from experts(architecture, name, data)
         elif name.endswith("sinks"):
@@ -134,6 +140,25 @@ def gemma4_metadata(w, config, model):
     if config.enable_moe_block:
         w.add_expert_count(config.num_experts)
         w.add_expert_used_count(config.top_k_experts)
+
+
+def apertus_metadata(w, model):
+    for name, add in (("alpha_p", w.add_xielu_alpha_p), ("alpha_n", w.add_xielu_alpha_n), ("beta", w.add_xielu_beta),
+                      ("eps", w.add_xielu_eps)):
+        add([float(getattr(layer.mlp.act_fn, name)) for layer in model.model.layers])
+
+
+def llama4_metadata(w, config):
+    w.add_feed_forward_length(config.intermediate_size_mlp)
+    all_rotate = all(config.no_rope_layers) and "chunked_attention" not in config.layer_types
+    w.add_sliding_window(0 if all_rotate else config.attention_chunk_size)
+    w.add_attn_temperature_scale(config.attn_scale if config.attn_temperature_tuning else 0.0)
+    w.add_uint32(f"{w.arch}.attention.temperature_length", config.floor_scale)
+    if not config.use_qk_norm:
+        w.add_bool(f"{w.arch}.attention.qk_norm", False)
+    if config.moe_layers:
+        w.add_expert_feed_forward_length(config.intermediate_size)
+        w.add_interleave_moe_layer_step(config.interleave_moe_layer_step)
 
 
 def rope(w, config, model, head_dim):
@@ -171,13 +196,14 @@ def rope(w, config, model, head_dim):
     elif kind == "longrope":
         original = parameters["original_max_position_embeddings"]
         w.add_rope_scaling_orig_ctx_len(original)
-        w.add_rope_scaling_attn_factors(np.sqrt(1 + np.log(config.max_position_embeddings / original) / np.log(original)))
+        w.add_rope_scaling_attn_factors(parameters.get("short_mscale") or np.sqrt(1 + np.log(config.max_position_embeddings / original) / np.log(original)))
         w.add_tensor("rope_factors_long.weight", np.array(parameters["long_factor"], np.float32))
         w.add_tensor("rope_factors_short.weight", np.array(parameters["short_factor"], np.float32))
     elif kind == "llama3":
         # The file holds the divisor of each plain frequency; transformers has the quotients.
         plain = 1.0 / parameters["rope_theta"] ** (np.arange(0, rotated, 2) / rotated)
-        w.add_tensor("rope_freqs.weight", (plain / model.model.rotary_emb.inv_freq.numpy()).astype(np.float32))
+        decoder = getattr(model, "language_model", model).model
+        w.add_tensor("rope_freqs.weight", (plain / decoder.rotary_emb.inv_freq.numpy()).astype(np.float32))
 
 
 def metadata(w, architecture, config, model):
@@ -193,6 +219,8 @@ def metadata(w, architecture, config, model):
         w.add_layer_norm_rms_eps(config.norm_eps)
     elif architecture == ARCH.GEMMA4:
         gemma4_metadata(w, config, model)
+    elif architecture == ARCH.LLAMA4:
+        llama4_metadata(w, config)
     else:
         w.add_feed_forward_length(getattr(config, "intermediate_size", None) or getattr(config, "n_inner", None)
                               or getattr(config, "ffn_hidden_size", None) or config.moe_intermediate_size)
@@ -229,6 +257,10 @@ def metadata(w, architecture, config, model):
         add_if("sliding_window", w.add_sliding_window)
     if architecture in (ARCH.OLMO2, ARCH.EXAONE4) and getattr(config, "sliding_window", None):
         w.add_sliding_window_pattern([kind == "sliding_attention" for kind in config.layer_types])
+    if architecture == ARCH.APERTUS:
+        apertus_metadata(w, model)
+    if architecture == ARCH.PHIMOE:
+        w.add_float32(f"{w.arch}.router_jitter_noise", config.router_jitter_noise)
     # An alias in some configurations, so the first one present counts.
     for key in ("num_local_experts", "num_experts"):
         if getattr(config, key, None) and architecture != ARCH.GEMMA4:

@@ -264,6 +264,35 @@ IN_BOTH_FORMS |= {
             num_hidden_layers=3, head_dim=12, n_routed_experts=6, moe_intermediate_size=12, n_group=3, topk_group=2,
             routed_scaling_factor=1.7) | sections(0.5), **GLM_TOKENS)),
 }
+LLAMA4 = ODD_MOE | dict(num_hidden_layers=5, head_dim=10, intermediate_size=12, intermediate_size_mlp=20,
+                        num_local_experts=5, num_experts_per_tok=1, interleave_moe_layer_step=2)
+LLAMA3_FACTORS = rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=32)
+IN_BOTH_FORMS |= {
+    "apertus": (ARCH.APERTUS, hf.ApertusConfig, ODD | dict(num_hidden_layers=3, attention_bias=True) | LLAMA3_FACTORS),
+    "apertus_unscaled": (ARCH.APERTUS, hf.ApertusConfig, ODD | dict(
+        num_hidden_layers=1, head_dim=20) | rope("default")),
+    # A jitter that lets several experts share a weight.
+    "phimoe": (ARCH.PHIMOE, hf.PhimoeConfig, ODD_MOE | dict(
+        num_hidden_layers=3, num_local_experts=5, router_jitter_noise=0.3, attention_bias=True, lm_head_bias=True,
+        sliding_window=19) | rope("longrope", long_factor=[2.0, 3.0, 4.0, 5.0], short_factor=[1.0, 1.1, 1.3, 1.6],
+                                  short_mscale=1.2, long_mscale=1.2, original_max_position_embeddings=64), 64),
+    "phimoe_long": (ARCH.PHIMOE, hf.PhimoeConfig, ODD_MOE | dict(
+        num_hidden_layers=1, num_local_experts=3) | rope(
+            "longrope", long_factor=[2.0, 3.0, 4.0, 5.0], short_factor=[1.0, 1.1, 1.3, 1.6], short_mscale=1.3,
+            long_mscale=1.3, original_max_position_embeddings=16)),
+    # Chunks and growth that a short text shows; low and high factors are equal, as Llama 4 Scout has them.
+    "llama4_chunks": (ARCH.LLAMA4, hf.Llama4TextConfig, LLAMA4 | dict(
+        attention_chunk_size=7, floor_scale=6, attn_scale=0.3, attention_bias=True) | rope(
+            "llama3", factor=16.0, low_freq_factor=1.0, high_freq_factor=1.0, original_max_position_embeddings=32)),
+    # As MobileLLM-R1: neither experts nor chunks, all layers rotate.
+    "llama4_dense": (ARCH.LLAMA4, hf.Llama4TextConfig, LLAMA4 | dict(
+        num_hidden_layers=1, tie_word_embeddings=True, moe_layers=[], num_local_experts=0, no_rope_layers=[1],
+        layer_types=["full_attention"], use_qk_norm=False, attn_temperature_tuning=False)),
+    "llama4": (ARCH.LLAMA4, hf.Llama4Config, beside(
+        TINY_VISION | dict(image_size=4, patch_size=2, vision_output_dim=8, projector_input_dim=8, projector_output_dim=8),
+        LLAMA4 | dict(interleave_moe_layer_step=1) | LLAMA3_FACTORS, image_token_index=3, boi_token_index=4,
+        eoi_token_index=5)),
+}
 FAMILIES |= IN_BOTH_FORMS
 
 
@@ -274,7 +303,8 @@ DIRECTORIES = ("llama3", "qwen2_moe", "phi3_long", "olmo3", "gpt2", "gpt_oss", *
 def randomise(model, architecture):
     """Far from transformers' default initialisation, so that norms, biases and scores matter too."""
     for name, parameter in model.named_parameters():
-        fan_in = parameter.shape[-2] if architecture == ARCH.GPT_OSS and "experts" in name else parameter.shape[-1]
+        columns = architecture in golden_gguf.ALTERNATING_EXPERTS | golden_gguf.EXPERT_COLUMNS and "experts" in name
+        fan_in = parameter.shape[-2] if columns else parameter.shape[-1]
         if parameter.ndim == 1 or name.endswith("_bias"):
             parameter.add_(torch.randn_like(parameter) * 0.3)
         else:
@@ -286,6 +316,8 @@ def randomise(model, architecture):
             biases.copy_(torch.randn_like(biases) * 0.3)
         elif name.endswith("layer_scalar"):
             biases.copy_(0.5 + torch.rand_like(biases))
+        elif name.endswith("act_fn.beta"):
+            biases.add_(torch.randn_like(biases) * 0.1)
     if model.config.tie_word_embeddings:  # or every token would predict itself
         model.get_input_embeddings().weight.mul_(0.2)
 
@@ -317,6 +349,14 @@ def pack_experts(directory):
     (directory / "config.json").write_text(json.dumps(config, indent=2) + "\n")
 
 
+def take_long_factors(model):
+    """transformers' class of PhiMoE scales long texts by long_mscale but rotates them by short_factor; Microsoft's own, from
+    which the checkpoints come, and llama.cpp rotate them by long_factor."""
+    rotary = model.model.rotary_emb
+    compute = rotary.rope_init_fn
+    rotary.rope_init_fn = lambda config: compute(config, seq_len=config.max_position_embeddings)
+
+
 def decode(model, prompt):
     tokens = list(prompt)
     for _ in range(DECODED):
@@ -330,6 +370,8 @@ def make(out, name, directories, architecture, config_class, parameters, context
     classes = hf.AutoModelForImageTextToText if hasattr(config, "vision_config") else hf.AutoModelForCausalLM
     model = classes.from_config(config, attn_implementation="eager").float().eval()
     randomise(model, architecture)
+    if name == "phimoe_long":
+        take_long_factors(model)
     config = config.get_text_config()
     golden_gguf.write(out / f"{name}.gguf", architecture, config, model)
     if name in directories:
@@ -339,7 +381,8 @@ def make(out, name, directories, architecture, config_class, parameters, context
         golden_hybrids.as_published(out / f"{name}-hf", name)
         golden_latents.as_published(out / f"{name}-hf", name)
         (out / f"{name}-hf" / "generation_config.json").unlink(missing_ok=True)
-    tokens, logits = decode(model, torch.randint(0, config.vocab_size, (PROMPT,)).tolist())
+    text = model.language_model if name == "llama4" else model  # transformers 5.24's class of both parts yields no logits
+    tokens, logits = decode(text, torch.randint(0, config.vocab_size, (PROMPT,)).tolist())
     golden = gguf.GGUFWriter(out / f"{name}.golden.gguf", "golden")
     golden.add_uint32("golden.prompt_length", PROMPT)
     golden.add_uint32("golden.context", context)

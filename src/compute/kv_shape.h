@@ -21,6 +21,8 @@ struct KvGeometry {
   int32_t window = 0;  // 0: a token sees all earlier ones; n: itself and the n-1 tokens before it
   int32_t latent = 0;  // 0: keys and values by themselves
   int32_t index = 0;   // the key by which tokens are selected; 0: none are
+  // A window of n is cut at each multiple of n: a token sees itself and the tokens before it from the last multiple on.
+  bool chunked = false;
 
   // The two rows that a token has in each head.
   int32_t first_row() const { return head_dim; }

@@ -55,6 +55,7 @@ enum class Activation {
   kGeluErf,
   kReluSquared,  // max(x, 0)^2 (arXiv:2109.08668)
   kSigmoid,
+  kExpExcess,  // e^x - 1 - x for x < 0, otherwise 0: what xIELU has below zero (arXiv:2411.13010)
   // Gate only: g * sigmoid(1.702 g) * (u + 1), with g clamped to at most 7 and u to [-7, 7] (arXiv:2508.10925).
   kClampedSwiglu,
 };
@@ -63,6 +64,9 @@ enum class Activation {
 enum class ExpertScore {
   kSoftmax,  // over all experts
   kSigmoid,  // each by itself (arXiv:2412.19437)
+  // SparseMixer (arXiv:2409.12136): choice by choice the softmax over the experts that are left and whose logit is
+  // within RoutingParams::tolerance of the best one's. Knows no biases, groups or sums.
+  kSparseMixer,
 };
 
 // An expert is chosen by its score plus its bias, and weighted by its score alone (arXiv:2408.15664).
@@ -76,6 +80,9 @@ struct RoutingParams {
   int32_t groups = 1;
   int32_t used_groups = 1;
   int32_t group_scores = 2;
+  // SparseMixer's: of two logits' difference, in proportion to the larger of the best logit and the other one's
+  // absolute value.
+  float tolerance = 0.0f;
 };
 
 inline constexpr float kLeastScoreSum = 1e-20f;  // divides scores that all underflow
@@ -122,6 +129,14 @@ struct AttentionParams {
   int32_t window = 0;    // 0: a token sees all earlier ones; n: itself and the n-1 tokens before it
   float softcap = 0.0f;  // 0: none; c: scores become c * tanh(score / c)
   bool causal = true;    // false: a token sees its whole sequence, all of which is in the step
+  bool chunked = false;  // causal only: the window is cut into chunks (KvGeometry::chunked)
+
+  // The first position that a token at `position` sees.
+  int32_t First(int32_t position) const {
+    if (window <= 0) return 0;
+    if (chunked) return position / window * window;
+    return position >= window ? position - window + 1 : 0;
+  }
 };
 
 // Where a sequence's recurrent state is read before its first row, and stored after its last one. States are replaced,

@@ -18,6 +18,15 @@ enum class QkNorm {
   kNone,
   kHead,   // RMSNorm on each head of q and k
   kWhole,  // RMSNorm on the whole width of q and of k
+  kPlain,  // RMSNorm without weights on each head of q and k, in layers that rotate
+};
+
+// xIELU (arXiv:2411.13010), an activation with coefficients: above * x^2 + linear * x for positive x, otherwise
+// below * (e^x - 1 - x) + linear * x.
+struct Xielu {
+  float above = 0.0f;
+  float below = 0.0f;
+  float linear = 0.0f;
 };
 
 // The properties that may differ between the layers of one model.
@@ -31,14 +40,17 @@ struct LayerKind {
   int32_t feed_forward_width = 0;  // 0: ModelConfig::feed_forward
   int32_t kv_layer = -1;           // kOwnKv, or the earlier layer whose keys and values are read; then `kv` is its
   bool values_are_keys = false;    // v is what k is before its norm and its rotation
+  bool queries_grow = true;        // by ModelConfig::query_growth, if the model has that
+  std::optional<Xielu> xielu;      // in place of ModelConfig::activation; only without a gate
 };
 inline constexpr int32_t kNoRope = -1;
 inline constexpr int32_t kOwnKv = -1;
 
-// Queries grow with their position p: by 1 + growth * log(1 + floor(p / length)).
+// Queries grow with their position p: by 1 + growth * log(1 + floor((p + offset) / length)).
 struct QueryGrowth {
   float growth = 0.0f;
   int32_t length = 0;
+  int32_t offset = 0;
 };
 
 // Attention over latents (compute/latent_kv.h).
@@ -65,6 +77,7 @@ struct MoeConfig {
   int32_t shared_feed_forward = 0;  // of the expert that processes every token; 0: none
   bool shared_gate = true;          // the shared expert has a weight for each row
   int32_t width = 0;                // of the experts' inputs and outputs, projections of the state; 0: the state itself
+  bool weighs_inputs = false;       // a row's weight multiplies its expert's input; only with one expert per row
   bool beside_dense = false;        // an ordinary network is added to the experts, each with norms of its own
   compute::RoutingParams routing;
 };

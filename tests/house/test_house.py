@@ -33,7 +33,7 @@ NO_FAMILY = {
     "text/tokenizer/pre_tokenizer/word_scanner.h": {"gpt2"},
     "text/tokenizer/pre_tokenizer/word_scanner.cpp": {"gpt2"},
     # Forms of tool calls are found in the text of a chat template, never by a family; each is named after who wrote it first.
-    "text/tool_calls/tool_call_syntaxes.cpp": {"llama", "mistral", "granite", "command-r", "gemma", "gemma4"},
+    "text/tool_calls/tool_call_syntaxes.cpp": {"llama", "mistral", "granite", "command-r", "gemma", "gemma4", "apertus"},
     "text/reasoning/reasoning_form.cpp": {"gemma", "gemma4"},
     # A value of config.json's rope_type.
     "model/huggingface/metadata.cpp": {"llama"},

@@ -7,6 +7,7 @@
 #include "formats/gguf/gguf_writer.h"
 #include "formats/quantize/tensor_stream.h"
 #include "model/huggingface/directory_vocab.h"
+#include "model/huggingface/layer_values.h"
 #include "model/huggingface/metadata.h"
 #include "model/huggingface/sentence_modules.h"
 #include "model/huggingface/tensor_plan.h"
@@ -158,6 +159,7 @@ Result<ConvertSummary> Convert(const ConvertOptions& options, std::ostream& out,
 
   formats::GgufWriter writer(out);
   if (auto written = WriteHfMetadata(config, family, writer); !written) return Forward(written);
+  if (auto written = WriteLayerValues(config, family, *checkpoint, writer); !written) return Forward(written);
   const std::string prefix = std::string(family.architecture) + ".";
   if (auto written = model::WriteSentenceModules(options.directory, config, prefix, writer); !written)
     return Forward(written);

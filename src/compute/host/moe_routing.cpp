@@ -20,6 +20,10 @@ void Score(const float* logits, ExpertScore kind, std::vector<double>& scores) {
     for (size_t e = 0; e < scores.size(); ++e) scores[e] = 1.0 / (1.0 + std::exp(-double{logits[e]}));
     return;
   }
+  if (kind == ExpertScore::kSparseMixer) {
+    std::copy_n(logits, scores.size(), scores.begin());
+    return;
+  }
   const float highest = *std::max_element(logits, logits + scores.size());
   double total = 0.0;
   for (size_t e = 0; e < scores.size(); ++e) total += scores[e] = std::exp(double{logits[e]} - highest);
@@ -49,6 +53,17 @@ std::vector<bool> LeftOut(std::span<const double> choice, const RoutingParams& p
   return out;
 }
 
+// The weight of the expert `best`: the softmax over it and those that are left and close to it.
+double MixedWeight(std::span<const double> logits, const std::vector<bool>& taken, int32_t best, float tolerance) {
+  const double highest = logits[static_cast<size_t>(best)];
+  double total = 0.0;
+  for (size_t e = 0; e < logits.size(); ++e) {
+    if (taken[e] || highest - logits[e] > tolerance * std::max(std::abs(logits[e]), highest)) continue;
+    total += std::exp(logits[e] - highest);
+  }
+  return 1.0 / total;
+}
+
 }  // namespace
 
 Routing Route(View logits, const RoutingParams& params, const View* biases) {
@@ -63,10 +78,14 @@ Routing Route(View logits, const RoutingParams& params, const View* biases) {
     double chosen = 0.0;
     for (int32_t i = 0; i < params.used; ++i) {
       const int32_t best = Best(choice, taken);
+      if (params.score == ExpertScore::kSparseMixer) {
+        out.weights.push_back(static_cast<float>(MixedWeight(scores, taken, best, params.tolerance)) * params.scale);
+      }
       taken[static_cast<size_t>(best)] = true;
       out.experts.push_back(best);
       chosen += scores[static_cast<size_t>(best)];
     }
+    if (params.score == ExpertScore::kSparseMixer) continue;
     const double whole = params.normalise ? std::max<double>(chosen, kLeastScoreSum) : 1.0;
     for (int64_t l = out.lines() - params.used; l < out.lines(); ++l) {
       const double weight = scores[static_cast<size_t>(out.experts[l])] / whole;

@@ -11,17 +11,22 @@ namespace inferflux::compute {
 namespace {
 
 // Which positions [first, first + keys) the rows from row_position on see: [rows, keys]. Empty if all see all.
+// `window`: 0 if it cuts nothing.
 std::optional<mx::array> Mask(int32_t row_position, int32_t rows, int32_t first, int32_t keys, int32_t window,
-                              bool causal) {
+                              const AttentionParams& params) {
   if (rows == 1) return std::nullopt;  // its keys are already cut to the window
   const mx::array of_row = mx::expand_dims(mx::arange(row_position, row_position + rows, 1, mx::int32), 1);
   const mx::array of_key = mx::expand_dims(mx::arange(first, first + keys, 1, mx::int32), 0);
-  if (!causal) {
+  if (!params.causal) {
     if (window == 0) return std::nullopt;
     return mx::less(mx::abs(of_key - of_row), mx::array(window));
   }
   const mx::array before = mx::less_equal(of_key, of_row);
   if (window == 0) return before;
+  if (params.chunked) {
+    const mx::array chunk(window);
+    return mx::logical_and(before, mx::equal(mx::floor_divide(of_key, chunk), mx::floor_divide(of_row, chunk)));
+  }
   return mx::logical_and(before, mx::greater(of_key, of_row - mx::array(window)));
 }
 
@@ -63,7 +68,7 @@ Mlx::Buffer Mlx::AttendTo(View q, const KvLayer& layer, const Batch& batch, cons
   std::vector<mx::array> outputs;
   for (const Sequence& sequence : batch.sequences) {
     const int rows = sequence.rows;
-    const int32_t first = params.window > 0 ? std::max(0, sequence.first_position - params.window + 1) : 0;
+    const int32_t first = params.First(sequence.first_position);
     const int32_t keys_seen = sequence.length() - first;
     const mx::array own = mx::slice(q.values, {sequence.first_row, 0}, {sequence.first_row + rows, Int(q.cols())});
     const mx::array queries =
@@ -72,7 +77,7 @@ Mlx::Buffer Mlx::AttendTo(View q, const KvLayer& layer, const Batch& batch, cons
     const mx::array values = Stored(layer.values, sequence, first);
     const bool windowed = params.window > 0 && keys_seen > params.window;
     const int32_t window = windowed ? params.window : 0;
-    const auto mask = [&] { return Mask(sequence.first_position, rows, first, keys_seen, window, params.causal); };
+    const auto mask = [&] { return Mask(sequence.first_position, rows, first, keys_seen, window, params); };
     const auto attended = [&]() -> mx::array {
       if (params.softcap > 0.0f) {
         return Capped(queries, keys, values, params, mask(), sinks);

@@ -21,6 +21,10 @@ mx::array Activated(const mx::array& x, Activation activation) {
       return mx::square(mx::maximum(x, number(0.0f)));
     case Activation::kSigmoid:
       return mx::sigmoid(x);
+    case Activation::kExpExcess: {
+      const mx::array below = mx::minimum(x, number(0.0f));
+      return mx::expm1(below) - below;
+    }
     case Activation::kClampedSwiglu:
       return x * mx::sigmoid(number(1.702f) * x);
   }

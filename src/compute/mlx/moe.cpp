@@ -37,11 +37,31 @@ mx::array WithoutOtherGroups(const mx::array& choice, const RoutingParams& param
   return mx::reshape(mx::where(mx::expand_dims(chosen, -1), apart, lowest), {rows, experts});
 }
 
+// Choice by choice, the softmax over the experts that are left and close to the best of them.
+Mlx::Routing MixSparsely(const mx::array& logits, const RoutingParams& params) {
+  const mx::array lowest(-std::numeric_limits<float>::infinity());
+  const mx::array numbers = mx::arange(0, logits.shape(1), 1, mx::int32);
+  mx::array left = logits;
+  std::vector<mx::array> experts, weights;
+  for (int32_t i = 0; i < params.used; ++i) {
+    const mx::array best = mx::astype(mx::argmax(left, -1, /*keepdims=*/true), mx::int32);
+    const mx::array largest = mx::max(left, -1, /*keepdims=*/true);
+    const mx::array reach = mx::array(params.tolerance) * mx::maximum(mx::abs(logits), largest);
+    const mx::array close = mx::where(mx::less_equal(largest - logits, reach), left, lowest);
+    weights.push_back(mx::array(params.scale) / mx::sum(mx::exp(close - largest), -1, /*keepdims=*/true));
+    experts.push_back(best);
+    left = mx::where(mx::equal(numbers, best), lowest, left);
+  }
+  return {logits.shape(0), params.used, mx::concatenate(std::move(experts), -1),
+          mx::concatenate(std::move(weights), -1)};
+}
+
 }  // namespace
 
 // A stable sort of the negated scores: the lower index comes first on ties.
 Mlx::Routing Mlx::Route(Context&, View logits, const RoutingParams& params, const View* biases) {
   const int rows = Int(logits.rows());
+  if (params.score == ExpertScore::kSparseMixer) return MixSparsely(logits.values, params);
   const bool sigmoid = params.score == ExpertScore::kSigmoid;
   const mx::array scores = sigmoid ? mx::sigmoid(logits.values) : mx::softmax(logits.values, -1, /*precise=*/true);
   // Softmax does not change the order, and logits have no ties that it makes.

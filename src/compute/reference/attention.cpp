@@ -24,7 +24,7 @@ host::Buffer Reference::AttendWith(Context& context, View q, const KvCache<E>& c
     for (int32_t r = batch.query_starts[s]; r < batch.query_starts[s + 1]; ++r) {
       int32_t last = batch.positions[params.causal ? r : batch.query_starts[s + 1] - 1];
       if (params.window > 0) last = std::min(last, batch.positions[r] + params.window - 1);
-      const int32_t first = params.window > 0 ? std::max(0, batch.positions[r] - params.window + 1) : 0;
+      const int32_t first = params.First(batch.positions[r]);
       slots.clear();
       for (int32_t p = first; p <= last; ++p) slots.push_back(host::SlotOf(batch, s, p));
 

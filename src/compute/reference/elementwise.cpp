@@ -21,6 +21,8 @@ float Activated(float x, Activation activation) {
       return std::max(x, 0.0f) * std::max(x, 0.0f);
     case Activation::kSigmoid:
       return Sigmoid(x);
+    case Activation::kExpExcess:
+      return x < 0.0f ? std::expm1(x) - x : 0.0f;
     case Activation::kClampedSwiglu:
       return x * Sigmoid(1.702f * x);
   }

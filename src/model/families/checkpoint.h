@@ -70,6 +70,13 @@ extern const std::span<const TensorName> kFusedExpertTensors;
 // The head of a decoder that classifies texts.
 extern const std::span<const TensorName> kScoreTensors;
 
+// A tensor of one value in each layer, which GGUF has as an array of metadata.
+//   {"layers.*.mlp.act_fn.beta", "xielu.beta"}
+struct LayerValue {
+  std::string_view checkpoint;  // complete
+  std::string_view gguf;        // complete
+};
+
 // A number of config.json that is copied to the GGUF metadata unchanged if it is there.
 struct ConfigNumber {
   std::string_view key;   // config.json's
@@ -99,6 +106,7 @@ struct Checkpoint {
   std::vector<TensorName> head = {kScoreTensors.begin(), kScoreTensors.end()};  // of a classifier; looked up first
   std::string_view head_activation = "";  // of its hidden layer, if it is not the family's default
   bool predicting_layers = false;         // layers after the last one predict further tokens; they are not read
+  std::vector<LayerValue> layer_values = {};
   std::vector<ConfigNumber> numbers = {};
   std::vector<ConfigNumber> counts = {};  // the same for integers
   // Sets what the family's config.json names otherwise or may leave out; refuses what cannot be computed. Null:

@@ -128,12 +128,11 @@ Status ReadScales(const ModelSource& source, const std::string& prefix, ModelCon
   if (!config->latent) {  // ReadLatents has set it
     config->attention_scale = 1.0f / std::sqrt(static_cast<float>(std::max(1, config->head_dim)));
   }
-  constexpr const char* kLayerNorm = "attention.layer_norm_epsilon";
-  const char* epsilon = config->layer_norm ? kLayerNorm : "attention.layer_norm_rms_epsilon";
-  // Of some models with RMSNorm, config.json gives LayerNorm's.
-  if (!source.metadata().Contains(prefix + epsilon) && source.metadata().Contains(prefix + kLayerNorm)) {
-    epsilon = kLayerNorm;
-  }
+  constexpr const char *kLayerNorm = "attention.layer_norm_epsilon", *kRmsNorm = "attention.layer_norm_rms_epsilon";
+  const char* epsilon = config->layer_norm ? kLayerNorm : kRmsNorm;
+  // Of some models, config.json gives the other norm's.
+  const char* other = config->layer_norm ? kRmsNorm : kLayerNorm;
+  if (!source.metadata().Contains(prefix + epsilon) && source.metadata().Contains(prefix + other)) epsilon = other;
   if (!source.metadata().Contains(prefix + epsilon)) {
     return Fail(ErrorCode::kNotFound, "{}: metadata key '{}{}' is missing", source.path(), prefix, epsilon);
   }

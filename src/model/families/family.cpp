@@ -43,6 +43,9 @@ namespace inferflux::model {
   ROW(HunyuanMoe)               \
   ROW(MiniMaxM2)                \
   ROW(Arcee)                    \
+  ROW(Apertus)                  \
+  ROW(PhiMoe)                   \
+  ROW(Llama4)                   \
   ROW(Falcon)                   \
   ROW(GptNeoX)                  \
   ROW(Deepseek2)                \

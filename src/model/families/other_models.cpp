@@ -8,24 +8,24 @@ namespace {
 
 // Both sorted.
 constexpr std::string_view kArchitectures[] = {
-    "afmoe",        "apertus",      "arctic",       "arwkv7",         "baichuan",      "bailingmoe",     "bailingmoe2",
-    "bailingmoe3",  "bitnet",       "bloom",        "chameleon",      "chatglm",       "codeshell",      "cogvlm",
-    "cohere2moe",   "dbrx",         "deci",         "deepseek",       "deepseek2-ocr", "deepseek4",      "dots1",
-    "dots3note",    "dream",        "eurobert",     "exaone",         "exaone-moe",    "gemma3n",        "glm5-next",
-    "gptj",         "granite_swa",  "granitemoe",   "graniteswitch",  "grok",          "grovemoe",       "hrm_text",
-    "hunyuan_vl",   "hy_v3",        "hy_v4",        "internlm2",      "jais",          "jais2",          "jamba",
-    "jina-bert-v2", "jina-bert-v3", "kimi-k3",      "kimi-linear",    "laguna",
+    "afmoe",          "arctic",     "arwkv7",       "baichuan",   "bailingmoe",  "bailingmoe2",
+    "bailingmoe3",    "bitnet",     "bloom",        "chameleon",  "chatglm",     "codeshell",
+    "cogvlm",         "cohere2moe", "dbrx",         "deci",       "deepseek",    "deepseek2-ocr",
+    "deepseek4",      "dots1",      "dots3note",    "dream",      "eurobert",    "exaone",
+    "exaone-moe",     "gemma3n",    "glm5-next",    "gptj",       "granite_swa", "granitemoe",
+    "graniteswitch",  "grok",       "grovemoe",     "hrm_text",   "hunyuan_vl",  "hy_v3",
+    "hy_v4",          "internlm2",  "jais",         "jais2",      "jamba",       "jina-bert-v2",
+    "jina-bert-v3",   "kimi-k3",    "kimi-linear",  "laguna",
 
-    "llada",        "llada-moe",    "llama-embed",  "llama4",         "maincoder",     "mamba",          "maple",
-    "mellum",       "mimo2",        "minicpm",      "minicpm3",       "minimax-01",    "minimax-m3",     "mistral4",
-    "mpt",          "muse-glimmer", "nanbeige",     "nemotron",       "neo-bert",      "nomic-bert-moe", "olmo",
-    "openelm",      "orion",        "paddleocr",    "pangu-embedded", "phimoe",        "plamo",          "plamo2",
-    "plamo3",       "plm",          "qwen",         "qwen4exp",       "refact",        "rnd1",           "rwkv6",
-    "rwkv6qwen2",   "rwkv7",        "smallthinker", "spark2_5",       "starcoder",     "step35",         "t5",
-    "talkie",       "xverse"};
+    "llada",          "llada-moe",  "llama-embed",  "maincoder",  "mamba",       "maple",
+    "mellum",         "mimo2",      "minicpm",      "minicpm3",   "minimax-01",  "minimax-m3",
+    "mistral4",       "mpt",        "muse-glimmer", "nanbeige",   "nemotron",    "neo-bert",
+    "nomic-bert-moe", "olmo",       "openelm",      "orion",      "paddleocr",   "pangu-embedded",
+    "plamo",          "plamo2",     "plamo3",       "plm",        "qwen",        "qwen4exp",
+    "refact",         "rnd1",       "rwkv6",        "rwkv6qwen2", "rwkv7",       "smallthinker",
+    "spark2_5",       "starcoder",  "step35",       "t5",         "talkie",      "xverse"};
 
 constexpr std::string_view kModelTypes[] = {"afmoe",
-                                            "apertus",
                                             "audioflamingo3",
                                             "bamba",
                                             "bitnet",
@@ -67,8 +67,6 @@ constexpr std::string_view kModelTypes[] = {"afmoe",
                                             "kimi_linear",
                                             "laguna",
 
-                                            "llama4",
-                                            "llama4_text",
                                             "mamba",
                                             "mellum",
                                             "mimo_v2_flash",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/huggingface/directory_vocab.h"
+#include "model/huggingface/layer_values.h"
 #include "model/huggingface/metadata.h"
 #include "model/huggingface/sentence_modules.h"
 #include "model/huggingface/tensor_plan.h"
@@ -61,6 +62,7 @@ Result<std::shared_ptr<const ModelSource>> OpenHuggingFace(const std::string& pa
   if (!checkpoint) return Forward(checkpoint);
   formats::GgufMetadataBuilder metadata;
   if (auto written = WriteHfMetadata(config, family, metadata); !written) return Forward(written);
+  if (auto written = WriteLayerValues(config, family, *checkpoint, metadata); !written) return Forward(written);
   const std::string prefix = std::string(family.architecture) + ".";
   if (auto written = WriteSentenceModules(path, config, prefix, metadata); !written) return Forward(written);
   // A directory without a tokenizer is still a model, but it cannot be served.

@@ -13,6 +13,7 @@
 
 #include "model/families/vision/text_parts.h"
 #include "model/huggingface/classifier.h"
+#include "model/huggingface/layer_values.h"
 
 namespace inferflux::model {
 namespace {
@@ -252,6 +253,7 @@ Status CheckBiases(const HfConfig& config, const std::vector<TensorRecipe>& plan
       {"qkv_bias", {"blk.0.attn_q", "blk.0.attn_qkv"}},
       {"use_qkv_bias", {"blk.0.attn_q", "blk.0.attn_qkv"}},
       {"mlp_bias", {"blk.0.ffn_up"}},
+      {"lm_head_bias", {"output"}},
       {"use_bias", {"blk.0.ssm_in"}},
       {"mamba_proj_bias", {"blk.0.ssm_in"}},
       {"use_conv_bias", {"blk.0.ssm_conv1d"}},
@@ -291,6 +293,7 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
     bool ignored = tied && place && (place->name == "output.weight" || place->name == "output.scale");
     for (const std::string_view pattern : checkpoint.ignored) ignored = ignored || MatchesName(pattern, name);
     ignored = ignored || (config.several_parts && IsOfOtherPart(name));
+    ignored = ignored || IsLayerValue(checkpoint, WithoutNumbers(name).pattern);
     if (place && IsOfHead(*place)) ignored = false;
     if (ignored || (checkpoint.predicting_layers && IsOfPredictingLayer(config, name))) continue;
     if (place && weight->expert()) place->expert = weight->expert();

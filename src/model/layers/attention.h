@@ -83,7 +83,10 @@ Result<AttentionWeights<B>> LoadAttention(const WeightLoader<B>& loader, const s
     weights.gate = std::move(*gate);
   }
 
-  if (config.qk_norm != QkNorm::kNone) {
+  if (config.qk_norm == QkNorm::kPlain) {
+    if (kind.rope != kNoRope) weights.q_norm = loader.PlainNorm(geometry.head_dim);
+    if (kind.rope != kNoRope && own) weights.k_norm = loader.PlainNorm(geometry.head_dim);
+  } else if (config.qk_norm != QkNorm::kNone) {
     const bool whole = config.qk_norm == QkNorm::kWhole;
     auto q_norm = loader.LoadRmsNorm(prefix + "attn_q_norm", whole ? q : geometry.head_dim);
     if (!q_norm) return Forward(q_norm);
@@ -147,7 +150,8 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> Attention(typename B::Contex
                                         .scale = config.attention_scale,
                                         .window = kind.kv.window,
                                         .softcap = config.attention_softcap,
-                                        .causal = config.causal};
+                                        .causal = config.causal,
+                                        .chunked = kind.kv.chunked};
   const bool own = kind.kv_layer == kOwnKv;
   const int32_t slot = !config.causal ? 0 : own ? layer : kind.kv_layer;
 
@@ -160,7 +164,9 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> Attention(typename B::Contex
   const Value<B> q_rows = kept == nullptr ? Value<B>(columns) : Value<B>(B::GatherRows(context, columns, kept->rows));
   Value<B> q = WithPositions<B>(context, config, q_rows, weights.q_norm, asking, kind, config.heads);
   if constexpr (compute::MoeRouting<B>) {
-    if (asking.growth) q = B::GateRows(context, B::Scale(context, q, GrowthBound(config)), *asking.growth);
+    if (asking.growth && kind.queries_grow) {
+      q = B::GateRows(context, B::Scale(context, q, GrowthBound(config)), *asking.growth);
+    }
   }
   if constexpr (compute::AttentionSinks<B, Kv>) {
     if (weights.sinks) {

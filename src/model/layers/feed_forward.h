@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "compute/optional_ops.h"
 #include "model/layers/linear.h"
+#include "model/layers/xielu.h"
 #include "model/loading/missing_concept.h"
 #include "model/loading/weight_loader.h"
 #include "model/model_config.h"
@@ -70,18 +72,21 @@ template <compute::Backend B>
 requires compute::Activations<B>
 class PlainFeedForward final : public FeedForward<B> {
  public:
-  // As above.
+  // As above. `xielu`: in place of the model's activation.
   static Result<PlainFeedForward> Load(const WeightLoader<B>& loader, const std::string& prefix,
-                                       const std::string& suffix, Run width) {
+                                       const std::string& suffix, Run width, const std::optional<Xielu>& xielu) {
     const ModelConfig& config = loader.config();
     auto up = loader.LoadLinear({{prefix + "ffn_up" + suffix, width}}, config.hidden);
     if (!up) return Forward(up);
     auto down = loader.LoadLinear({{prefix + "ffn_down" + suffix, config.hidden}}, width);
     if (!down) return Forward(down);
-    return PlainFeedForward(std::move(*up), std::move(*down), config.activation);
+    PlainFeedForward out(std::move(*up), std::move(*down), config.activation);
+    out.xielu_ = xielu;
+    return out;
   }
 
   compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x) const override {
+    if (xielu_) return down_(context, ApplyXielu<B>(context, up_(context, x), *xielu_));
     return down_(context, B::Activate(context, up_(context, x), activation_));
   }
 
@@ -94,6 +99,7 @@ class PlainFeedForward final : public FeedForward<B> {
   Linear<B> up_;
   Linear<B> down_;
   compute::Activation activation_;
+  std::optional<Xielu> xielu_;
 };
 
 template <class Network, compute::Backend B>
@@ -102,15 +108,16 @@ Result<std::unique_ptr<FeedForward<B>>> Own(Result<Network> network) {
   return std::make_unique<Network>(std::move(*network));
 }
 
-// A network of the model's kind.
+// A network of the model's kind. `xielu`: of the layer.
 template <compute::Backend B>
 Result<std::unique_ptr<FeedForward<B>>> LoadNetwork(const WeightLoader<B>& loader, const std::string& prefix,
-                                                    const std::string& suffix, Run width) {
+                                                    const std::string& suffix, Run width,
+                                                    const std::optional<Xielu>& xielu = {}) {
   if (loader.config().gated) {
     return Own<GatedFeedForward<B>, B>(GatedFeedForward<B>::Load(loader, prefix, suffix, width));
   }
   if constexpr (compute::Activations<B>) {
-    return Own<PlainFeedForward<B>, B>(PlainFeedForward<B>::Load(loader, prefix, suffix, width));
+    return Own<PlainFeedForward<B>, B>(PlainFeedForward<B>::Load(loader, prefix, suffix, width, xielu));
   } else {
     return MissingConcept<B>(loader.config(), "Activations");
   }

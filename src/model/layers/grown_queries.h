@@ -14,21 +14,23 @@
 
 namespace inferflux::model {
 
+inline double GrowthAt(const QueryGrowth& by, int32_t position) {
+  return 1.0 + by.growth * std::log(1.0 + std::floor((double(position) + by.offset) / by.length));
+}
+
 // By position, at most twice the model's largest factor.
 inline float GrowthBound(const ModelConfig& config) {
-  const auto& [growth, length] = *config.query_growth;
-  const double most = 1.0 + growth * std::log(1.0 + std::floor(double(config.context) / length));
+  const double most = GrowthAt(*config.query_growth, config.context);
   return static_cast<float>(std::exp2(std::ceil(std::log2(2.0 * std::max(1.0, most)))));
 }
 
 // The logits of the factors, [context, 1]: a table to look a position up in, like a token.
 template <compute::Backend B>
 Result<typename B::Table> LoadGrowthTable(typename B::Context& context, const ModelConfig& config) {
-  const auto& [growth, length] = *config.query_growth;
   const double bound = GrowthBound(config);
   const auto logits = std::make_shared<std::vector<float>>();
   for (int32_t position = 0; position < config.context; ++position) {
-    const double share = (1.0 + growth * std::log(1.0 + std::floor(double(position) / length))) / bound;
+    const double share = GrowthAt(*config.query_growth, position) / bound;
     logits->push_back(static_cast<float>(std::log(share / (1.0 - share))));
   }
   compute::HostMatrix matrix{.name = "the growth of queries", .rows = config.context, .cols = 1};

@@ -45,6 +45,8 @@ class MoeFeedForward final : public FeedForward<B> {
   static Status LoadProjections(const WeightLoader<B>& loader, const std::string& prefix, MoeFeedForward* out);
   compute::Buffer<B> Experts(typename B::Context& context, compute::View<B> x,
                              const typename B::Routing& routing) const;
+  // The experts' results before they are weighted and summed.
+  compute::Buffer<B> Lines(typename B::Context& context, compute::View<B> x, const typename B::Routing& routing) const;
 
   MoeFeedForward(const ModelConfig& config, Linear<B> router, ExpertLinear<B> gate_up, ExpertLinear<B> down)
       : config_(config.moe),
@@ -129,13 +131,23 @@ template <compute::Backend B>
 requires compute::MoeRouting<B> && compute::Activations<B> compute::Buffer<B> MoeFeedForward<B>::Experts(
     typename B::Context& context, compute::View<B> x, const typename B::Routing& routing)
 const {
+  if (config_.weighs_inputs) {  // a sum of one line is the line times its weight
+    return Lines(context, B::Combine(context, x, routing), routing);
+  }
+  return B::Combine(context, Lines(context, x, routing), routing);
+}
+
+template <compute::Backend B>
+requires compute::MoeRouting<B> && compute::Activations<B> compute::Buffer<B> MoeFeedForward<B>::Lines(
+    typename B::Context& context, compute::View<B> x, const typename B::Routing& routing)
+const {
   const auto up = gate_up_(context, x, routing);
   if (gated_) {
     const auto gated = B::Gate(context, B::Columns(up, 0, config_.feed_forward),
                                B::Columns(up, config_.feed_forward, config_.feed_forward), activation_);
-    return B::Combine(context, down_(context, gated, routing), routing);
+    return down_(context, gated, routing);
   }
-  return B::Combine(context, down_(context, B::Activate(context, up, activation_), routing), routing);
+  return down_(context, B::Activate(context, up, activation_), routing);
 }
 
 template <compute::Backend B>

@@ -50,7 +50,7 @@ Result<std::unique_ptr<FeedForward<B>>> LoadFeedForward(const WeightLoader<B>& l
     }
   }
   const Shard& shard = loader.shard();
-  return LoadNetwork<B>(loader, prefix, "", shard.splits_tensors() ? shard.feed_forward : Run(width));
+  return LoadNetwork<B>(loader, prefix, "", shard.splits_tensors() ? shard.feed_forward : Run(width), kind.xielu);
 }
 
 template <compute::Backend B>

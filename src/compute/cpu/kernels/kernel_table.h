@@ -161,8 +161,8 @@ struct Kernels {
   void (*scan_token)(float* state, float decay, const float* b, const float* c, const float* x, float* y, int64_t n,
                      int64_t width) = nullptr;
   void (*soft_cap)(const float* x, float cap, float* out, int64_t n) = nullptr;
-  void (*gate[6])(const float* gate, const float* up, float* out, int64_t n) = {};  // by Activation
-  void (*activate[5])(const float* x, float* out, int64_t n) = {};                  // the same, except gate-only ones
+  void (*gate[7])(const float* gate, const float* up, float* out, int64_t n) = {};  // by Activation
+  void (*activate[6])(const float* x, float* out, int64_t n) = {};                  // the same, except gate-only ones
   void (*rope[2])(const float* x, const float* cosines, const float* sines, int64_t pairs,
                   float* out) = {};  // by style
 };

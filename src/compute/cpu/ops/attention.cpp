@@ -25,7 +25,7 @@ struct PagedSource {
     const int32_t position = batch.positions[row];
     const int32_t last = batch.positions[params.causal ? row : batch.query_starts[sequence + 1] - 1];
     if (params.window == 0) return {0, last};
-    return {std::max(0, position - params.window + 1), std::min(last, position + params.window - 1)};
+    return {params.First(position), std::min(last, position + params.window - 1)};
   }
 
   void CopyQuery(int32_t row, int32_t first_head, int32_t heads, float* to) const {

@@ -89,7 +89,7 @@ host::Buffer Cpu::AttendBiased(Context& context, View q, const cpu::KvCache<floa
       const int32_t sequence = sequence_of[static_cast<size_t>(r)], position = batch.positions[r];
       Seen seen{0, batch.positions[params.causal ? r : batch.query_starts[sequence + 1] - 1]};
       if (params.window > 0) {
-        seen = {std::max(0, position - params.window + 1), std::min(seen.last, position + params.window - 1)};
+        seen = {params.First(position), std::min(seen.last, position + params.window - 1)};
       }
       const int64_t column = int64_t{head} * params.head_dim;
       row.Run(sequence, head / group, q.row(r) + column, seen,

@@ -28,6 +28,9 @@ __device__ inline float Activated(float x) {
     return fmaxf(x, 0.0f) * fmaxf(x, 0.0f);
   } else if constexpr (kActivation == Activation::kSigmoid) {
     return Sigmoid(x);
+  } else if constexpr (kActivation == Activation::kExpExcess) {
+    const float below = fminf(x, 0.0f);
+    return expm1f(below) - below;
   } else {
     return x * Sigmoid(1.702f * x);
   }
@@ -87,6 +90,8 @@ Status Gate(Rows<const float> gate, Rows<const float> up, Activation activation,
       return LaunchGate<Activation::kReluSquared>(gate, up, y, stream);
     case Activation::kSigmoid:
       return LaunchGate<Activation::kSigmoid>(gate, up, y, stream);
+    case Activation::kExpExcess:
+      return LaunchGate<Activation::kExpExcess>(gate, up, y, stream);
     case Activation::kClampedSwiglu:
       return LaunchGate<Activation::kClampedSwiglu>(gate, up, y, stream);
   }

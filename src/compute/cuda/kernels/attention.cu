@@ -208,8 +208,7 @@ __global__ void MergeChunksKernel(AttentionArguments<T> a) {
   const int head = static_cast<int>(BlockIndex().y);
   const int dim = a.params.head_dim;
   const int position = a.step.positions[row];
-  const int window = a.params.window;
-  const int first = window > 0 && position >= window ? position - window + 1 : 0;
+  const int first = FirstSeen(a.params, position);
   const int last = a.params.causal ? position : a.step.positions[a.step.query_starts[a.step.sequences[row] + 1] - 1];
   const int64_t head_row = row * a.params.heads + head;
   for (int d = static_cast<int>(ThreadIndex().x); d < dim; d += static_cast<int>(BlockSize().x)) {
@@ -236,7 +235,7 @@ __global__ void __launch_bounds__(kAttendThreads) AttendKernel(AttentionArgument
   const int end = a.step.positions[a.step.query_starts[tile.sequence + 1] - 1];  // of the sequence
   const int last = a.params.causal ? rows.position + tile.queries - 1 : end;
   const int window = a.params.window;
-  const int first = window > 0 && rows.position >= window ? rows.position - window + 1 : 0;
+  const int first = FirstSeen(a.params, rows.position);
 
   constexpr int kChunkSteps = kAttentionChunk / kKeys;
   int first_step = first / kKeys, last_step = last / kKeys;
@@ -280,7 +279,7 @@ __global__ void __launch_bounds__(kAttendThreads) AttendKernel(AttentionArgument
       for (int e = 0; e < 4; ++e) {
         const int position = rows.position_of(warp_row + Lane() / 4 + e / 2 * 8);
         const int key = step * kKeys + j * 8 + Lane() % 4 * 2 + e % 2;
-        const bool near = window == 0 || (key > position - window && key < position + window);
+        const bool near = window == 0 || (key >= FirstSeen(a.params, position) && key < position + window);
         const bool seen = key <= (a.params.causal ? position : end) && near;
         float score = scores[j].x[e] * a.params.scale;
         if (a.params.softcap > 0.0f) score = a.params.softcap * tanhf(score / a.params.softcap);

@@ -38,6 +38,13 @@ std::vector<AttentionTile> AttentionTiles(const compute::StepGeometry& step, int
 // they are merged in order.
 inline constexpr int32_t kAttentionChunk = 1024;
 
+// AttentionParams::First, on the device.
+__device__ inline int FirstSeen(const compute::AttentionParams& params, int position) {
+  if (params.window <= 0) return 0;
+  if (params.chunked) return position / params.window * params.window;
+  return position >= params.window ? position - params.window + 1 : 0;
+}
+
 template <class T>
 struct AttentionArguments {
   Rows<const T> q;            // [rows, heads * head_dim]

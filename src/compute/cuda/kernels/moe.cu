@@ -15,10 +15,15 @@ using compute::RoutingParams;
 
 constexpr unsigned kCombineThreads = 256;
 
-// The softmax or sigmoid of a row's logits, by a warp.
+// The softmax or sigmoid of a row's logits, by a warp. SparseMixer's scores are the logits.
 __device__ inline void ScoreExperts(const float* logits, int count, ExpertScore kind, float* scores) {
   if (kind == ExpertScore::kSigmoid) {
     for (int e = Lane(); e < count; e += kWarpSize) scores[e] = 1.0f / (1.0f + expf(-logits[e]));
+    SyncWarp();
+    return;
+  }
+  if (kind == ExpertScore::kSparseMixer) {
+    for (int e = Lane(); e < count; e += kWarpSize) scores[e] = logits[e];
     SyncWarp();
     return;
   }
@@ -42,6 +47,18 @@ __device__ inline int32_t TakeBest(unsigned long long* ranks, int count) {
   if (Lane() == 0) ranks[index] = 0;
   SyncWarp();
   return index;
+}
+
+// The weight of the best of the experts that are left: of those whose rank is not zero, and itself.
+__device__ inline float MixedWeight(const float* logits, const unsigned long long* ranks, int count, int32_t best,
+                                    float tolerance) {
+  const float largest = logits[best];
+  float sum = 0.0f;
+  for (int e = Lane(); e < count; e += kWarpSize) {
+    if (ranks[e] == 0 && e != best) continue;
+    if (largest - logits[e] <= tolerance * fmaxf(fabsf(logits[e]), largest)) sum += expf(logits[e] - largest);
+  }
+  return 1.0f / WarpSum(sum);
 }
 
 // A warp takes one row. Shared: a rank for each expert and group, and the experts' scores.
@@ -84,10 +101,16 @@ __global__ void RouteKernel(Rows<const float> logits, const float* biases, Routi
   float chosen = 0.0f;
   for (int i = 0; i < params.used; ++i) {
     const int32_t best = TakeBest(ranks, count);
-    chosen += scores[best];
     if (Lane() == 0) experts[row * params.used + i] = best;
+    if (params.score == ExpertScore::kSparseMixer) {
+      const float weight = MixedWeight(scores, ranks, count, best, params.tolerance);
+      if (Lane() == 0) weights[row * params.used + i] = weight * params.scale;
+    } else {
+      chosen += scores[best];
+    }
   }
   SyncWarp();
+  if (params.score == ExpertScore::kSparseMixer) return;
   const float whole = params.normalise ? fmaxf(chosen, compute::kLeastScoreSum) : 1.0f;
   for (int i = Lane(); i < params.used; i += kWarpSize) {
     weights[row * params.used + i] = scores[experts[row * params.used + i]] / whole * params.scale;

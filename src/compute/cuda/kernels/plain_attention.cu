@@ -51,7 +51,7 @@ __global__ void PlainAttentionKernel(PlainAttentionArguments<S> a) {
   const int end = a.step.positions[a.step.query_starts[sequence + 1] - 1];
   int last = a.params.causal ? position : end;
   if (window > 0 && last > position + window - 1) last = position + window - 1;
-  const int first = window > 0 && position >= window ? position - window + 1 : 0;
+  const int first = FirstSeen(a.params, position);
 
   const PlainShared shared(dim);
   for (int d = thread; d < dim; d += kPlainThreads) {

@@ -26,6 +26,7 @@ constexpr std::pair<std::string_view, std::string_view> kWrappers[] = {{"aya_vis
                                                                        {"internvl", "qwen2"},
                                                                        {"lfm2_vl", "lfm2"},
                                                                        {"lighton_ocr", "qwen3"},
+                                                                       {"llama4", "llama4_text"},
                                                                        {"llava", "llama"},
                                                                        {"llava_next", "llama"},
                                                                        {"llava_next_video", "llama"},

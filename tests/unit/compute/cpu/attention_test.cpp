@@ -9,6 +9,7 @@ struct AttentionShape {
   float softcap = 0.0f;
   bool sinks = false;
   bool causal = true;
+  bool chunked = false;
 };
 
 // Several sequences with known keys and values for every position, so that any cut into steps can run.
@@ -77,7 +78,7 @@ class CpuAttentionTest : public CpuTest {
 
   static AttentionParams Params(const AttentionShape& shape) {
     return {shape.heads,  shape.kv_heads, shape.head_dim, 1.0f / std::sqrt(static_cast<float>(shape.head_dim)),
-            shape.window, shape.softcap,  shape.causal};
+            shape.window, shape.softcap,  shape.causal,   shape.chunked};
   }
 
   // Appends and attends; `poison` fills the store with NaN first, as unwritten memory may contain.
@@ -175,6 +176,36 @@ TEST_P(CpuAttentionTest, WindowsSoftcapsAndSinks) {
   EqualsReference<KvFp32>({.heads = 4, .kv_heads = 2, .head_dim = 32, .block_size = 16, .sinks = true}, {40, 300});
 }
 
+TEST_P(CpuAttentionTest, ChunksOfTheText) {
+  for (const int32_t chunk : {1, 7, 64, 300}) {
+    EqualsReference<KvFp32>(
+        {.heads = 4, .kv_heads = 2, .head_dim = 32, .block_size = 16, .window = chunk, .chunked = true}, {301, 3, 64});
+  }
+}
+
+// Keys of 0 weigh all that a row sees alike, and a value is its position: the mean of the chunk up to the row.
+TEST_P(CpuAttentionTest, ARowSeesItsChunkFromTheBeginning) {
+  constexpr int32_t kRows = 23, kChunk = 5;
+  const AttentionShape shape{
+      .heads = 1, .kv_heads = 1, .head_dim = 8, .block_size = 4, .window = kChunk, .chunked = true};
+  Sequences all = MakeSequences(shape, {kRows});
+  for (int64_t p = 0; p < kRows; ++p) {
+    std::fill_n(all.k[0].row(p), 8, 0.0f);
+    std::fill_n(all.v[0].row(p), 8, static_cast<float>(p));
+  }
+  const KvShape kv{std::vector<KvGeometry>(2, {1, 8}), all.block_count, shape.block_size};
+  const Step step = MakeStep(all, shape.block_size, {{0, kRows}});
+  auto cache = *Cpu::CreateKvCache<KvFp32>(cpu, kv);
+  const auto out = Run<Cpu, KvFp32>(cpu, cache, all, shape, step, {});
+  auto theirs = *Reference::CreateKvCache<KvFp32>(reference, kv);
+  const auto expected = Run<Reference, KvFp32>(reference, theirs, all, shape, step, {});
+  for (int32_t p = 0; p < kRows; ++p) {
+    const float mean = static_cast<float>(p / kChunk * kChunk + p) / 2;
+    EXPECT_NEAR(host::View(out).row(p)[0], mean, 1e-5f) << p;
+    EXPECT_NEAR(host::View(expected).row(p)[0], mean, 1e-5f) << p;
+  }
+}
+
 TEST_P(CpuAttentionTest, WholeSequencesThatAreNotCausal) {
   EqualsReference<KvFp32>({.heads = 4, .kv_heads = 2, .head_dim = 32, .block_size = 32, .causal = false}, {1, 40, 300});
   EqualsReference<KvFp32>({.heads = 12, .kv_heads = 12, .head_dim = 32, .block_size = 16, .causal = false}, {530});
@@ -206,6 +237,8 @@ TEST_P(CpuAttentionTest, APositionDoesNotDependOnHowItsPromptWasCut) {
   IsInvariant<KvInt8>({.heads = 14, .kv_heads = 2, .head_dim = 64, .block_size = 32}, {280, 20});
   IsInvariant<KvFp8>({.heads = 4, .kv_heads = 2, .head_dim = 40, .block_size = 8}, {280, 20});
   IsInvariant<KvFp16>({.heads = 4, .kv_heads = 1, .head_dim = 48, .block_size = 16, .window = 40}, {500});
+  IsInvariant<KvFp16>({.heads = 4, .kv_heads = 1, .head_dim = 48, .block_size = 16, .window = 40, .chunked = true},
+                      {500});
   IsInvariant<KvFp32>({.heads = 2, .kv_heads = 2, .head_dim = 24, .block_size = 64, .softcap = 2.0f, .sinks = true},
                       {530});
 }

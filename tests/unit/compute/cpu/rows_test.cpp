@@ -57,8 +57,9 @@ TEST_P(CpuRowsTest, GatesOverTheWholeRangeOfFloats) {
   const auto up = Random(1, count);
   const auto wide_gate = Random(5, 300);
   const auto wide_up = Random(5, 300);
-  for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf,
-                                Activation::kReluSquared, Activation::kSigmoid, Activation::kClampedSwiglu}) {
+  for (const Activation kind :
+       {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf, Activation::kReluSquared, Activation::kSigmoid,
+        Activation::kExpExcess, Activation::kClampedSwiglu}) {
     const auto actual = Cpu::Gate(cpu, gate, up, kind);
     const auto expected = Reference::Gate(reference, gate, up, kind);
     for (int64_t i = 0; i < count; ++i) {
@@ -88,11 +89,29 @@ TEST_P(CpuRowsTest, SiluIsRightToAFewUnitsInTheLastPlace) {
   EXPECT_TRUE(std::isnan(host::View(Cpu::Activate(cpu, x, Activation::kSilu)).data[5]));
 }
 
+// Where e^x - 1 - x cancels, too.
+TEST_P(CpuRowsTest, ExpExcessIsRightToAFewUnitsInTheLastPlace) {
+  constexpr int64_t kCount = 10'007;
+  host::Buffer x = cpu.arena.Allocate(1, kCount);
+  for (int64_t i = 0; i < kCount; ++i) {
+    x.row(0)[i] = static_cast<float>(-std::pow(10.0, -6.0 + 8.0 * static_cast<double>(i) / kCount));
+  }
+  const auto actual = Cpu::Activate(cpu, x, Activation::kExpExcess);
+  double worst = 0.0;
+  for (int64_t i = 0; i < kCount; ++i) {
+    const double in = x.row(0)[i], want = in > -1e-3 ? in * in / 2 * (1 + in / 3) : std::expm1(in) - in;
+    worst = std::max(worst, std::abs(host::View(actual).data[i] / want - 1.0));
+  }
+  EXPECT_LT(worst, 2e-6);
+  x.row(0)[5] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(host::View(Cpu::Activate(cpu, x, Activation::kExpExcess)).data[5]));
+}
+
 TEST_P(CpuRowsTest, ActivationsSoftCapAndLayerNorm) {
   for (const int64_t width : kWidths) {
     const auto x = Random(9, width);
     for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf,
-                                  Activation::kReluSquared, Activation::kSigmoid}) {
+                                  Activation::kReluSquared, Activation::kSigmoid, Activation::kExpExcess}) {
       EXPECT_LT(RelativeError(Cpu::Activate(cpu, x, kind), Reference::Activate(reference, x, kind)), 2e-6);
     }
     EXPECT_LT(RelativeError(Cpu::SoftCap(cpu, x, 1.7f), Reference::SoftCap(reference, x, 1.7f)), 1e-6);

@@ -134,7 +134,8 @@ class AttentionCase {
     const int32_t dim = params_.head_dim;
     int32_t last = params_.causal ? position : sequences_[s].length - 1;
     if (params_.window > 0) last = std::min(last, position + params_.window - 1);
-    const int32_t first = params_.window > 0 ? std::max(0, position - params_.window + 1) : 0;
+    int32_t first = params_.window > 0 ? std::max(0, position - params_.window + 1) : 0;
+    if (params_.chunked) first = position - position % params_.window;
     std::vector<double> weights, out(dim);
     for (int32_t key = first; key <= last; ++key) {
       double score = 0.0;
@@ -181,6 +182,8 @@ TEST(Attention, TakesWindowsSoftCapsAndBothDirections) {
   for (const int32_t window : {1, 5, 64, 100}) {
     AttentionParams params = plain;
     params.window = window;
+    AttentionCase<Fp16>(kMixed, params, 4).ExpectRight();
+    params.chunked = true;
     AttentionCase<Fp16>(kMixed, params, 4).ExpectRight();
   }
   AttentionParams capped = plain;

@@ -150,6 +150,8 @@ double Activated(double x, Activation activation) {
       return std::max(x, 0.0) * std::max(x, 0.0);
     case Activation::kSigmoid:
       return 1 / (1 + std::exp(-x));
+    case Activation::kExpExcess:
+      return x < 0 ? std::expm1(x) - x : 0.0;
     case Activation::kClampedSwiglu:
       return std::min(x, 7.0) / (1 + std::exp(-1.702 * std::min(x, 7.0)));
   }
@@ -157,8 +159,9 @@ double Activated(double x, Activation activation) {
 }
 
 TEST_F(RowOps, Gate) {
-  for (const auto activation : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf,
-                                Activation::kReluSquared, Activation::kSigmoid, Activation::kClampedSwiglu}) {
+  for (const auto activation :
+       {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf, Activation::kReluSquared, Activation::kSigmoid,
+        Activation::kExpExcess, Activation::kClampedSwiglu}) {
     for (const int64_t columns : {int64_t{1}, int64_t{40}, int64_t{531}}) {
       constexpr int64_t kRows = 2;
       const auto gate = RandomElements<float>(random_, kRows * columns, 4.0f);
@@ -186,7 +189,7 @@ TEST_F(RowOps, ActivationsWithoutAGate) {
   TestDevice device({.seed = random_()});
   float* y = device.New<float>(x.size());
   for (const auto activation : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf,
-                                Activation::kReluSquared, Activation::kSigmoid}) {
+                                Activation::kReluSquared, Activation::kSigmoid, Activation::kExpExcess}) {
     Must(Activate(UploadRows(device, x, kRows, kColumns, 2), activation, y, device.stream()));
     const auto activated = device.Download(y, x.size());
     for (size_t i = 0; i < x.size(); ++i) {

@@ -53,6 +53,25 @@ TEST(MoeRouting, ExpertsOfOtherGroupsAreLeftOut) {
   EXPECT_EQ(host::Route(Row(logits), params).experts, (std::vector<int32_t>{4, 3}));
 }
 
+// Within 40% of 5 are 4 and 3; without 5, of 4 there is 3, and 0.1 and -2 are not near.
+TEST(MoeRouting, SparseMixerTakesAsWeightsTheSoftmaxOverWhatIsLeftAndNear) {
+  const std::vector<float> logits{0.1f, 4.0f, 5.0f, 3.0f, -2.0f};
+  const auto routing = host::Route(Row(logits), {.used = 2, .score = ExpertScore::kSparseMixer, .tolerance = 0.4f});
+  EXPECT_EQ(routing.experts, (std::vector<int32_t>{2, 1}));
+  EXPECT_NEAR(routing.weights[0], 1.0 / (1.0 + std::exp(-1.0) + std::exp(-2.0)), 1e-6);
+  EXPECT_NEAR(routing.weights[1], 1.0 / (1.0 + std::exp(-1.0)), 1e-6);
+}
+
+// The tolerance is a part of the larger of the best logit and the other's absolute value: 1 of 10, where the best is
+// -9.
+TEST(MoeRouting, SparseMixerMeasuresNegativeLogitsByTheirOwnSize) {
+  const std::vector<float> logits{-10.0f, -9.0f, -12.0f};
+  const auto routing = host::Route(Row(logits), {.used = 2, .score = ExpertScore::kSparseMixer, .tolerance = 0.101f});
+  EXPECT_EQ(routing.experts, (std::vector<int32_t>{1, 0}));
+  EXPECT_NEAR(routing.weights[0], 1.0 / (1.0 + std::exp(-1.0)), 1e-6);
+  EXPECT_EQ(routing.weights[1], 1.0f);
+}
+
 TEST(MoeRouting, OfEqualLogitsTheLowerIndexIsTaken) {
   const std::vector<float> logits{0.0f, 2.0f, 1.0f, 2.0f, 1.0f, 1.0f};
   EXPECT_EQ(host::Route(Row(logits), {.used = 4}).experts, (std::vector<int32_t>{1, 3, 2, 4}));

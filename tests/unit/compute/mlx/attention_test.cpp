@@ -11,6 +11,7 @@ struct AttentionShape {
   int32_t window = 0;
   float softcap = 0.0f;
   bool sinks = false;
+  bool chunked = false;
 };
 
 class MlxAttentionTest : public MlxTest {
@@ -37,7 +38,13 @@ class MlxAttentionTest : public MlxTest {
     const KvShape kv{std::vector<KvGeometry>(2, {shape.kv_heads, shape.head_dim}), blocks, shape.block_size};
     auto theirs = *Reference::CreateKvCache<E>(reference, kv);
     auto ours = *Mlx::CreateKvCache<E>(context, kv);
-    const AttentionParams params{shape.heads, shape.kv_heads, shape.head_dim, 0.2f, shape.window, shape.softcap};
+    const AttentionParams params{.heads = shape.heads,
+                                 .kv_heads = shape.kv_heads,
+                                 .head_dim = shape.head_dim,
+                                 .scale = 0.2f,
+                                 .window = shape.window,
+                                 .softcap = shape.softcap,
+                                 .chunked = shape.chunked};
     const auto sinks = Random(1, shape.heads);
     std::vector<int32_t> done(lengths.size(), 0);
     for (const bool last : {false, true}) {
@@ -84,7 +91,8 @@ TEST_F(MlxAttentionTest, WindowsSoftcapsAndSinks) {
     for (const AttentionShape& shape :
          {AttentionShape{4, 2, 32, 16, 1}, AttentionShape{4, 2, 32, 16, 20}, AttentionShape{4, 1, 32, 16, 0, 1.5f},
           AttentionShape{4, 4, 16, 8, 7, 3.0f}, AttentionShape{4, 2, 32, 16, 0, 0.0f, true},
-          AttentionShape{4, 2, 32, 16, 12, 0.0f, true}, AttentionShape{4, 2, 32, 16, 12, 2.0f, true}}) {
+          AttentionShape{4, 2, 32, 16, 12, 0.0f, true}, AttentionShape{4, 2, 32, 16, 12, 2.0f, true},
+          AttentionShape{4, 2, 32, 16, 12, 0.0f, false, true}, AttentionShape{4, 2, 32, 16, 40, 2.0f, true, true}}) {
       EqualsReference<KvFp32>(shape, {60, 33, 5}, {59, 10, 0}, shuffled, 2e-6);
     }
   }

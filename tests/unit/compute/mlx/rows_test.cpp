@@ -34,7 +34,7 @@ TEST_F(MlxRowsTest, Norms) {
 TEST_F(MlxRowsTest, ActivationsGatesAndSoftCap) {
   const auto x = Random(9, 64), up = Random(9, 64);
   for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf,
-                                Activation::kReluSquared, Activation::kSigmoid}) {
+                                Activation::kReluSquared, Activation::kSigmoid, Activation::kExpExcess}) {
     EXPECT_LT(Error(Mlx::Activate(context, On(x), kind), Reference::Activate(reference, x, kind)), 2e-6);
     EXPECT_LT(Error(Mlx::Gate(context, On(x), On(up), kind), Reference::Gate(reference, x, up, kind)), 2e-6);
   }
@@ -74,6 +74,18 @@ TEST_F(MlxRowsTest, RoutesAsTheReferenceAlsoWhereLogitsAreEqual) {
     const Mlx::Routing actual = Mlx::Route(context, On(logits), params);
     const Mlx::View experts{mlx::core::astype(actual.experts, mlx::core::float32)};
     const std::vector<float> chosen = Mlx::Read(context, experts);
+    EXPECT_EQ(std::vector<int32_t>(chosen.begin(), chosen.end()), expected.experts);
+    EXPECT_LT(Error({actual.weights}, {expected.weights.data(), 17, 3, 3}), 1e-6);
+  }
+}
+
+TEST_F(MlxRowsTest, MixesSparselyAsTheReference) {
+  const auto logits = Reference::Scale(reference, Random(17, 12), 3.0f);
+  for (const float tolerance : {0.0f, 0.3f, 2.0f}) {
+    const RoutingParams params{.used = 3, .score = ExpertScore::kSparseMixer, .scale = 1.5f, .tolerance = tolerance};
+    const auto expected = Reference::Route(reference, logits, params);
+    const Mlx::Routing actual = Mlx::Route(context, On(logits), params);
+    const auto chosen = Mlx::Read(context, {mlx::core::astype(actual.experts, mlx::core::float32)});
     EXPECT_EQ(std::vector<int32_t>(chosen.begin(), chosen.end()), expected.experts);
     EXPECT_LT(Error({actual.weights}, {expected.weights.data(), 17, 3, 3}), 1e-6);
   }

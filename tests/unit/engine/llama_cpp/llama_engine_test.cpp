@@ -195,7 +195,7 @@ void ExpectOurLogits(const std::string& name, const std::string& target) {
 
 // Left out are models with settings that its graphs do not know: biases of ERNIE 4.5, AFM, Seed-OSS, Hunyuan and Falcon
 // 40B, ERNIE 4.5's interval of layers with experts, heads of OLMoE that share keys, heads of EXAONE 4 and LFM2 that do
-// not divide the width, GPT-NeoX without biases.
+// not divide the width, GPT-NeoX without biases, PhiMoE's LayerNorm and SparseMixer, short chunks of Llama 4.
 TEST(LlamaEngine, NewerFamiliesGiveTheLogitsThatOurOwnGive) {
   if (!IsNewer<llama_context_params>()) GTEST_SKIP() << "the older of the tested versions lacks some of them";
   ForEach({"glm4",
@@ -224,8 +224,21 @@ TEST(LlamaEngine, NewerFamiliesGiveTheLogitsThatOurOwnGive) {
            "glm4v",
            "glm4v_moe",
            "gemma4_moe",
-           "ministral3"},
+           "ministral3",
+           "apertus_unscaled",
+           "llama4"},
           ExpectOurLogits);
+}
+
+// Its graph has RMSNorm and a softmax over the two experts, so that only the file is tested.
+TEST(LlamaEngine, PhiMoeLoads) {
+  if (!IsNewer<llama_context_params>()) GTEST_SKIP() << "the older of the tested versions lacks it";
+  ForEach({"phimoe"}, [](const std::string& name, const std::string& target) {
+    const auto engine = CreateLlamaEngine(*Source(name, 41), {.target = target, .kv_bytes = 1 << 20});
+    ASSERT_TRUE(engine) << engine.error().message;
+    const auto logits = Compute(**engine, {{RandomTokens(20, 41, 4), Kind::kLogits}}).items[0].back().logits;
+    EXPECT_TRUE(std::ranges::all_of(logits, [](float value) { return std::isfinite(value); }));
+  });
 }
 
 // Left out: V2, whose groups of experts it scores as V3's.

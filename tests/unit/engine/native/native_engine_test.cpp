@@ -139,6 +139,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Setting{"qwen3_next.gguf", false, "fp32"}, Setting{"qwen3_next.gguf", true, "fp16"},
                       Setting{"qwen3_5.gguf", true, "fp16"}, Setting{"qwen3_5_moe.gguf", true, "fp16"},
                       Setting{"gemma4.gguf", false, "fp32"}, Setting{"gemma4.gguf", true, "int8"},
+                      Setting{"apertus.gguf", true, "fp16"}, Setting{"phimoe.gguf", true, "fp16"},
+                      Setting{"llama4_chunks.gguf", false, "fp32"}, Setting{"llama4_chunks.gguf", true, "int8"},
                       Setting{"gemma4_moe.gguf", true, "fp16"}, Setting{"ministral3.gguf", true, "fp16"},
                       Setting{"mamba2.gguf", false, "fp32"}, Setting{"mamba2.gguf", true, "fp16"},
                       Setting{"nemotron_h.gguf", true, "fp16"}, Setting{"nemotron_h_moe.gguf", true, "int8"},

@@ -121,6 +121,30 @@ TEST(BadModels, RopeThatMakesNoSense) {
               HasSubstr("tensor 'rope_factors_long.weight' is missing"));
 }
 
+TEST(BadModels, CoefficientsOfXieluThatMakeNoSense) {
+  const auto refused = [](const char* key, std::vector<float> values) {
+    return Refusal(EditedModel("apertus", [&](GgufWriter& w) { w.SetArray(key, std::span<const float>(values)); }));
+  };
+  EXPECT_THAT(refused("xielu.alpha_p", {1.0f, 2.0f}), HasSubstr("xielu.alpha_p has 2 entries for 3 layers"));
+  EXPECT_THAT(refused("xielu.beta", {1.0f, 2.0f, std::numeric_limits<float>::quiet_NaN()}),
+              HasSubstr("xielu.beta has nan"));
+  EXPECT_THAT(refused("xielu.eps", {0.0f, -1e-6f, -0.1f}), HasSubstr("xielu.eps of layer 2 is -0.1"));
+  EXPECT_THAT(Refusal(EditedModel("apertus", [](GgufWriter& w) { w.Remove("xielu.alpha_n"); })),
+              HasSubstr("xielu.alpha_n"));
+  EXPECT_EQ(refused("xielu.eps", {0.0f, 0.0f, 0.0f}), "");
+}
+
+TEST(BadModels, RoutingThatOneExpertOrTwoAreFor) {
+  EXPECT_THAT(Refusal(EditedModel("phimoe", [](GgufWriter& w) { w.Set("phimoe.expert_used_count", 3); })),
+              HasSubstr("SparseMixer takes 2 experts"));
+  EXPECT_THAT(Refusal(EditedModel("llama4", [](GgufWriter& w) { w.Set("llama4.expert_used_count", 2); })),
+              HasSubstr("llama4.expert_used_count is 2; only 1"));
+  EXPECT_THAT(Refusal(EditedModel("llama4", [](GgufWriter& w) { w.Set("llama4.attention.sliding_window", -1); })),
+              HasSubstr("llama4.attention.sliding_window is -1"));
+  EXPECT_THAT(Refusal(EditedModel("llama4", [](GgufWriter& w) { w.Set("llama4.attention.temperature_length", 0); })),
+              HasSubstr("llama4.attention.temperature_length"));
+}
+
 TEST(BadModels, ExpertsThatContradictEachOther) {
   EXPECT_THAT(Refusal(EditedModel("mixtral", [](GgufWriter& w) { w.Set("llama.expert_used_count", 9); })),
               AllOf(HasSubstr("llama.expert_used_count is 9"), HasSubstr("llama.expert_count is 4")));

@@ -28,12 +28,14 @@ void AddRows(Kernels& kernels) {
   kernels.gate[index(Activation::kGeluErf)] = GateGeluErf;
   kernels.gate[index(Activation::kReluSquared)] = GateRow<ReluSquared>;
   kernels.gate[index(Activation::kSigmoid)] = GateRow<Sigmoid>;
+  kernels.gate[index(Activation::kExpExcess)] = GateRow<ExpExcess>;
   kernels.gate[index(Activation::kClampedSwiglu)] = GateClampedSwiglu;
   kernels.activate[index(Activation::kSilu)] = ActivateRow<Silu>;
   kernels.activate[index(Activation::kGeluTanh)] = ActivateRow<GeluTanh>;
   kernels.activate[index(Activation::kGeluErf)] = ActivateGeluErf;
   kernels.activate[index(Activation::kReluSquared)] = ActivateRow<ReluSquared>;
   kernels.activate[index(Activation::kSigmoid)] = ActivateRow<Sigmoid>;
+  kernels.activate[index(Activation::kExpExcess)] = ActivateRow<ExpExcess>;
   kernels.rope[static_cast<int>(RopeStyle::kInterleaved)] = RopeInterleaved;
   kernels.rope[static_cast<int>(RopeStyle::kHalves)] = RopeHalves;
 }

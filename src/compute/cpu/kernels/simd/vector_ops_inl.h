@@ -130,6 +130,20 @@ struct ReluSquared {
   }
 };
 
+struct ExpExcess {
+  FloatVector operator()(FloatVector x) const {
+    const hn::ScalableTag<float> d;
+    const auto below = hn::IfThenElse(hn::Ge(x, hn::Zero(d)), hn::Zero(d), x);  // keeps NaN
+    const auto far = hn::Sub(hn::Sub(ExpUpTo0(below), hn::Set(d, 1.0f)), below);
+    // Near 0 the difference would lose its digits: Taylor's polynomial from x^2 / 2 on.
+    auto sum = hn::Set(d, 1.0f / 40320);
+    for (const float factor : {1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f}) {
+      sum = hn::MulAdd(sum, below, hn::Set(d, factor));
+    }
+    return hn::IfThenElse(hn::Lt(below, hn::Set(d, -0.5f)), far, hn::Mul(sum, hn::Mul(below, below)));
+  }
+};
+
 template <class F>
 inline void ActivateRow(const float* x, float* out, int64_t n) {
   Map(out, n, F{}, x);

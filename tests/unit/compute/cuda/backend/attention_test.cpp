@@ -12,6 +12,7 @@ struct AttentionShape {
   int32_t window = 0;
   float softcap = 0.0f;
   bool sinks = false;
+  bool chunked = false;
 };
 
 class CudaAttention : public CudaTest {
@@ -38,7 +39,13 @@ class CudaAttention : public CudaTest {
     const KvShape kv{std::vector<KvGeometry>(2, {shape.kv_heads, shape.head_dim}), blocks, shape.block_size};
     auto theirs = *Reference::CreateKvCache<E>(reference, kv);
     auto ours = *Cuda::CreateKvCache<E>(context, kv);
-    const AttentionParams params{shape.heads, shape.kv_heads, shape.head_dim, 0.2f, shape.window, shape.softcap};
+    const AttentionParams params{.heads = shape.heads,
+                                 .kv_heads = shape.kv_heads,
+                                 .head_dim = shape.head_dim,
+                                 .scale = 0.2f,
+                                 .window = shape.window,
+                                 .softcap = shape.softcap,
+                                 .chunked = shape.chunked};
     const auto sinks = Random(1, shape.heads);
     std::vector<int32_t> done(lengths.size(), 0);
     for (const bool last : {false, true}) {
@@ -90,7 +97,7 @@ TEST_F(CudaAttention, WindowsSoftcapsAndSinks) {
   for (const AttentionShape& shape :
        {AttentionShape{4, 2, 16, 16, 1}, AttentionShape{4, 2, 16, 16, 20}, AttentionShape{4, 1, 16, 16, 0, 1.5f},
         AttentionShape{4, 4, 16, 8, 7, 3.0f}, AttentionShape{4, 2, 32, 16, 0, 0.0f, true},
-        AttentionShape{4, 2, 32, 16, 12, 2.0f, true}}) {
+        AttentionShape{4, 2, 32, 16, 12, 2.0f, true}, AttentionShape{4, 2, 16, 16, 12, 0.0f, false, true}}) {
     EqualsReference<KvFp32>(shape, {60, 5}, {59, 0}, true, 2e-6);
   }
   EqualsReference<KvFp16>({4, 2, 32, 16, 12, 2.0f, true}, {140}, {137}, true, 2e-6);  // sinks: no tensor cores

@@ -33,6 +33,14 @@ TEST_F(CudaMoe, RoutesAsTheReferenceAlsoWhereLogitsAreEqual) {
   }
 }
 
+TEST_F(CudaMoe, MixesSparselyAsTheReference) {
+  const auto logits = Reference::Scale(reference, Random(17, 40), 3.0f);
+  for (const float tolerance : {0.0f, 0.3f, 2.0f}) {
+    const RoutingParams params{.used = 3, .score = ExpertScore::kSparseMixer, .scale = 1.5f, .tolerance = tolerance};
+    ExpectSame(Cuda::Route(context, On(logits), params), Reference::Route(reference, logits, params));
+  }
+}
+
 TEST_F(CudaMoe, RoutesWithBiasesAndGroups) {
   const auto logits = Random(17, 48), biases = Random(1, 48);
   for (const ExpertScore score : {ExpertScore::kSoftmax, ExpertScore::kSigmoid}) {

@@ -51,7 +51,7 @@ TEST_F(CudaRows, Norms) {
 TEST_F(CudaRows, ActivationsGatesAndSoftCap) {
   const auto x = Random(9, 64), up = Random(9, 64);
   for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh, Activation::kGeluErf,
-                                Activation::kReluSquared, Activation::kSigmoid}) {
+                                Activation::kReluSquared, Activation::kSigmoid, Activation::kExpExcess}) {
     EXPECT_LT(Error(Cuda::Activate(context, On(x), kind), Reference::Activate(reference, x, kind)), 2e-6);
     EXPECT_LT(Error(Cuda::Gate(context, On(x), On(up), kind), Reference::Gate(reference, x, up, kind)), 2e-6);
   }
