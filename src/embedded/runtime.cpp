@@ -89,7 +89,7 @@ Result<Engine> Runtime::Load(serving::LoadRequest request, const LoadOptions& op
       if (auto same = CheckSameLoad(id, options, given); !same) return Forward(same);
     }
     if (loaded) return Engine(DescribeLoaded(shared_from_this(), std::move(*loaded), given));
-    load = pool_.StartLoad(std::move(request));
+    load = pool_.FindOrStartLoad(std::move(request));  // a running load may have ended meanwhile
     options_.insert_or_assign(id, given);
   }
   auto model = Wait(load, options);

@@ -128,6 +128,12 @@ std::shared_future<ModelPool::Loaded> ModelPool::StartLoad(LoadRequest request, 
   return BeginLocked(std::move(request), is_default, false);
 }
 
+std::shared_future<ModelPool::Loaded> ModelPool::FindOrStartLoad(LoadRequest request) {
+  const std::lock_guard lock(mutex_);
+  if (auto loaded = FindLocked(request.id)) return AlreadyDone(std::move(loaded));
+  return BeginLocked(std::move(request), false, false);
+}
+
 std::shared_future<ModelPool::Loaded> ModelPool::BeginLocked(LoadRequest request, bool is_default, bool first_use) {
   for (Running& other : loading_) {
     if (other.request.id != request.id) continue;
@@ -159,7 +165,7 @@ void ModelPool::Run(Place place) {
   Loaded loaded = serving::LoadModel(factory_, place->request);
   std::promise<Loaded> promise;
   {
-    // Adds the model and removes the load from the list under one lock: a load of the same id always finds one of them.
+    // Adds the model before the load leaves the list: a load of the same id always finds one of them.
     const std::lock_guard lock(mutex_);
     if (loaded) {
       if (Status added = registry_.Add(*loaded, place->is_default); !added) loaded = Forward(added);

@@ -89,6 +89,9 @@ class ModelPool {
   // user of the model.
   std::shared_future<Loaded> StartLoad(LoadRequest request, bool is_default = false);
 
+  // The model that is loaded with the request's id, whatever its settings; otherwise StartLoad.
+  std::shared_future<Loaded> FindOrStartLoad(LoadRequest request);
+
   // LoadModel for names that come from outside: never a path. Returns at once.
   std::shared_future<Loaded> StartLoadOf(const std::string& name);
 

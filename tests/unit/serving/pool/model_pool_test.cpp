@@ -75,8 +75,13 @@ TEST_F(ModelPoolTest, EqualLoadsAtOnceAreOneLoad) {
   ASSERT_TRUE(second.get() && third.get());
   EXPECT_EQ(*second.get(), *loaded[0]);
   EXPECT_EQ(*third.get(), *loaded[0]);
-  EXPECT_EQ(made_, 1);
   EXPECT_TRUE(models_.Loading().empty());
+
+  EXPECT_FALSE(models_.Load(Request("m"))) << "the id is taken";
+  const auto found = models_.FindOrStartLoad(Request("m")).get();
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(*found, *loaded[0]);
+  EXPECT_EQ(made_, 1);
 }
 
 TEST_F(ModelPoolTest, AFailureIsTheSameForAllCallersAndListedOnlyWhereItIsRecorded) {
