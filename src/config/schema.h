@@ -212,6 +212,9 @@ inline constexpr Key kSchema[] = {
     {"workers.prefill", Type::kInteger, "0",
      "of these, workers that only compute long prompts, for the others to go on with; needs runtime.session_store", "",
      0, 63},
+    {"workers.rank_launcher", Type::kText, "",
+     "what starts a worker whose model several processes share, such as mpirun --host a,b: -n, their number and the "
+     "worker follow; empty: the worker starts them on this host"},
     {"workers.directory", Type::kText, "", "where the worker programs are; empty: beside this one"},
     {"workers.start_seconds", Type::kInteger, "600", "how long a worker may take to load its model", "", 1, 86400},
     {"workers.heartbeat_seconds", Type::kInteger, "15",

@@ -11,9 +11,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -216,6 +219,8 @@ worker::PoolOptions WorkerPoolOptions(const Settings& settings) {
   out.count = static_cast<int32_t>(settings.Integer("workers.count"));
   out.prefill = static_cast<int32_t>(settings.Integer("workers.prefill"));
   out.threads = static_cast<int32_t>(settings.Integer("runtime.threads"));
+  std::istringstream launcher(settings.Text("workers.rank_launcher"));
+  out.rank_launcher.assign(std::istream_iterator<std::string>(launcher), {});
   out.expected = out.count * std::max<int32_t>(1, static_cast<int32_t>(settings.models().size()));
   out.log_level = settings.Text("log.level");
   out.log_format = settings.Text("log.format");
@@ -223,6 +228,12 @@ worker::PoolOptions WorkerPoolOptions(const Settings& settings) {
                .heartbeat = seconds(settings.Integer("workers.heartbeat_seconds")),
                .grace = seconds(settings.Integer("workers.grace_seconds"))};
   return out;
+}
+
+Status CheckLauncher(const Settings& settings) {
+  if (settings.Text("workers.rank_launcher").empty() || !collective::MpiLibrary().empty()) return {};
+  return Fail(ErrorCode::kUnsupported,
+              "workers.rank_launcher needs programs that were built with MPI: ./run --with mpi, or -DENABLE_MPI=ON");
 }
 
 // Workers for prompts hand over KV through the session store, to the others.
@@ -272,6 +283,7 @@ Status Serve(const DaemonOptions& options, std::shared_ptr<collective::Collectiv
   std::unique_ptr<worker::WorkerManager> workers;
   if (settings.Switch("workers.enabled")) {
     if (Status able = CheckPrefill(settings); !able) return able;
+    if (Status able = CheckLauncher(settings); !able) return able;
     auto started = worker::WorkerManager::Start(WorkerPoolOptions(settings), metrics);
     if (!started) return Forward(started);
     workers = std::move(*started);

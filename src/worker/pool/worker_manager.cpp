@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "base/host_memory.h"
@@ -165,12 +166,21 @@ WorkerSpec WorkerManager::MakeSpec(const serving::EngineEntry& engine, const ser
   const auto seconds = [](std::chrono::milliseconds time) {
     return std::to_string(std::max<int64_t>(1, time.count() / 1000));
   };
-  out.process.arguments = FlagsFor(request, out.id);
+  const config::BackendConfig& config = engine_request.config;
+  const int32_t ranks = config.tensor_parallel.value_or(1) * config.pipeline_parallel.value_or(1);
+  const bool launched = ranks > 1 && !options_.rank_launcher.empty();
+  if (launched) {
+    out.process.arguments.assign(options_.rank_launcher.begin() + 1, options_.rank_launcher.end());
+    out.process.arguments.insert(out.process.arguments.end(), {"-n", std::to_string(ranks), out.process.program});
+    out.process.program = FindProgram(options_.rank_launcher.front());
+    out.process.secret_on_input = true;
+  }
+  std::ranges::move(FlagsFor(request, out.id), std::back_inserter(out.process.arguments));
   for (const auto& [flag, value] : std::initializer_list<std::pair<const char*, std::string>>{
            {"--worker-id", out.id},
            {"--port", "0"},
            {"--callback-url", callback_url_},
-           {"--token-file", WorkerProcess::kSecretPath},
+           {"--token-file", launched ? WorkerProcess::kInputPath : WorkerProcess::kSecretPath},
            {"--worker-heartbeat-seconds", seconds(options_.times.heartbeat)},
            {"--worker-grace-seconds", std::to_string(options_.times.grace.count() / 1000)},
            {"--runtime-threads", std::to_string(options_.threads)},
@@ -182,7 +192,7 @@ WorkerSpec WorkerManager::MakeSpec(const serving::EngineEntry& engine, const ser
   out.process.environment = EnvironmentForWorkers();
   out.process.environment.push_back("INFERFLUX_MODELS=" + ModelSettingFor(engine, engine_request, request));
   out.process.secret = token_.secret();
-  out.process.cores = TakeCores(engine);
+  if (!launched) out.process.cores = TakeCores(engine);  // the launcher binds ranks, on hosts that it knows
   return out;
 }
 

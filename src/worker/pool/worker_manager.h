@@ -29,7 +29,10 @@ struct PoolOptions {
   int32_t count = 1;      // workers of a model
   int32_t prefill = 0;    // of these, how many only compute prompts; fewer than `count`
   int32_t threads = 0;    // of a worker; 0: one for each core that it may use
-  int32_t expected = 1;   // workers that will run on the CPU, among which its cores are divided
+  // The words that start a worker whose model several ranks share, before "-n", their number and the worker's own;
+  // empty: the worker starts the ranks, on this host.
+  std::vector<std::string> rank_launcher;
+  int32_t expected = 1;  // workers that will run on the CPU, among which its cores are divided
   std::string log_level = "info";
   std::string log_format = "text";
   WorkerTimes times;

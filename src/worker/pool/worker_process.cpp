@@ -45,6 +45,7 @@ struct ChildPlan {
   char* const* environment;
   int log;
   int secret;
+  bool secret_on_input;
   pid_t parent;
   const std::vector<int>* cores;
 };
@@ -69,7 +70,7 @@ struct ChildPlan {
   // The secret may have any number below 4 already; move both out of the way first.
   const int log = ::fcntl(plan.log, F_DUPFD, 10);
   const int secret = ::fcntl(plan.secret, F_DUPFD, 10);
-  ::dup2(nothing, 0);
+  ::dup2(plan.secret_on_input ? secret : nothing, 0);
   ::dup2(log, 1);
   ::dup2(log, 2);
   ::dup2(secret, 3);
@@ -105,9 +106,14 @@ Result<WorkerProcess> WorkerProcess::Start(const ProcessOptions& options) {
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   const auto arguments = Pointers(words);
   const auto environment = Pointers(options.environment);
-  const ChildPlan plan{
-      options.program.c_str(), arguments.data(), environment.data(), log->write, secret->read, ::getpid(),
-      &options.cores};
+  const ChildPlan plan{.program = options.program.c_str(),
+                       .arguments = arguments.data(),
+                       .environment = environment.data(),
+                       .log = log->write,
+                       .secret = secret->read,
+                       .secret_on_input = options.secret_on_input,
+                       .parent = ::getpid(),
+                       .cores = &options.cores};
   const pid_t pid = told ? ::fork() : -1;
   if (pid == 0) BecomeWorker(plan);
   ::close(log->write);

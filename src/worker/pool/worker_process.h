@@ -15,13 +15,15 @@ struct ProcessOptions {
   std::string program;
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  // "NAME=VALUE": all of it
-  std::string secret;                    // what the process reads from kSecretPath
+  std::string secret;                    // what the process reads from kSecretPath,
+  bool secret_on_input = false;          //   or from its standard input, which a launcher passes on (kInputPath)
   std::vector<int> cores;                // that it may use; empty: all
 };
 
 class WorkerProcess {
  public:
   static constexpr const char* kSecretPath = "/dev/fd/3";
+  static constexpr const char* kInputPath = "/dev/stdin";
 
   // The process ends when this one does (on Linux), is in a process group of its own, and inherits no other descriptor.
   // Call it on a thread that lives as long as this process: the end of the thread would end the worker too.

@@ -1,12 +1,15 @@
 #include "worker/pool/worker_programs.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <system_error>
 #include <type_traits>
 #include <variant>
@@ -30,6 +33,17 @@ std::string OwnDirectory() {
   std::error_code failed;
   const fs::path own = fs::read_symlink("/proc/self/exe", failed);
   return failed ? "." : own.parent_path().string();
+}
+
+std::string FindProgram(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  if (name.find('/') != std::string::npos || path == nullptr) return name;
+  std::istringstream folders{std::string(path)};
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::string candidate = (fs::path(folder) / name).string();
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return name;
 }
 
 std::string ModelSettingFor(const serving::EngineEntry& engine, const serving::EngineRequest& engine_request,

@@ -16,6 +16,9 @@ std::string ProgramSuffix(serving::Target target, serving::Provider provider);
 // The folder of this program.
 std::string OwnDirectory();
 
+// The file of a program: `name` if it has a slash, otherwise where $PATH has it; `name` if that has none.
+std::string FindProgram(const std::string& name);
+
 // INFERFLUX_MODELS for the worker: the model with its own settings, as JSON, which is YAML too. `engine_request` has
 // the settings that hold for the engine.
 std::string ModelSettingFor(const serving::EngineEntry& engine, const serving::EngineRequest& engine_request,

@@ -14,11 +14,14 @@
 
 #include "base/host_memory.h"
 #include "base/log.h"
+#include "base/usable_cores.h"
 #include "base/version/version.h"
+#include "collective/mpi/mpi_job.h"
 #include "command_line/stop_signals.h"
 #include "config/resolve.h"
 #include "net/server.h"
 #include "serving/backends/device_choice.h"
+#include "serving/backends/rank_job.h"
 #include "serving/models/load_model.h"
 #include "session_store/open_store.h"
 #include "worker/contract/schema.h"
@@ -121,8 +124,13 @@ struct LoadFailure {
 // One worker: from its settings to its end.
 class Worker {
  public:
-  Worker(WorkerOptions options, const MakeEngines& engines)
+  // `world`: the ranks of the job of which this is rank 0; null: mpirun did not start this process. `stopping`: see
+  // JoinMpiJob.
+  Worker(WorkerOptions options, const MakeEngines& engines, std::shared_ptr<collective::Collective> world,
+         std::atomic<bool>& stopping)
       : options_(std::move(options)),
+        world_(std::move(world)),
+        stopping_(stopping),
         status_(options_.settings.Text("worker.id"), options_.model.path),
         pool_(Threads()),
         factory_(Automatic(engines(pool_)), PolicyOf(options_.settings)),
@@ -143,6 +151,7 @@ class Worker {
     std::thread loader([this] { Load(); });
     WaitForStop();
     RestoreStopSignals();
+    stopping_ = true;
     status_.SetDraining();
     stop_load_.request_stop();
     Drain();
@@ -217,6 +226,7 @@ class Worker {
     request.sessions.store = std::move(*store);
     request.progress = std::make_shared<serving::LoadProgress>();
     request.rank_job = std::make_shared<serving::RankJob>();
+    request.rank_job->world = world_;
     request.rank_job->on_lost = [this](const Error& why) {
       log::Error("the model is lost with one of its ranks: {}", why.message);
       End(kLostRank);
@@ -274,6 +284,8 @@ class Worker {
   }
 
   const WorkerOptions options_;
+  const std::shared_ptr<collective::Collective> world_;
+  std::atomic<bool>& stopping_;
   WorkerStatus status_;
   ThreadPool pool_;
   const serving::BackendFactory factory_;
@@ -283,9 +295,26 @@ class Worker {
   std::atomic<int> exit_code_{0};
 };
 
+// A rank of mpirun's job other than 0: it computes, and does not listen. Signals end it at once.
+int RunRank(const std::shared_ptr<collective::Collective>& world, const config::FlagValues& flags,
+            std::span<const engine::NativeBackend> backends) {
+  log::SetProcessFields({{"rank", std::to_string(world->rank()), true}});
+  const auto settings = config::Resolve(flags, config::ReadEnvironment(environ));
+  Status done = settings ? Status() : Forward(settings);
+  if (settings) {
+    const auto threads = static_cast<int>(settings->Integer("runtime.threads"));
+    ThreadPool pool(threads > 0 ? threads : UsableCores());
+    done = serving::FollowRankZero(world, pool, backends);
+  }
+  if (done) return 0;
+  log::Error("{}", done.error().message);
+  std::_Exit(kLostRank);  // mpirun ends the others
+}
+
 }  // namespace
 
-int WorkerMain(const std::string& program, int argc, const char* const* argv, const MakeEngines& engines) {
+int WorkerMain(const std::string& program, int argc, const char* const* argv, const MakeEngines& engines,
+               std::span<const engine::NativeBackend> ranked) {
   CommandLine app(
       program,
       "Runs one model for an InferFlux pool, or alone.\n\n"
@@ -304,6 +333,13 @@ int WorkerMain(const std::string& program, int argc, const char* const* argv, co
     fmt::print("{}", ContractSchema());
     return 0;
   }
+  const auto stopping = std::make_shared<std::atomic<bool>>(false);
+  auto world = collective::JoinMpiJob(stopping);
+  if (!world) {
+    fmt::print(stderr, "{}: {}\n", program, world.error().message);
+    return kCannotServe;
+  }
+  if (*world && (*world)->rank() > 0) return RunRank(*world, flags, ranked);
   auto options = ReadOptions(flags);
   if (!options) {
     fmt::print(stderr, "{}: {}\n", program, options.error().message);
@@ -316,7 +352,9 @@ int WorkerMain(const std::string& program, int argc, const char* const* argv, co
   if (const auto level = log::ParseLevel(options->settings.Text("log.level"))) log::SetLevel(*level);
   if (const auto format = log::ParseFormat(options->settings.Text("log.format"))) log::SetFormat(*format);
   BlockStopSignals();
-  return Worker(std::move(*options), engines).Run();
+  const int code = Worker(std::move(*options), engines, *world, *stopping).Run();
+  if (*world) serving::EndRanks(**world);
+  return code;
 }
 
 }  // namespace inferflux::worker

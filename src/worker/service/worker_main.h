@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "engine/native/native_backends.h"
 #include "serving/backends/backend_factory.h"
 
 namespace inferflux::worker {
@@ -20,7 +22,9 @@ inline constexpr int kLostRank = 7;  // a process that shared the model has ende
 
 using MakeEngines = std::function<std::vector<serving::EngineEntry>(ThreadPool&)>;
 
-// Runs until a signal, POST /shutdown, or a failure. Returns the exit code.
-int WorkerMain(const std::string& program, int argc, const char* const* argv, const MakeEngines& engines);
+// Runs until a signal, POST /shutdown, or a failure. Returns the exit code. `ranked`: the backends that may run a rank
+// of a job that mpirun started; rank 0 of such a job is the worker, and the others compute.
+int WorkerMain(const std::string& program, int argc, const char* const* argv, const MakeEngines& engines,
+               std::span<const engine::NativeBackend> ranked = {});
 
 }  // namespace inferflux::worker

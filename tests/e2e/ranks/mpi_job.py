@@ -20,21 +20,22 @@ def missing() -> str:
     return "" if "through MPI: " in shown else "this build has no MPI"
 
 
+def over(hosts, folder) -> list[str]:
+    """What mpirun needs to start one process on each host (tools/hosts), the first on the first."""
+    settings = {"plm_rsh_agent": hosts.remote_shell(folder), "btl": "tcp,self", "btl_tcp_if_include": "net0",
+                "oob_tcp_if_include": "net0", "mpi_yield_when_idle": 1, **KEEPALIVE}
+    words = ["--bind-to", "none", "--host", ",".join(f"{address}:1" for address in hosts.addresses)]
+    return [*words, *(word for name, value in settings.items() for word in ("--mca", name, str(value)))]
+
+
 class Job(ServerProcess):
     """mpirun with `ranks` processes. With `hosts` (tools/hosts) each is on its own, and rank 0 on the first, where this thread must be."""
 
     def __init__(self, ranks, *flags, wait=True, model=MODEL, hosts=None):
         self._folder = tempfile.TemporaryDirectory()
         folder = Path(self._folder.name)
-        command = ["mpirun", "-n", str(ranks), "--bind-to", "none"]
-        if hosts is None:
-            command += ["--oversubscribe"]
-        else:
-            command += ["--host", ",".join(f"{address}:1" for address in hosts.addresses[:ranks])]
-            settings = {"plm_rsh_agent": hosts.remote_shell(folder), "btl": "tcp,self", "btl_tcp_if_include": "net0",
-                        "oob_tcp_if_include": "net0", "mpi_yield_when_idle": 1, **KEEPALIVE}
-            for name, value in settings.items():
-                command += ["--mca", name, str(value)]
+        where = over(hosts, folder) if hosts else ["--oversubscribe", "--bind-to", "none"]
+        command = ["mpirun", "-n", str(ranks), *where]
         command += [program("inferfluxd"), "--port", "0", "--port-file", str(folder / "port"), "--model", str(model), "--threads", "1", *flags]
         self.start(command, folder / "log", folder / "port", ALLOWED, wait)
 

@@ -61,3 +61,25 @@ def test_a_job_whose_host_is_cut_off_ends_and_each_request_has_one_answer(hosts)
     hosts.mend(2)
     with mpi_job.Job(2, "--tensor-parallel", "2", hosts=hosts) as job:  # what supervises it starts it again
         assert complete(job, "Once upon a time")["text"]
+
+
+def test_a_pool_starts_a_job_again_when_its_host_is_back(hosts, tmp_path):
+    launcher = " ".join(["mpirun", *mpi_job.over(hosts, tmp_path)])
+    with ServerProcess("--pool", "--pipeline-parallel", "2", "--runtime-threads", "1", "--workers-rank-launcher", launcher,
+                       environment=mpi_job.ALLOWED) as server:
+        right = complete(server, "Once upon a time")["text"]
+        hosts.cut(2)
+        codes = set()
+
+        def refused():
+            codes.add(requests.post(server.url + "/v1/completions", timeout=60, json={"prompt": "Two, three", "max_tokens": 4}).status_code)
+            return 503 in codes
+
+        assert eventually(refused, NOTICED + 10) and codes == {503}, codes
+        hosts.mend(2)
+
+        def answers():
+            return requests.post(server.url + "/v1/completions", timeout=60, json={"prompt": "Once", "max_tokens": 4}).status_code == 200
+
+        assert eventually(answers, 90)
+        assert complete(server, "Once upon a time")["text"] == right

@@ -5,19 +5,24 @@ import signal
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import mpi_job
 import pytest
 import requests
 from mpi_job import ALLOWED, Job
 from server_process import MODEL, ServerProcess, clean_environment, eventually, program
-from test_ranks import PROMPTS, complete, expect_same_text
+from test_ranks import PROMPTS, alive, complete, expect_same_text, workers
 
 
 @pytest.fixture(scope="module", autouse=True)
 def mpi():
     if why := mpi_job.missing():
         pytest.skip(why)
+
+
+def children(pid):
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +72,33 @@ def test_a_job_ends_within_a_second_of_a_rank():
         # mpirun may end rank 0 before it has answered; its clients' connections close then.
         assert len(replies) == 3 and set(replies) <= {503, "ConnectionError", "ChunkedEncodingError"}, replies
         assert took < 2.5
+
+
+def test_a_job_is_one_worker_of_a_pool_which_starts_it_again(right):
+    with ServerProcess("--pool", "--tensor-parallel", "2", "--runtime-threads", "1", "--workers-rank-launcher",
+                       "mpirun --oversubscribe --bind-to none", environment=ALLOWED) as server:
+        expect_same_text(server, right)
+        assert "over 2 ranks through MPI" in requests.get(server.url + "/v1/models", timeout=10).text
+        (worker,) = workers(server)
+        codes = []
+        asking = threading.Thread(target=lambda: codes.append(requests.post(
+            server.url + "/v1/completions", timeout=60, json={"prompt": "Once", "max_tokens": 1900, "ignore_eos": True}).status_code))
+        asking.start()
+        assert eventually(lambda: server.metric("inferflux_running_sequences") == 1)
+        ranks = [pid for pid in children(worker["pid"]) if b"inferflux-worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        assert len(ranks) == 2
+        os.kill(max(ranks), signal.SIGKILL)
+        assert eventually(lambda: not alive(worker["pid"]), 3)
+        asking.join(30)
+        assert codes == [503], codes
+        assert eventually(lambda: requests.post(server.url + "/v1/completions", timeout=30,
+                                                json={"prompt": "Once", "max_tokens": 4}).status_code == 200, 60)
+        expect_same_text(server, right)
+        jobs = [w["pid"] for w in workers(server)]
+    assert eventually(lambda: not any(alive(pid) for pid in [*jobs, *ranks]))
+
+
+def test_a_launcher_needs_programs_with_mpi():
+    done = subprocess.run([program("inferfluxd"), "--port", "0", "--model", str(MODEL), "--pool", "--tensor-parallel", "2",
+                           "--workers-rank-launcher", "no-such-launcher"], capture_output=True, text=True, timeout=60, env=clean_environment())
+    assert done.returncode != 0 and "cannot run no-such-launcher" in done.stderr
