@@ -7,6 +7,7 @@ import copy
 
 import gguf
 import numpy as np
+import torch
 
 import golden_hybrids
 import golden_latents
@@ -65,6 +66,13 @@ def tensors(architecture, config, model):
             continue
         if ".act_fn." in name:  # numbers of the metadata
             continue
+        if "altup_projections." in name or "altup_unembed_projections." in name:  # one stack
+            stem = name.split("projections.")[0] + "projections"
+            if name == f"{stem}.0.weight":
+                count = sum(key.startswith(stem + ".") for key in model.state_dict())
+                matrices = [model.state_dict()[f"{stem}.{i}.weight"].numpy() for i in range(count)]
+                yield stem + ".weight", np.stack(matrices).astype(np.float32)
+            continue
         name = name.replace("model.language_model.", "model.").removeprefix("language_model.")
         data = tensor.numpy().astype(np.float32)
         if name == "lm_head.weight" and config.tie_word_embeddings:
@@ -103,6 +111,10 @@ def tensors(architecture, config, model):
         elif architecture == ARCH.GEMMA4 and ".router." in name and not name.endswith("proj.weight"):
             layer = name.split(".layers.")[1].split(".")[0]
             yield f"blk.{layer}.{'ffn_gate_inp' if name.endswith('router.scale') else 'ffn_down_exps'}.scale", data
+        elif name.endswith("altup.correct_output_scale"):
+            yield name + ".weight", data
+        elif architecture == ARCH.GEMMA3N and "embed_tokens_per_layer" in name:
+            yield name, np.concatenate([data, np.repeat(data[:1], config.vocab_size - len(data), axis=0)])
         elif architecture == ARCH.GEMMA4 and name.endswith("layer_scalar"):
             yield name + ".weight", data
         elif architecture == ARCH.GEMMA4 and ".experts." in name:  # gate and up stay one
@@ -140,6 +152,17 @@ def gemma4_metadata(w, config, model):
     if config.enable_moe_block:
         w.add_expert_count(config.num_experts)
         w.add_expert_used_count(config.top_k_experts)
+
+
+def gemma3n_metadata(w, config):
+    w.add_feed_forward_length(config.intermediate_size)
+    w.add_sliding_window_pattern([kind == "sliding_attention" for kind in config.layer_types])
+    w.add_altup_active_idx(config.altup_active_idx)
+    w.add_altup_num_inputs(config.altup_num_inputs)
+    w.add_embedding_length_per_layer_input(config.hidden_size_per_layer_input)
+    w.add_shared_kv_layers(config.num_kv_shared_layers)
+    normal = torch.distributions.normal.Normal(0, 1)
+    w.add_activation_sparsity_scale([float(normal.icdf(torch.tensor(share))) for share in config.activation_sparsity_pattern])
 
 
 def apertus_metadata(w, model):
@@ -221,6 +244,8 @@ def metadata(w, architecture, config, model):
         gemma4_metadata(w, config, model)
     elif architecture == ARCH.LLAMA4:
         llama4_metadata(w, config)
+    elif architecture == ARCH.GEMMA3N:
+        gemma3n_metadata(w, config)
     else:
         w.add_feed_forward_length(getattr(config, "intermediate_size", None) or getattr(config, "n_inner", None)
                               or getattr(config, "ffn_hidden_size", None) or config.moe_intermediate_size)

@@ -181,6 +181,13 @@ def as_published(directory, name):
         heads = next(iter(config.pop("per_layer_config").values()))
         config |= {"global_head_dim": heads["head_dim"], "num_global_key_value_heads": heads["num_key_value_heads"]}
         del config["rope_parameters"]
+    elif name == "gemma3n":  # inside a model that sees and hears, with RoPE's old spelling
+        del config["rope_parameters"]
+        config |= {"rope_theta": 1000000.0, "rope_local_base_freq": 10000.0, "rope_scaling": None, "altup_lr_multiplier": 1.0}
+        wrap_parts(directory)
+        config = {"architectures": ["Gemma3nForConditionalGeneration"], "model_type": "gemma3n", "text_config": config,
+                  "vision_config": {"model_type": "gemma3n_vision"}, "audio_config": {"model_type": "gemma3n_audio"},
+                  "tie_word_embeddings": config.pop("tie_word_embeddings")}
     elif name == "nemotron_h":  # old spelling, with Python's Infinity
         letters = {"linear_attention": "M", "full_attention": "*", "mlp": "-"}
         config["hybrid_override_pattern"] = "".join(letters[kind] for kind in config.pop("layers_block_type"))
@@ -205,6 +212,15 @@ def wrap_vision(directory):
                for key, value in load_file(path).items()}
     tensors["model.visual.patch_embed.proj.bias"] = torch.zeros(3)
     tensors["mtp.fc.weight"] = torch.zeros(2, 3)
+    save_file(tensors, path)
+
+
+def wrap_parts(directory):
+    path = directory / "model.safetensors"
+    tensors = {key.replace("model.", "model.language_model.", 1): value for key, value in load_file(path).items()}
+    for name in ("vision_tower.timm_model.conv_stem.conv.weight", "embed_vision.embedding.weight",
+                 "audio_tower.conformer.0.norm.weight", "embed_audio.embedding_projection.weight"):
+        tensors[f"model.{name}"] = torch.zeros(2, 3)
     save_file(tensors, path)
 
 

@@ -264,6 +264,8 @@ IN_BOTH_FORMS |= {
             num_hidden_layers=3, head_dim=12, n_routed_experts=6, moe_intermediate_size=12, n_group=3, topk_group=2,
             routed_scaling_factor=1.7) | sections(0.5), **GLM_TOKENS)),
 }
+G3N = without(ODD, "tie_word_embeddings") | dict(
+    tie_word_embeddings=True, head_dim=10, sliding_window=9, final_logit_softcapping=3.0, hidden_size_per_layer_input=6)
 LLAMA4 = ODD_MOE | dict(num_hidden_layers=5, head_dim=10, intermediate_size=12, intermediate_size_mlp=20,
                         num_local_experts=5, num_experts_per_tok=1, interleave_moe_layer_step=2)
 LLAMA3_FACTORS = rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=32)
@@ -271,6 +273,16 @@ IN_BOTH_FORMS |= {
     "apertus": (ARCH.APERTUS, hf.ApertusConfig, ODD | dict(num_hidden_layers=3, attention_bias=True) | LLAMA3_FACTORS),
     "apertus_unscaled": (ARCH.APERTUS, hf.ApertusConfig, ODD | dict(
         num_hidden_layers=1, head_dim=20) | rope("default")),
+    # Shared keys and values, more tokens than per-layer embeddings, networks of several widths of which some cut their gates.
+    "gemma3n": (ARCH.GEMMA3N, hf.Gemma3nTextConfig, G3N | dict(
+        num_hidden_layers=5, num_kv_shared_layers=2, vocab_size_per_layer_input=37, intermediate_size=[20, 24, 20, 16, 20],
+        altup_num_inputs=3, altup_active_idx=1, laurel_rank=5, activation_sparsity_pattern=[0.7, 0.0, 0.4, 0.0, 0.9],
+        layer_types=["sliding_attention", "full_attention"] * 2 + ["full_attention"])),
+    # What llama.cpp takes for granted: four streams, LAuReL's rank, the width of per-layer embeddings, sparse first layers
+    # (whose deviation it divides by one value less), and the cap.
+    "gemma3n_usual": (ARCH.GEMMA3N, hf.Gemma3nTextConfig, G3N | dict(
+        num_hidden_layers=1, num_kv_shared_layers=0, vocab_size_per_layer_input=41, hidden_size_per_layer_input=256,
+        laurel_rank=64, activation_sparsity_pattern=[0.95], final_logit_softcapping=30.0, intermediate_size=512)),
     # A jitter that lets several experts share a weight.
     "phimoe": (ARCH.PHIMOE, hf.PhimoeConfig, ODD_MOE | dict(
         num_hidden_layers=3, num_local_experts=5, router_jitter_noise=0.3, attention_bias=True, lm_head_bias=True,

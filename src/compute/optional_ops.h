@@ -84,6 +84,25 @@ inline constexpr formats::WeightLayouts kMatmulLayoutsOf = [] {
   return layouts;
 }();
 
+// Streams: parts of a row, side by side, of the same width (AltUp, arXiv:2301.13310).
+template <class B>
+concept StreamMixing = Backend<B> && requires(typename B::Context& context, typename B::View view, int32_t inputs) {
+  // (x, factors, inputs). x: [rows, inputs * n]; factors: [rows, outputs * inputs], or one row for all. Output o is the
+  // sum over i, in order, of input i times factors[o * inputs + i]. Returns [rows, outputs * n].
+  { B::MixStreams(context, view, view, inputs) } -> std::same_as<typename B::Buffer>;
+  // (x, like). x: [rows, streams * n]; like: [rows, n]. Scales each stream so that its mean square, of at least
+  // kLeastMeanSquare, becomes that of `like`.
+  { B::MatchMagnitudes(context, view, view) } -> std::same_as<typename B::Buffer>;
+};
+
+// max(x - (mean + deviations * standard deviation), 0), by the mean and the deviation of each row: what is left of a
+// row that is normally distributed is a share that the number of deviations gives.
+template <class B>
+concept ActivationSparsity = Backend<B> &&
+    requires(typename B::Context& context, typename B::View view, float deviations) {
+  { B::CutRows(context, view, deviations) } -> std::same_as<typename B::Buffer>;
+};
+
 // Mixture of experts, MoE (arXiv:2101.03961, 2401.04088): a router sends each row to a few of many feed-forward
 // networks. Between Route and Combine a matrix has one line for each row and each of its experts, [rows * used, n], a
 // row's lines next to each other in the order of its choices.

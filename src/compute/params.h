@@ -87,6 +87,8 @@ struct RoutingParams {
 
 inline constexpr float kLeastScoreSum = 1e-20f;  // divides scores that all underflow
 
+inline constexpr float kLeastMeanSquare = 1e-5f;  // of a stream whose magnitude is changed (optional_ops.h)
+
 // Gated DeltaNet (arXiv:2412.06464). Value head h reads key head h / (value_heads / key_heads).
 struct DeltaNetParams {
   int32_t key_heads = 0;  // of queries and keys; divides value_heads

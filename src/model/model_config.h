@@ -42,6 +42,7 @@ struct LayerKind {
   bool values_are_keys = false;    // v is what k is before its norm and its rotation
   bool queries_grow = true;        // by ModelConfig::query_growth, if the model has that
   std::optional<Xielu> xielu;      // in place of ModelConfig::activation; only without a gate
+  std::optional<float> gate_cut;   // of the gate before its activation: compute::ActivationSparsity's deviations
 };
 inline constexpr int32_t kNoRope = -1;
 inline constexpr int32_t kOwnKv = -1;
@@ -51,6 +52,15 @@ struct QueryGrowth {
   float growth = 0.0f;
   int32_t length = 0;
   int32_t offset = 0;
+};
+
+// Alternating updates (AltUp, arXiv:2301.13310): the residual state has several streams. A layer predicts all of them,
+// computes one, and corrects the others by what that has become. Beside attention it has a product of low rank (LAuReL,
+// arXiv:2411.07501).
+struct AltUpConfig {
+  int32_t streams = 0;
+  int32_t active = 0;  // the computed stream
+  int32_t laurel_rank = 0;
 };
 
 // Attention over latents (compute/latent_kv.h).
@@ -152,6 +162,7 @@ struct ModelConfig {
   compute::Activation activation = compute::Activation::kSilu;
   MoeConfig moe;
 
+  std::optional<AltUpConfig> altup;
   int32_t layer_input = 0;  // width of the inputs that each layer has from the tokens (layer_inputs.h); 0: none
 
   // --- scales; 1 and 0 change nothing ---

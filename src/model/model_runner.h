@@ -1,6 +1,7 @@
 // A model loaded on one device context: weights, KV, and the forward pass of a step.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,6 +38,10 @@ class ModelRunner {
     if (config.attention_sinks && !compute::AttentionSinks<B, Kv>) return MissingConcept<B>(config, "AttentionSinks");
     if (config.distance_biases && !compute::AttentionBiases<B, Kv>) return MissingConcept<B>(config, "AttentionBiases");
     if (config.query_growth && !compute::MoeRouting<B>) return MissingConcept<B>(config, "MoeRouting");
+    if (config.altup && !kHasAltUp<B>) return MissingConcept<B>(config, "StreamMixing");
+    const auto cuts = [](const LayerKind& kind) { return kind.gate_cut.has_value(); };
+    if (std::ranges::any_of(config.layer_kinds, cuts) && !compute::ActivationSparsity<B>)
+      return MissingConcept<B>(config, "ActivationSparsity");
     if (config.logit_softcap != 0.0f && !compute::SoftCaps<B>) return MissingConcept<B>(config, "SoftCaps");
     if (config.latent && !(kHasLatents<B> && compute::SparseKv<B, Kv>)) return MissingConcept<B>(config, "LatentKv");
     auto weights = LoadWeights<B>(context, config, *source, shard, stop);
@@ -106,6 +111,13 @@ class ModelRunner {
                            const StepInputs<B>& step);
   compute::Buffer<B> First(const compute::StepGeometry& geometry, std::span<const int32_t> token_types,
                            const StepInputs<B>& step);
+  // The last layer's output as the head takes it: one stream, and the norm.
+  compute::Buffer<B> Final(compute::Buffer<B> x) const {
+    if constexpr (kHasAltUp<B>) {
+      if (weights_.streams) x = weights_.streams->Merge(*context_, config_, x);
+    }
+    return weights_.output_norm ? (*weights_.output_norm)(*context_, x) : std::move(x);
+  }
   compute::Buffer<B> Last(compute::Buffer<B> x, size_t outputs);
 
   ModelRunner(typename B::Context& context, ModelConfig config, const Shard& shard,
@@ -146,7 +158,7 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Step(con
   auto x = Layers(geometry, token_types, step, narrows ? &kept_inputs : nullptr);
   if (shard_.last_stage()) {
     x = B::GatherRows(*context_, x, narrows ? std::span<const int32_t>(kept.output_row) : output_rows);
-    if (weights_.output_norm) x = (*weights_.output_norm)(*context_, x);
+    x = Final(std::move(x));
   }
   return Last(std::move(x), output_rows.size());
 }
@@ -164,9 +176,7 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::DecodeLo
   };
   const OfThisRun derived{step};
   Derive(step);
-  auto x = Layers(geometry, {}, step, nullptr);
-  if (weights_.output_norm) x = (*weights_.output_norm)(*context_, x);
-  return Logits(x);
+  return Logits(Final(Layers(geometry, {}, step, nullptr)));
 }
 
 // `kept`: the rows that continue after the last layer's keys and values are written; null: all.
@@ -182,6 +192,9 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Layers(c
     if (kept != nullptr && kept->step) {
       kept->step->layer_inputs = B::GatherRows(*context_, *step.layer_inputs, kept->rows);
     }
+  }
+  if constexpr (kHasAltUp<B>) {
+    if (weights_.streams) x = weights_.streams->Split(*context_, x);
   }
   for (int32_t i = 0; i < config_.layers; ++i) {
     const bool last = shard_.last_stage() && i + 1 == config_.layers;

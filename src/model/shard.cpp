@@ -17,9 +17,11 @@ std::string WhyWhole(const ModelConfig& config) {
   if (config.attention_sinks) return "its attention has sinks";
   if (config.distance_biases) return "its attention has biases by distance";
   if (config.attention_gate) return "its attention has a gate";
+  if (config.altup) return "its residual state has several streams";
   if (config.layer_input > 0) return "its layers have inputs of their own from the tokens";
   for (const LayerKind& kind : config.layer_kinds) {
     if (kind.kv_layer != kOwnKv) return "some of its layers read the keys and values of others";
+    if (kind.gate_cut) return "a cut of its gates depends on all of their values";
     if (kind.kv.heads == 0 || !kind.feed_forward) return "some of its layers lack attention or a feed-forward network";
   }
   return {};

@@ -16,11 +16,13 @@ SHAPES = {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
           "use_qkv_bias", "attention_out_bias", "norm_bias", "conv_bias", "use_qk_norm", "use_parallel_residual",
           "model_type", "architectures", "quantization_config", "full_attn_idxs", "num_ln_in_parallel_attn",
           "parallel_attn", "pad_token_id", "linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim",
-          "linear_value_head_dim", "linear_conv_kernel_dim", "rotary_dim", "use_expert_bias", "qk_layernorm"}
+          "linear_value_head_dim", "linear_conv_kernel_dim", "rotary_dim", "use_expert_bias", "qk_layernorm",
+          "intermediate_size_mlp", "interleave_moe_layer_step", "moe_layers", "lm_head_bias", "altup_num_inputs",
+          "laurel_rank", "hidden_size_per_layer_input", "vocab_size_per_layer_input", "num_kv_shared_layers"}
 FLAGS = ["attention_bias", "mlp_bias", "use_bias", "qkv_bias", "use_qkv_bias", "attention_out_bias", "norm_bias",
          "conv_bias", "bias", "tie_word_embeddings", "norm_topk_prob", "use_qk_norm", "qk_layernorm", "use_parallel_residual",
          "parallel_attn", "multi_query", "alibi", "scale_attn_weights", "scale_attn_by_inverse_layer_idx",
-         "reorder_and_upcast_attn", "use_bidirectional_attention", "is_decoder", "sinusoidal_pos_embds",
+         "reorder_and_upcast_attn", "use_bidirectional_attention", "is_decoder", "sinusoidal_pos_embds", "attn_temperature_tuning", "lm_head_bias",
          "block_auto_adjust_ff_dim", "use_expert_bias", "add_cross_attention", "use_sliding_window", "classifier_bias"]
 NUMBERS = {
     "rms_norm_eps": [1e-3, 0.1], "layer_norm_eps": [1e-3, 0.1], "norm_epsilon": [1e-3, 0.1], "norm_eps": [1e-3, 0.1],
@@ -33,13 +35,17 @@ NUMBERS = {
     "mlp_only_layers": [[0], [1]], "decoder_sparse_step": [2], "moe_norm_min": [0.6], "sliding_window_pattern": [2, 3],
     "global_attn_every_n_layers": [2], "rotary_pct": [0.34, 1.0], "type_vocab_size": [3], "n_group": [1],
     "head_dim": [12, 20], "num_key_value_heads": [None], "moe_layer_interval": [1, 3], "num_ln_in_parallel_attn": [1, 2],
-    "full_attention_interval": [2], "relative_attention_num_buckets": [16], "num_experts_per_tok": [1, 3]}
+    "full_attention_interval": [2], "relative_attention_num_buckets": [16], "num_experts_per_tok": [1, 3],
+    "attention_chunk_size": [None, 3, 11, 64], "floor_scale": [1, 9], "attn_scale": [0.0, 0.5],
+    "router_jitter_noise": [0.0, 0.1, 2.0], "interleave_moe_layer_step": [1, 3], "altup_active_idx": [0, 2],
+    "activation_sparsity_pattern": [None], "num_kv_shared_layers": [0, 1, 4]}
 ACTIVATIONS = ["gelu", "relu", "gelu_new", "gelu_pytorch_tanh", "silu", "relu2"]
 # Keys that a class takes although they are not fields of it.
 BESIDE_FIELDS = {"gemma3_text": ["sliding_window_pattern"], "cohere2": ["sliding_window_pattern", "head_dim"],
                  "modernbert": ["global_attn_every_n_layers"], "gpt_neox": ["rotary_pct"], "qwen2": ["head_dim"],
                  "qwen3_next": ["full_attention_interval"], "granite": ["head_dim"], "phi3": ["head_dim"],
-                 "starcoder2": ["head_dim"], "olmo2": ["head_dim"], "qwen3_moe": ["head_dim"]}
+                 "starcoder2": ["head_dim"], "olmo2": ["head_dim"], "qwen3_moe": ["head_dim"],
+                 "phimoe": ["head_dim"], "apertus": ["head_dim"]}
 # Keys that other classes have: transformers takes them for attributes and does nothing with them.
 STRAY = {"sliding_window": 7, "attn_logit_softcapping": 5.0, "logit_scale": 0.5, "use_qk_norm": True,
          "embedding_multiplier": 2.0, "hidden_sise": 64, "clip_qkv": 1.0, "attention_dropout": 0.5, "use_cache": False,

@@ -47,6 +47,7 @@ Result<GgufTensor> ShapeOf(const TensorRecipe& recipe) {
     if (recipe.change == model::TensorChange::kDropRows && dims.size() == 2) {
       dims[1] -= std::min<uint64_t>(dims[1], recipe.dropped);
     }
+    if (recipe.change == model::TensorChange::kPadRows && dims.size() == 2) dims[1] = recipe.padded;
     if (recipe.change == model::TensorChange::kColumn || recipe.change == model::TensorChange::kColumnOfNegatedExp) {
       dims.insert(dims.begin(), 1);
     }

@@ -15,6 +15,7 @@ static_assert(ActOrder<Cpu> && OwnWeightLayouts<Cpu> && DeviceTimer<Cpu>);
 static_assert(BatchInvariant<Cpu>);
 static_assert(QuantWeights<Cpu, formats::TensorType::kQ6_K>);
 static_assert(SelectiveScans<Cpu>);
+static_assert(StreamMixing<Cpu> && ActivationSparsity<Cpu>);
 static_assert(RankCollectives<Cpu>);
 static_assert(SparseKv<Cpu, KvFp32> && SparseKv<Cpu, KvInt8>);
 

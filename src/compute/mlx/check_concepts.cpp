@@ -12,5 +12,6 @@ static_assert(AddressableKv<Mlx, KvFp32> && AddressableKv<Mlx, KvFp16>);
 static_assert(LoadNotes<Mlx> && ActOrder<Mlx> && OwnWeightLayouts<Mlx> && DeviceTimer<Mlx>);
 static_assert(!BatchInvariant<Mlx>);  // a matmul of many rows uses another kernel than that of one row
 static_assert(SelectiveScans<Mlx>);
+static_assert(StreamMixing<Mlx> && ActivationSparsity<Mlx>);
 
 }  // namespace inferflux::compute

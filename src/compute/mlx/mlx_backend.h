@@ -171,6 +171,9 @@ struct Mlx {
   static Buffer Activate(Context& context, View x, Activation activation);
   static Buffer SoftCap(Context& context, View x, float cap);
   static Buffer ScaleColumns(Context& context, View x, View scales);
+  static Buffer MixStreams(Context& context, View x, View factors, int32_t inputs);
+  static Buffer MatchMagnitudes(Context& context, View x, View like);
+  static Buffer CutRows(Context& context, View x, float deviations);
   static Buffer GatherColumns(Context& context, View x, std::span<const int32_t> columns);
   static Result<Experts> LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts);
   static std::string DescribeExperts(const Experts& experts);

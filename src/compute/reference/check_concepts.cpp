@@ -13,6 +13,7 @@ static_assert(AddressableKv<Reference, KvFp32> && AddressableKv<Reference, KvInt
 static_assert(BatchInvariant<Reference> && DeviceTimer<Reference>);
 static_assert(!ActOrder<Reference>);  // it dequantises to floats, and so tests how other backends apply the permutation
 static_assert(SelectiveScans<Reference>);
+static_assert(StreamMixing<Reference> && ActivationSparsity<Reference>);
 static_assert(SparseKv<Reference, KvFp32> && SparseKv<Reference, KvInt8>);
 
 }  // namespace inferflux::compute

@@ -90,6 +90,9 @@ struct Reference {
   static Buffer Activate(Context& context, View x, Activation activation);
   static Buffer SoftCap(Context& context, View x, float cap);
   static Buffer ScaleColumns(Context& context, View x, View scales);
+  static Buffer MixStreams(Context& context, View x, View factors, int32_t inputs);
+  static Buffer MatchMagnitudes(Context& context, View x, View like);
+  static Buffer CutRows(Context& context, View x, float deviations);
   static Result<Experts> LoadExperts(Context& context, std::span<const std::vector<HostMatrix>> parts);
   static std::string DescribeExperts(const Experts& experts);
   static Routing Route(Context&, View logits, const RoutingParams& params, const View* biases = nullptr) {

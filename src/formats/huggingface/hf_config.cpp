@@ -163,7 +163,7 @@ void ReadShape(FieldReader& reader, HfConfig& config) {
   reader.Read({"num_attention_heads", "n_head", "n_heads"}, config.heads);
   reader.Read({"num_key_value_heads"}, config.kv_heads);
   reader.Read({"head_dim", "qk_rope_head_dim"}, config.head_dim);
-  reader.Read({"intermediate_size", "n_inner", "hidden_dim"}, config.intermediate_size);
+  reader.Read({"n_inner", "hidden_dim"}, config.intermediate_size);
   reader.Read({"max_position_embeddings", "n_positions", "n_ctx"}, config.max_position);
   reader.Read({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}, config.experts);
   reader.Read({"n_shared_experts", "moe_num_shared_experts"}, config.shared_experts);
@@ -216,6 +216,31 @@ Status ReadPerLayer(const JsonObject& root, std::initializer_list<std::string_vi
     }
     if (out) return {};
   }
+  return {};
+}
+
+// A number, or a list of one for each layer; then intermediate_size is the first of them.
+Status ReadFeedForward(const JsonObject& root, HfConfig& config) {
+  constexpr const char* kKey = "intermediate_size";
+  const auto* value = root.FindValue(kKey);
+  if (value == nullptr || !value->is_array()) {
+    const auto found = root.Find<uint32_t>(kKey);
+    if (!found) return Forward(found);
+    if (*found) config.intermediate_size = **found;
+    return {};
+  }
+  auto list = root.Get<std::vector<uint32_t>>(kKey);
+  if (!list) return Forward(list);
+  if (list->size() != config.layers) {
+    return Fail(ErrorCode::kDataLoss, "{}: {} has {} entries for {} layers", root.source(), kKey, list->size(),
+                config.layers);
+  }
+  if (!list->empty()) config.intermediate_size = list->front();
+  for (const uint32_t width : *list) {
+    if (width <= kMaxDimension) continue;
+    return Fail(ErrorCode::kDataLoss, "{}: {} has {}; at most {} is served", root.source(), kKey, width, kMaxDimension);
+  }
+  config.layer_feed_forward = std::move(*list);
   return {};
 }
 
@@ -322,6 +347,7 @@ Result<HfConfig> ParseHfConfig(JsonObject root, bool attention) {
   ReadShape(reader, config);
   ReadDetails(reader, config);
   if (auto status = reader.status(); !status) return Forward(status);
+  if (auto read = ReadFeedForward(object, config); !read) return Forward(read);
   if (auto read = ReadPerLayer(object, {"moe_intermediate_size"}, config.expert_intermediate_size); !read)
     return Forward(read);
   if (auto read = ReadPerLayer(object, {"num_experts_per_tok", "moe_k", "moe_topk"}, config.experts_per_token); !read)

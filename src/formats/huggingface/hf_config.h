@@ -118,13 +118,14 @@ struct HfConfig {
   std::optional<bool> norm_topk_prob;
   std::optional<uint32_t> shared_experts, leading_dense_layers, expert_groups, expert_groups_used;
   std::optional<double> routed_scaling;
-  std::optional<HfExpertGating> expert_gating;         // set by families
-  HfExpertStack expert_stack = HfExpertStack::kRows;   // set by families
-  std::optional<bool> parallel_residual;               // set by families
-  std::vector<uint32_t> layer_kv_heads;                // set by families whose layers differ
-  std::optional<uint32_t> ssm_inner_size;              // set by families with state space layers
-  std::vector<bool> recurrent_layers;                  // set by families that list them
-  std::vector<uint32_t> layer_feed_forward;            // set by families whose layers differ; 0: none
+  std::optional<HfExpertGating> expert_gating;        // set by families
+  HfExpertStack expert_stack = HfExpertStack::kRows;  // set by families
+  std::optional<bool> parallel_residual;              // set by families
+  std::vector<uint32_t> layer_kv_heads;               // set by families whose layers differ
+  std::optional<uint32_t> ssm_inner_size;             // set by families with state space layers
+  std::vector<bool> recurrent_layers;                 // set by families that list them
+  // From a list in the file, or set by families whose layers differ; 0: none.
+  std::vector<uint32_t> layer_feed_forward;
   uint32_t norm_groups = 1;                            // set by families with norms on groups, which share no weights
   std::optional<HfValueHeads> value_heads;             // set by families whose GGUF files have another order
   std::optional<HfLatents> latents;                    // set by families; head_dim is then that of the rotated part
@@ -134,6 +135,8 @@ struct HfConfig {
   // Set by families: GGUF keys without the architecture.
   std::map<std::string, uint32_t, std::less<>> counts;
   std::map<std::string, bool, std::less<>> flags;
+  std::map<std::string, std::vector<float>, std::less<>> lists;  // one number for each layer
+  uint32_t stacked = 0;  // set by families: the matrices of what a checkpoint numbers and GGUF stacks
   // Set by families: what multiplies a tensor's rows, by its GGUF name with a star for the layer.
   std::map<std::string, std::vector<HfRowFactor>, std::less<>> tensor_factors;
 

@@ -30,6 +30,7 @@ enum class TensorChange {
   kTransposeFirstHalf,
   kTransposeLastHalf,
   kDropRows,     // drops the first rows
+  kPadRows,      // repeats the first row until there is one for each token
   kUngroupRows,  // q, k and v stored group by group: each KV head's queries, its key, its value. GGUF has all of q
                  // first
   // What each head makes of a latent (formats::HfLatents), stacked by head: its key's plain part, transposed, which is
@@ -47,6 +48,7 @@ struct TensorName {
   TensorChange change = TensorChange::kNone;
   bool whole = false;     // the complete name in the checkpoint, without ".weight"
   bool complete = false;  // `gguf` is complete too
+  bool stacked = false;   // the first number is that of a matrix in a stack (HfConfig::stacked)
 };
 
 // transformers' names of a decoder's tensors, for families without names of their own.

@@ -21,6 +21,7 @@ namespace inferflux::model {
   ROW(Gemma)                    \
   ROW(Gemma2)                   \
   ROW(Gemma3)                   \
+  ROW(Gemma3n)                  \
   ROW(Gemma4)                   \
   ROW(Mistral3)                 \
   ROW(Granite)                  \

@@ -1,6 +1,7 @@
 #include "model/huggingface/layer_values.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 

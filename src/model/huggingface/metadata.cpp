@@ -84,6 +84,8 @@ Status WriteScales(const HfConfig& config, const Checkpoint& checkpoint, Keys& k
   for (const auto& [key, value] : config.counts) keys.Size(key, value);
   for (const auto& [key, value] : config.numbers) keys.Number(key, value);
   for (const auto& [key, value] : config.flags) keys.metadata.Set(keys.prefix + key, value);
+  for (const auto& [key, values] : config.lists)
+    keys.metadata.SetArray(keys.prefix + key, std::span<const float>(values));
   for (const ConfigNumber& count : checkpoint.counts) {
     const auto value = config.raw.Find<uint32_t>(count.key);
     if (!value) return Forward(value);

@@ -331,6 +331,13 @@ Result<TensorPart> DescribeTensorPart(const TensorRecipe& recipe, size_t part) {
       }
       out.rows -= recipe.dropped;
       break;
+    case TensorChange::kPadRows:
+      if (out.rows > int64_t{recipe.padded}) {
+        return Fail(ErrorCode::kDataLoss, "tensor '{}' has {} rows for {} tokens", weight.name(), out.rows,
+                    recipe.padded);
+      }
+      out.rows = recipe.padded;
+      break;
   }
   if (!recipe.factors.empty()) {
     if (recipe.change != TensorChange::kNone) {
@@ -397,6 +404,12 @@ Result<TensorPart> ReadTensorPart(const TensorRecipe& recipe, size_t part) {
   } else if (recipe.change == TensorChange::kDropRows) {
     const size_t row_bytes = out->owned.size() / weight.shape()[0];
     out->owned.erase(out->owned.begin(), out->owned.begin() + static_cast<std::ptrdiff_t>(recipe.dropped * row_bytes));
+  } else if (recipe.change == TensorChange::kPadRows) {
+    const size_t row_bytes = out->owned.size() / weight.shape()[0];
+    const std::vector<std::byte> first(out->owned.begin(), out->owned.begin() + static_cast<std::ptrdiff_t>(row_bytes));
+    out->owned.reserve(row_bytes * static_cast<size_t>(out->rows));
+    for (uint64_t row = weight.shape()[0]; row < static_cast<uint64_t>(out->rows); ++row)
+      out->owned.insert(out->owned.end(), first.begin(), first.end());
   }
   if (!recipe.factors.empty()) {
     out->owned = Multiplied(out->owned, weight.type(), *out, recipe.factors);

@@ -106,6 +106,7 @@ std::optional<Place> PlaceOf(const Checkpoint& checkpoint, std::string_view name
         fmt::format("{}{}{}{}", rule->gguf.substr(0, layer), numbered.numbers[0], rule->gguf.substr(layer + 1), kind);
   }
   if (numbered.numbers.size() > 1) place.expert = numbered.numbers[1];
+  if (rule->stacked) place.expert = numbered.numbers[0];
   return place;
 }
 
@@ -119,6 +120,8 @@ TensorChange ChangeOf(const Place& place, const StoredWeight& weight, const HfCo
       if (place.rule->change == tile) return TensorChange::kNone;
     }
   }
+  if (place.rule->change == TensorChange::kPadRows && weight.shape()[0] == config.vocab_size)
+    return TensorChange::kNone;
   const bool matrix = weight.shape().size() == 2;
   return place.rule->change == TensorChange::kTranspose && !matrix ? TensorChange::kNone : place.rule->change;
 }
@@ -196,9 +199,11 @@ void AddScalesOfOne(const HfConfig& config, std::vector<TensorRecipe>& plan) {
 Status CheckExperts(const HfConfig& config, const std::vector<TensorRecipe>& plan) {
   for (const TensorRecipe& recipe : plan) {
     if (!recipe.per_expert) continue;
-    for (size_t e = 0; e < config.experts.value_or(0); ++e) {
+    const bool layers = recipe.name.starts_with("blk.");
+    for (size_t e = 0; e < (layers ? config.experts.value_or(0) : config.stacked); ++e) {
       if (e < recipe.parts.size() && recipe.parts[e] != nullptr) continue;
-      return Fail(ErrorCode::kNotFound, "{}: expert {} of '{}' is missing", config.raw.source(), e, recipe.name);
+      return Fail(ErrorCode::kNotFound, "{}: {} {} of '{}' is missing", config.raw.source(),
+                  layers ? "expert" : "matrix", e, recipe.name);
     }
   }
   return {};
@@ -297,7 +302,8 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
     if (place && IsOfHead(*place)) ignored = false;
     if (ignored || (checkpoint.predicting_layers && IsOfPredictingLayer(config, name))) continue;
     if (place && weight->expert()) place->expert = weight->expert();
-    if (!place || (place->expert && *place->expert >= config.experts.value_or(0))) {
+    const uint32_t parts = place && place->rule->stacked ? config.stacked : config.experts.value_or(0);
+    if (!place || (place->expert && *place->expert >= parts)) {
       const bool fused = weight->name().ends_with("experts.gate_up_proj");
       return Fail(ErrorCode::kUnsupported, "{}: tensor '{}' is none that model_type '{}' is known to have{}",
                   config.raw.source(), weight->name(), config.model_type,
@@ -312,6 +318,7 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
                       .heads = place->rule->gguf == "blk.*.attn_k" ? config.kv_heads : config.heads,
                       .kv_heads = config.kv_heads,
                       .dropped = UnusedPositions(config, checkpoint),
+                      .padded = config.vocab_size,
                       .groups = config.norm_groups,
                       .value_heads = config.value_heads.value_or(formats::HfValueHeads()),
                       .latents = config.latents.value_or(formats::HfLatents()),

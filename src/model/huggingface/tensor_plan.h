@@ -26,6 +26,7 @@ struct TensorRecipe {
   uint32_t heads = 0;                         // kInterleaveRows, kUngroupRows: number of heads in the rows
   uint32_t kv_heads = 0;                      // kUngroupRows: number of groups
   uint32_t dropped = 0;                       // kDropRows: number of rows
+  uint32_t padded = 0;                        // kPadRows: number of rows after it
   uint32_t groups = 1;                        // kGroupRows: number of rows
   formats::HfValueHeads value_heads = {};     // kTile...: their order
   formats::HfLatents latents = {};            // kHeadKeys, kHeadValues: a head's rows

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compute/optional_ops.h"
+#include "model/layers/activation.h"
 #include "model/layers/linear.h"
 #include "model/layers/xielu.h"
 #include "model/loading/missing_concept.h"
@@ -33,9 +34,9 @@ template <compute::Backend B>
 class GatedFeedForward final : public FeedForward<B> {
  public:
   // The tensors are `prefix`ffn_gate`suffix` and so on. If there is no gate tensor, one ffn_up of twice the width holds
-  // gate and up. `width`: of the hidden layer.
+  // gate and up. `width`: of the hidden layer. `cut`: LayerKind::gate_cut.
   static Result<GatedFeedForward> Load(const WeightLoader<B>& loader, const std::string& prefix,
-                                       const std::string& suffix, Run width) {
+                                       const std::string& suffix, Run width, const std::optional<float>& cut) {
     const ModelConfig& config = loader.config();
     const std::string gate = prefix + "ffn_gate" + suffix, up = prefix + "ffn_up" + suffix;
     std::vector<WeightPart> parts{{gate, width}, {up, width}};
@@ -44,13 +45,18 @@ class GatedFeedForward final : public FeedForward<B> {
     if (!gate_up) return Forward(gate_up);
     auto down = loader.LoadLinear({{prefix + "ffn_down" + suffix, config.hidden}}, width);
     if (!down) return Forward(down);
-    return GatedFeedForward(std::move(*gate_up), std::move(*down), width.count, config.activation);
+    GatedFeedForward out(std::move(*gate_up), std::move(*down), width.count, config.activation);
+    out.cut_ = cut;
+    return out;
   }
 
   compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x) const override {
     const auto gate_up = gate_up_(context, x);
-    return down_(context,
-                 B::Gate(context, B::Columns(gate_up, 0, width_), B::Columns(gate_up, width_, width_), activation_));
+    Value<B> gate = B::Columns(gate_up, 0, width_);
+    if constexpr (compute::ActivationSparsity<B>) {
+      if (cut_) gate = B::CutRows(context, gate, *cut_);
+    }
+    return down_(context, B::Gate(context, gate, B::Columns(gate_up, width_, width_), activation_));
   }
 
   std::vector<std::string> Describe() const override {
@@ -65,6 +71,7 @@ class GatedFeedForward final : public FeedForward<B> {
   Linear<B> down_;
   int64_t width_;
   compute::Activation activation_;
+  std::optional<float> cut_;
 };
 
 // down(act(up(x))), as in the original transformer.
@@ -108,16 +115,15 @@ Result<std::unique_ptr<FeedForward<B>>> Own(Result<Network> network) {
   return std::make_unique<Network>(std::move(*network));
 }
 
-// A network of the model's kind. `xielu`: of the layer.
+// A network of the model's kind, with what its layer has of its own.
 template <compute::Backend B>
 Result<std::unique_ptr<FeedForward<B>>> LoadNetwork(const WeightLoader<B>& loader, const std::string& prefix,
-                                                    const std::string& suffix, Run width,
-                                                    const std::optional<Xielu>& xielu = {}) {
+                                                    const std::string& suffix, Run width, const LayerKind& kind = {}) {
   if (loader.config().gated) {
-    return Own<GatedFeedForward<B>, B>(GatedFeedForward<B>::Load(loader, prefix, suffix, width));
+    return Own<GatedFeedForward<B>, B>(GatedFeedForward<B>::Load(loader, prefix, suffix, width, kind.gate_cut));
   }
   if constexpr (compute::Activations<B>) {
-    return Own<PlainFeedForward<B>, B>(PlainFeedForward<B>::Load(loader, prefix, suffix, width, xielu));
+    return Own<PlainFeedForward<B>, B>(PlainFeedForward<B>::Load(loader, prefix, suffix, width, kind.xielu));
   } else {
     return MissingConcept<B>(loader.config(), "Activations");
   }

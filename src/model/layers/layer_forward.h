@@ -1,11 +1,13 @@
 // The layer. All families, backends and KV types share this code.
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "model/layers/activation.h"
+#include "model/layers/altup.h"
 #include "model/layers/attention.h"
 #include "model/layers/feed_forward.h"
 #include "model/layers/gated_delta_net.h"
@@ -30,6 +32,7 @@ struct LayerWeights {
   SubLayerNorms<B> feed_forward_norms;
   std::unique_ptr<FeedForward<B>> feed_forward;  // null: none
   std::optional<LayerInputWeights<B>> layer_input;
+  std::optional<AltUpWeights<B>> altup;
   float output_scale = 1.0f;  // of the layer's output
 
   bool recurrent() const { return conv || delta_net || state_space; }
@@ -65,6 +68,34 @@ compute::Buffer<B> ParallelLayer(typename B::Context& context, const ModelConfig
     z = kept == nullptr ? Value<B>(compute::View<B>(y)) : Value<B>(B::GatherRows(context, y, kept->rows));
   }
   return B::Add(context, rows, B::Add(context, attended, (*weights.feed_forward)(context, z)));
+}
+
+// x: [rows, streams * hidden] to the same, or to [kept rows, ...]. `continuing`: the step of the rows that continue.
+template <compute::Backend B, class F>
+requires kHasAltUp<B> compute::Buffer<B> AltUpLayer(typename B::Context& context, const ModelConfig& config,
+                                                    const LayerWeights<B>& weights, compute::View<B> x,
+                                                    const StepInputs<B>& continuing, int32_t layer,
+                                                    const KeptInputs<B>* kept, F attention) {
+  const AltUpWeights<B>& altup = *weights.altup;
+  const int64_t hidden = config.hidden, first = hidden * config.altup->active;
+  const auto keep = [&](compute::View<B> y) {
+    return kept == nullptr ? Value<B>(y) : Value<B>(B::GatherRows(context, y, kept->rows));
+  };
+  const auto predicted = altup.Predict(context, config, x);
+  const auto normed = (*weights.attention_norms.input)(context, B::Columns(predicted, first, hidden));
+  const auto attended = attention(normed);
+  if (kept != nullptr && kept->rows.empty()) return B::GatherRows(context, x, {});
+  const Value<B> predictions = keep(predicted);
+  const auto augmented = altup.Laurel(context, keep(normed));
+  const auto sum =
+      B::Add(context, B::Columns(predictions, first, hidden), (*weights.attention_norms.output)(context, attended));
+  const auto middle = B::Scale(context, B::Add(context, sum, augmented), std::sqrt(0.5f));
+  const auto computed = Residual<B>(context, config, weights.feed_forward_norms, middle, middle,
+                                    [&](compute::View<B> y) { return (*weights.feed_forward)(context, y); });
+  const auto corrected = altup.Correct(context, config, predictions, computed);
+  const auto scaled = B::ScaleColumns(context, B::Columns(corrected, first, hidden), altup.output_scale);
+  const auto own = weights.layer_input->Addend(context, config, scaled, *continuing.layer_inputs, layer);
+  return B::Add(context, corrected, B::MixStreams(context, own, altup.all_but_first, 1));
 }
 
 // The recurrent part of a layer: x [rows, hidden] to [rows, hidden], or to [kept rows, hidden].
@@ -105,6 +136,10 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> LayerForward(
     }
     return Attention<B, Kv>(context, config, *weights.attention, y, step, cache, layer, kept);
   };
+  const StepInputs<B>& continuing = kept == nullptr || kept->rows.empty() ? step : *kept->step;
+  if constexpr (kHasAltUp<B>) {
+    if (weights.altup) return AltUpLayer<B>(context, config, weights, x, continuing, layer, kept, attention);
+  }
   if (config.parallel) return ParallelLayer<B>(context, config, weights, x, rows, kept, attention);
   if (!weights.mixes_tokens()) {
     if (kept != nullptr && kept->rows.empty()) return B::GatherRows(context, x, {});
@@ -115,7 +150,6 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> LayerForward(
   if (weights.feed_forward == nullptr || (kept != nullptr && kept->rows.empty())) return attended;
   auto out = Residual<B>(context, config, weights.feed_forward_norms, attended, attended,
                          [&](compute::View<B> y) { return (*weights.feed_forward)(context, y); });
-  const StepInputs<B>& continuing = kept == nullptr ? step : *kept->step;
   if (weights.layer_input) out = (*weights.layer_input)(context, config, out, *continuing.layer_inputs, layer);
   return weights.output_scale == 1.0f ? std::move(out) : B::Scale(context, out, weights.output_scale);
 }

@@ -31,7 +31,7 @@ struct LayerInputTable {
   }
 };
 
-// Of a layer: adds norm(projection(act(gate(x)) * input)) to x.
+// Of a layer: adds norm(projection(act(gate(x)) * input)) to x, or to streams.
 template <compute::Backend B>
 struct LayerInputWeights {
   Linear<B> gate;        // hidden to width
@@ -41,9 +41,14 @@ struct LayerInputWeights {
   // x: [rows, hidden]; inputs: [rows, layers * width].
   compute::Buffer<B> operator()(typename B::Context& context, const ModelConfig& config, compute::View<B> x,
                                 const compute::Buffer<B>& inputs, int32_t layer) const {
+    return B::Add(context, x, Addend(context, config, x, inputs, layer));
+  }
+  // What is added.
+  compute::Buffer<B> Addend(typename B::Context& context, const ModelConfig& config, compute::View<B> x,
+                            const compute::Buffer<B>& inputs, int32_t layer) const {
     const auto own = B::Columns(inputs, int64_t{layer} * config.layer_input, config.layer_input);
     const auto gated = B::Gate(context, gate(context, x), own, config.activation);
-    return B::Add(context, x, norm(context, projection(context, gated)));
+    return norm(context, projection(context, gated));
   }
 };
 

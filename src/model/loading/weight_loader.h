@@ -130,6 +130,20 @@ class WeightLoader {
   Result<Linear<B>> LoadLinear(const std::vector<WeightPart>& parts, Run inputs,
                                BiasRule rule = BiasRule::kWhereFound) const;
 
+  // The `count` matrices of a stack, each by itself.
+  Result<std::vector<Linear<B>>> LoadStack(const std::string& name, int32_t count, int64_t outputs,
+                                           int64_t inputs) const {
+    std::vector<Linear<B>> out;
+    for (int32_t i = 0; i < count; ++i) {
+      auto matrix = Expert(name + ".weight", i, count, outputs, inputs);
+      if (!matrix) return Forward(matrix);
+      auto linear = Linear<B>::Load(context_, std::span(&*matrix, 1), {});
+      if (!linear) return Forward(linear);
+      out.push_back(std::move(*linear));
+    }
+    return out;
+  }
+
   // From NAME.weight alone, even if NAME.scale is there.
   Result<Linear<B>> LoadPlainLinear(const std::string& name, int64_t outputs, int64_t inputs) const {
     auto matrix = Matrix(name + ".weight", outputs, inputs, {});

@@ -26,6 +26,7 @@ struct ModelWeights {
   std::optional<typename B::Table> token_types;  // [types, hidden], if there are several
   std::optional<Norm<B>> embedding_norm;
   std::optional<LayerInputTable<B>> layer_inputs;
+  std::optional<AltUpStreams<B>> streams;
   std::optional<typename B::Table> query_growth;      // [context, 1]
   std::optional<compute::Buffer<B>> distance_biases;  // of all layers' attention
   std::vector<LayerWeights<B>> layers;
@@ -50,7 +51,7 @@ Result<std::unique_ptr<FeedForward<B>>> LoadFeedForward(const WeightLoader<B>& l
     }
   }
   const Shard& shard = loader.shard();
-  return LoadNetwork<B>(loader, prefix, "", shard.splits_tensors() ? shard.feed_forward : Run(width), kind.xielu);
+  return LoadNetwork<B>(loader, prefix, "", shard.splits_tensors() ? shard.feed_forward : Run(width), kind);
 }
 
 template <compute::Backend B>
@@ -109,6 +110,13 @@ Result<LayerWeights<B>> LoadLayer(typename B::Context& context, const WeightLoad
   auto feed_forward = LoadFeedForward<B>(loader, prefix, kind);
   if (!feed_forward) return Forward(feed_forward);
   out.feed_forward = std::move(*feed_forward);
+  if (config.altup) {
+    if constexpr (kHasAltUp<B>) {
+      auto altup = LoadAltUp<B>(context, loader, prefix);
+      if (!altup) return Forward(altup);
+      out.altup = std::move(*altup);
+    }
+  }
   if (config.layer_input > 0) {
     auto input = LoadLayerInput<B>(loader, prefix);
     if (!input) return Forward(input);
@@ -199,6 +207,13 @@ Result<ModelWeights<B>> LoadWeights(typename B::Context& context, const ModelCon
   if (!embedding) return Forward(embedding);
   ModelWeights<B> weights{.embedding = std::move(*embedding)};
   if (auto loaded = LoadInput<B>(loader, &weights); !loaded) return Forward(loaded);
+  if (config.altup) {
+    if constexpr (kHasAltUp<B>) {
+      auto streams = LoadAltUpStreams<B>(context, loader);
+      if (!streams) return Forward(streams);
+      weights.streams = std::move(*streams);
+    }
+  }
   if (auto loaded = LoadDistanceBiases<B>(context, loader, &weights); !loaded) return Forward(loaded);
   if (config.query_growth) {
     auto table = LoadGrowthTable<B>(context, config);

@@ -11,6 +11,7 @@
 #include "model/families/config_settings.h"
 #include "model/families/family.h"
 #include "model/families/metadata_numbers.h"
+#include "model/families/read_shared_kv.h"
 
 namespace inferflux::model {
 namespace {
@@ -194,29 +195,6 @@ Status ReadWindowedHeads(const ModelSource& source, ModelConfig* config) {
   return {};
 }
 
-// The last layers read the keys and values of the last earlier layer of the same kind.
-Status ReadSharedLayers(const ModelSource& source, ModelConfig* config) {
-  constexpr const char* kShared = "gemma4.attention.shared_kv_layers";
-  const auto shared = source.metadata().GetOr<int64_t>(kShared, 0);
-  if (!shared) return Forward(shared);
-  if (*shared < 0 || *shared >= config->layers) {
-    return Fail(ErrorCode::kDataLoss, "{}: {} is {} of {} layers", source.path(), kShared, *shared, config->layers);
-  }
-  const int32_t own = config->layers - static_cast<int32_t>(*shared);
-  for (int32_t i = own; i < config->layers; ++i) {
-    LayerKind& kind = config->layer_kinds[static_cast<size_t>(i)];
-    for (int32_t j = own - 1; j >= 0 && kind.kv_layer == kOwnKv; --j) {
-      if (config->layer_kinds[static_cast<size_t>(j)].rope == kind.rope) kind.kv_layer = j;
-    }
-    if (kind.kv_layer == kOwnKv) {
-      return Fail(ErrorCode::kDataLoss, "{}: layer {} reads the keys of an earlier layer, but none is of its kind",
-                  source.path(), i);
-    }
-    kind.kv = config->layer_kinds[static_cast<size_t>(kind.kv_layer)].kv;
-  }
-  return {};
-}
-
 Result<ModelConfig> ReadGemma4(const ModelSource& source, int32_t context) {
   ModelConfig family{.output_norms = true,
                      .qk_norm = QkNorm::kHead,
@@ -229,7 +207,7 @@ Result<ModelConfig> ReadGemma4(const ModelSource& source, int32_t context) {
   config->attention_scale = 1.0f;
   if (auto rope = ReadWindowRope(source, 10000.0f, 6, &*config); !rope) return Forward(rope);
   if (auto read = ReadWindowedHeads(source, &*config); !read) return Forward(read);
-  if (auto read = ReadSharedLayers(source, &*config); !read) return Forward(read);
+  if (auto read = ReadSharedKvLayers(source, &*config); !read) return Forward(read);
   constexpr int32_t kMaxWidth = 1 << 16;
   const auto width = source.metadata().GetOr<int64_t>("gemma4.embedding_length_per_layer_input", 0);
   if (!width) return Forward(width);

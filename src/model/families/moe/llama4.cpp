@@ -30,8 +30,8 @@ constexpr std::string_view kLlama4Keys = R"({
 constexpr int64_t kUsualChunk = 8192;
 constexpr int32_t kUsualLength = 8192, kPlainPeriod = 4, kExpertsWithoutNorms = 128;
 constexpr float kUsualGrowth = 0.1f;
-constexpr const char *kChunk = "attention.sliding_window", *kGrowth = "attention.temperature_scale",
-                     *kLength = "attention.temperature_length", *kNorms = "attention.qk_norm";
+constexpr const char *kChunkKey = "attention.sliding_window", *kGrowthKey = "attention.temperature_scale",
+                     *kLengthKey = "attention.temperature_length", *kNormsKey = "attention.qk_norm";
 
 bool IsPlain(uint32_t layer) { return (layer + 1) % kPlainPeriod == 0; }
 
@@ -83,13 +83,13 @@ Status PrepareLayers(formats::HfConfig& config) {
                 config.raw.source(), kPlainPeriod);
   }
   // A chunk as long as the context cuts nothing.
-  config.counts[kChunk] = !usual ? 0 : chunks ? *size : config.max_position.value_or(0);
+  config.counts[kChunkKey] = !usual ? 0 : chunks ? *size : config.max_position.value_or(0);
   config.layer_types.clear();
   config.sliding_window.reset();
   return {};
 }
 
-Status PrepareExperts(formats::HfConfig& config) {
+Status PrepareInterleavedExperts(formats::HfConfig& config) {
   const auto step = config.raw.Get<uint32_t>("interleave_moe_layer_step");
   if (!step) return Forward(step);
   const auto listed = config.raw.Find<std::vector<int64_t>>("moe_layers");
@@ -129,26 +129,26 @@ Status PrepareLlama4(formats::HfConfig& config) {
   if (!width) return Forward(width);
   config.expert_intermediate_size = config.intermediate_size;
   config.intermediate_size = *width;
-  if (auto done = PrepareExperts(config); !done) return done;
+  if (auto done = PrepareInterleavedExperts(config); !done) return done;
   const auto grows = GrowsQueries(config);
   if (!grows) return Forward(grows);
   const auto growth = config.raw.Get<double>("attn_scale");
   if (!growth) return Forward(growth);
   const auto length = config.raw.Get<uint32_t>("floor_scale");
   if (!length) return Forward(length);
-  config.numbers[kGrowth] = *grows ? *growth : 0.0;
-  config.counts[kLength] = *length;
+  config.numbers[kGrowthKey] = *grows ? *growth : 0.0;
+  config.counts[kLengthKey] = *length;
   const auto norms = config.raw.Get<bool>("use_qk_norm");
   if (!norms) return Forward(norms);
-  if (*norms != (config.experts.value_or(0) != kExpertsWithoutNorms)) config.flags[kNorms] = *norms;
+  if (*norms != (config.experts.value_or(0) != kExpertsWithoutNorms)) config.flags[kNormsKey] = *norms;
   return {};
 }
 
 // The layers' kinds; and the growth of queries, if there are layers that have it.
 Status ReadLayers(const ModelSource& source, ModelConfig* config) {
-  const auto chunk = source.metadata().GetOr<int64_t>("llama4." + std::string(kChunk), kUsualChunk);
+  const auto chunk = source.metadata().GetOr<int64_t>("llama4." + std::string(kChunkKey), kUsualChunk);
   if (!chunk) return Forward(chunk);
-  if (*chunk < 0) return Fail(ErrorCode::kDataLoss, "{}: llama4.{} is {}, below 0", source.path(), kChunk, *chunk);
+  if (*chunk < 0) return Fail(ErrorCode::kDataLoss, "{}: llama4.{} is {}, below 0", source.path(), kChunkKey, *chunk);
   for (uint32_t i = 0; i < config->layer_kinds.size(); ++i) {
     LayerKind& kind = config->layer_kinds[i];
     kind.kv.window = 0;
@@ -162,11 +162,12 @@ Status ReadLayers(const ModelSource& source, ModelConfig* config) {
     kind.queries_grow = kind.rope == kNoRope;
   }
   QueryGrowth growth{.growth = 0.0f, .length = kUsualLength, .offset = 1};
-  const auto read = ReadNumber(source, "llama4." + std::string(kGrowth), kUsualGrowth, 0.0f, 1e3f);
+  const auto read = ReadNumber(source, "llama4." + std::string(kGrowthKey), kUsualGrowth, 0.0f, 1e3f);
   if (!read) return Forward(read);
   growth.growth = *read;
   constexpr int32_t kMaxLength = 1 << 30;
-  if (auto sizes = ReadSizes(source, "llama4.", {{kLength, &growth.length, kMaxLength, false}}); !sizes) return sizes;
+  if (auto sizes = ReadSizes(source, "llama4.", {{kLengthKey, &growth.length, kMaxLength, false}}); !sizes)
+    return sizes;
   if (growth.growth > 0.0f && *chunk > 0) config->query_growth = growth;
   return {};
 }
@@ -181,7 +182,7 @@ Result<ModelConfig> ReadLlama4(const ModelSource& source, int32_t context) {
   if (auto read = ReadLayers(source, &*config); !read) return Forward(read);
   MoeConfig& moe = config->moe;
   const auto norms =
-      source.metadata().GetOr<bool>("llama4." + std::string(kNorms), moe.experts != kExpertsWithoutNorms);
+      source.metadata().GetOr<bool>("llama4." + std::string(kNormsKey), moe.experts != kExpertsWithoutNorms);
   if (!norms) return Forward(norms);
   if (*norms) config->qk_norm = QkNorm::kPlain;
   if (moe.experts == 0) return config;

@@ -19,6 +19,7 @@ constexpr std::pair<std::string_view, std::string_view> kWrappers[] = {{"aya_vis
                                                                        {"cohere2_vision", "cohere2"},
                                                                        {"fast_vlm", "qwen2"},
                                                                        {"gemma3", "gemma3_text"},
+                                                                       {"gemma3n", "gemma3n_text"},
                                                                        {"gemma4", "gemma4_text"},
                                                                        {"glm4v", "glm4v_text"},
                                                                        {"glm4v_moe", "glm4v_moe_text"},

@@ -180,9 +180,11 @@ class KeyCheck {
       if (key == "sliding_attention") {
         if (auto checked = CheckWindowRope(v.get_object()); !checked) return checked;
       }
-      for (const auto& [inner, ignored] : v.get_object()) {
-        if (std::ranges::find(kRopeKeys, std::string_view(inner)) == std::end(kRopeKeys))
-          return Unknown(inner, ignored);
+      for (const auto& [inner, value] : v.get_object()) {
+        if (std::ranges::find(kRopeKeys, std::string_view(inner)) == std::end(kRopeKeys)) return Unknown(inner, value);
+        if (std::string_view(inner) != kPartial || RotatesPartly() || Same(value, 1.0)) continue;
+        return Fail(ErrorCode::kUnsupported, "{}: {}.{}.{} is {}; model_type '{}' rotates whole heads", source_, where,
+                    key, kPartial, Shown(value), model_type_);
       }
     }
     return {};

@@ -226,7 +226,8 @@ TEST(LlamaEngine, NewerFamiliesGiveTheLogitsThatOurOwnGive) {
            "gemma4_moe",
            "ministral3",
            "apertus_unscaled",
-           "llama4"},
+           "llama4",
+           "gemma3n_usual"},
           ExpectOurLogits);
 }
 

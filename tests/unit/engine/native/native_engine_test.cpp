@@ -139,18 +139,19 @@ INSTANTIATE_TEST_SUITE_P(
                       Setting{"qwen3_next.gguf", false, "fp32"}, Setting{"qwen3_next.gguf", true, "fp16"},
                       Setting{"qwen3_5.gguf", true, "fp16"}, Setting{"qwen3_5_moe.gguf", true, "fp16"},
                       Setting{"gemma4.gguf", false, "fp32"}, Setting{"gemma4.gguf", true, "int8"},
-                      Setting{"apertus.gguf", true, "fp16"}, Setting{"phimoe.gguf", true, "fp16"},
-                      Setting{"llama4_chunks.gguf", false, "fp32"}, Setting{"llama4_chunks.gguf", true, "int8"},
-                      Setting{"gemma4_moe.gguf", true, "fp16"}, Setting{"ministral3.gguf", true, "fp16"},
-                      Setting{"mamba2.gguf", false, "fp32"}, Setting{"mamba2.gguf", true, "fp16"},
-                      Setting{"nemotron_h.gguf", true, "fp16"}, Setting{"nemotron_h_moe.gguf", true, "int8"},
-                      Setting{"granite_hybrid.gguf", true, "fp16"}, Setting{"granite_hybrid_moe.gguf", true, "fp16"},
-                      Setting{"falcon_h1.gguf", false, "fp32"}, Setting{"falcon_h1.gguf", true, "fp16"},
-                      Setting{"deepseek_v3.gguf", false, "fp32"}, Setting{"deepseek_v3.gguf", true, "fp16"},
-                      Setting{"deepseek_v2_lite.gguf", true, "int8"}, Setting{"deepseek_v32.gguf", true, "fp16"},
-                      Setting{"deepseek_v32.gguf", true, "int8"}, Setting{"glm_moe_dsa.gguf", true, "fp32"},
-                      Setting{kLayersDiffer, false, "int8"}, Setting{kLayersDiffer, true, "fp16"},
-                      Setting{kLayersDiffer, true, "int8"}));
+                      Setting{"gemma3n.gguf", false, "fp32"}, Setting{"gemma3n.gguf", true, "fp16"},
+                      Setting{"gemma3n.gguf", true, "int8"}, Setting{"apertus.gguf", true, "fp16"},
+                      Setting{"phimoe.gguf", true, "fp16"}, Setting{"llama4_chunks.gguf", false, "fp32"},
+                      Setting{"llama4_chunks.gguf", true, "int8"}, Setting{"gemma4_moe.gguf", true, "fp16"},
+                      Setting{"ministral3.gguf", true, "fp16"}, Setting{"mamba2.gguf", false, "fp32"},
+                      Setting{"mamba2.gguf", true, "fp16"}, Setting{"nemotron_h.gguf", true, "fp16"},
+                      Setting{"nemotron_h_moe.gguf", true, "int8"}, Setting{"granite_hybrid.gguf", true, "fp16"},
+                      Setting{"granite_hybrid_moe.gguf", true, "fp16"}, Setting{"falcon_h1.gguf", false, "fp32"},
+                      Setting{"falcon_h1.gguf", true, "fp16"}, Setting{"deepseek_v3.gguf", false, "fp32"},
+                      Setting{"deepseek_v3.gguf", true, "fp16"}, Setting{"deepseek_v2_lite.gguf", true, "int8"},
+                      Setting{"deepseek_v32.gguf", true, "fp16"}, Setting{"deepseek_v32.gguf", true, "int8"},
+                      Setting{"glm_moe_dsa.gguf", true, "fp32"}, Setting{kLayersDiffer, false, "int8"},
+                      Setting{kLayersDiffer, true, "fp16"}, Setting{kLayersDiffer, true, "int8"}));
 
 TEST(NativeEngine, ACachedPrefixGivesTheSameBitsAsComputingIt) {
   ThreadPool pool(2);

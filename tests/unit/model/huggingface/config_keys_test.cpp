@@ -184,6 +184,19 @@ TEST(ConfigKeys, RopesParametersAreKnown) {
   EXPECT_EQ(RefusalOf(R"({"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}})"), "");
 }
 
+TEST(ConfigKeys, RopesParametersByKindOfLayerAreKnownToo) {
+  constexpr std::string_view kByLayer =
+      R"({"read": {"rope_parameters": null, "rope_parameters.full_attention": null}})";
+  const auto refusal = [&](const std::string& full) {
+    const std::string text = R"({"rope_parameters": {"sliding_attention": {}, "full_attention": )" + full + "}}";
+    const auto applied = ApplyConfigKeys(*JsonObject::Parse(text, "config.json"), "toy", {.keys = kByLayer});
+    return applied ? "" : applied.error().message;
+  };
+  EXPECT_EQ(refusal(R"({"rope_type": "default", "partial_rotary_factor": 1.0})"), "");
+  EXPECT_THAT(refusal(R"({"partial_rotary_factor": 0.5})"),
+              HasSubstr("full_attention.partial_rotary_factor is 0.5; model_type 'toy' rotates whole heads"));
+}
+
 TEST(ConfigKeys, RopesParametersThatOneFamilyHas) {
   constexpr std::string_view kOwn = R"({"read": {"rope_parameters": null, "rope_parameters.sections": null},
     "unused": ["rope_parameters.order"]})";

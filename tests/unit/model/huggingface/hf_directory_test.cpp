@@ -138,6 +138,18 @@ TEST(HfDirectory, SettingsThatAreNotComputedAreNamed) {
       {"llama4", R"("chunked_attention",)", R"("sliding_attention",)", "every 4th does not rotate"},
       {"llama4", R"("chunked_attention",)", "", "layer_types has 4 entries for 5 layers"},
       {"llama4_chunks", R"("attention_chunk_size": 7)", R"("attention_chunk_size": null)", "every 4th does not rotate"},
+      {"gemma3n", R"("rope_scaling": null)", R"("rope_scaling": {"type": "linear", "factor": 2.0})",
+       "rope_scaling is {"},
+      {"gemma3n", R"("altup_correct_scale": true)", R"("altup_correct_scale": false)", "altup_correct_scale is false"},
+      {"gemma3n", R"("intermediate_size": [)", R"("intermediate_size": [3, 4], "_other": [)",
+       "intermediate_size has 2 entries for 5 layers"},
+      {"gemma3n", R"("activation_sparsity_pattern": [)", R"("activation_sparsity_pattern": [0.1], "_other": [)",
+       "activation_sparsity_pattern has 1 entries for 5 layers"},
+      {"gemma3n", R"("activation_sparsity_pattern": [)",
+       R"("activation_sparsity_pattern": [0.1, 0, 1.0, 0, 0], "_other": [)", "which is not between 0 and 1"},
+      {"gemma3n", R"("altup_num_inputs": 3)", R"("altup_num_inputs": 2)", "altup_projections.1.weight"},
+      {"gemma3n", R"("altup_num_inputs": 3)", R"("altup_num_inputs": 4)", "matrix 2 of 'altup_proj.weight' is missing"},
+      {"gemma3n", R"("vocab_size": 41)", R"("vocab_size": 36)", "has 37 rows for 36 tokens"},
       {"qwen3_5_moe", R"("attention_bias": false)", R"("norm_topk_prob": false)", "norm_topk_prob is false"},
       {"qwen3_5_moe", R"("num_experts": 3)", R"("num_experts": 4)", "has 3 experts"}};
   for (const auto& [name, from, to, why] : cases) EXPECT_THAT(Refusal(name, from, to), HasSubstr(why));

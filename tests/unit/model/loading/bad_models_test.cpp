@@ -134,6 +134,25 @@ TEST(BadModels, CoefficientsOfXieluThatMakeNoSense) {
   EXPECT_EQ(refused("xielu.eps", {0.0f, 0.0f, 0.0f}), "");
 }
 
+TEST(BadModels, StreamsThatMakeNoSense) {
+  const auto refused = [](const char* key, auto value) {
+    return Refusal(EditedModel("gemma3n", [&](GgufWriter& w) { w.Set(key, value); }));
+  };
+  EXPECT_THAT(refused("gemma3n.altup.active_idx", 3), HasSubstr("gemma3n.altup.active_idx is 3 of 3 streams"));
+  EXPECT_THAT(refused("gemma3n.altup.num_inputs", 1), HasSubstr("of 1 streams, of which there must be two"));
+  EXPECT_THAT(refused("gemma3n.altup.num_inputs", 65), HasSubstr("gemma3n.altup.num_inputs"));
+  EXPECT_THAT(refused("gemma3n.altup.num_inputs", 2), HasSubstr("altup_proj.weight"));
+  EXPECT_THAT(refused("gemma3n.attention.shared_kv_layers", 5), HasSubstr("shared_kv_layers is 5 of 5 layers"));
+  EXPECT_THAT(refused("gemma3n.embedding_length_per_layer_input", 0), HasSubstr("embedding_length_per_layer_input"));
+  const std::vector<float> cuts{1.0f, 0.0f, std::numeric_limits<float>::infinity(), 0.0f, 0.0f};
+  EXPECT_THAT(Refusal(EditedModel("gemma3n",
+                                  [&](GgufWriter& w) {
+                                    w.SetArray("gemma3n.activation_sparsity_scale", std::span<const float>(cuts));
+                                  })),
+              HasSubstr("of layer 2 is inf, which cuts all"));
+  EXPECT_THAT(Refusal(EditedModel("gemma3n", [](GgufWriter&) {}, {"blk.0.laurel_l.weight"})), HasSubstr("laurel_l"));
+}
+
 TEST(BadModels, RoutingThatOneExpertOrTwoAreFor) {
   EXPECT_THAT(Refusal(EditedModel("phimoe", [](GgufWriter& w) { w.Set("phimoe.expert_used_count", 3); })),
               HasSubstr("SparseMixer takes 2 experts"));

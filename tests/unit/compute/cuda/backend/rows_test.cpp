@@ -62,6 +62,24 @@ TEST_F(CudaRows, ActivationsGatesAndSoftCap) {
   EXPECT_LT(Error(Cuda::SoftCap(context, On(x), 1.7f), Reference::SoftCap(reference, x, 1.7f)), 1e-6);
 }
 
+TEST_F(CudaRows, StreamsAndCuts) {
+  const auto x = Random(9, 3 * 40), like = Random(9, 40), of_rows = Random(9, 2 * 3), of_all = Random(1, 2 * 3);
+  for (const auto* factors : {&of_rows, &of_all}) {
+    EXPECT_LT(
+        Error(Cuda::MixStreams(context, On(x), On(*factors), 3), Reference::MixStreams(reference, x, *factors, 3)),
+        1e-6);
+  }
+  EXPECT_LT(Error(Cuda::MatchMagnitudes(context, On(x), On(like)), Reference::MatchMagnitudes(reference, x, like)),
+            1e-6);
+  const auto tiny = Reference::Scale(reference, x, 1e-4f);  // less than the least magnitude
+  EXPECT_LT(
+      Error(Cuda::MatchMagnitudes(context, On(tiny), On(like)), Reference::MatchMagnitudes(reference, tiny, like)),
+      1e-6);
+  for (const float deviations : {-0.5f, 1.6448536f}) {
+    EXPECT_LT(Error(Cuda::CutRows(context, On(x), deviations), Reference::CutRows(reference, x, deviations)), 2e-6);
+  }
+}
+
 TEST_F(CudaRows, RopeInBothStylesAndOfPartOfAHead) {
   StepGeometry step{.tokens = std::vector<TokenId>(11), .query_starts = {0, 11}};
   for (int r = 0; r < 11; ++r) step.positions.push_back(r * 9973);  // distant positions too
