@@ -8,6 +8,7 @@
 namespace inferflux::cuda {
 
 inline tl::unexpected<Error> CudaFailure(cudaError_t code, const char* what) {
+  (void)cudaGetLastError();  // CUDA keeps it, and the next launch, of a step that goes on without, would be blamed
   const bool memory = code == cudaErrorMemoryAllocation;
   return Fail(memory ? ErrorCode::kResourceExhausted : ErrorCode::kInternal, "{}: {}: {}", what, cudaGetErrorName(code),
               cudaGetErrorString(code));
