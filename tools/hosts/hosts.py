@@ -65,7 +65,7 @@ class Hosts:
         program = folder / "on-host"
         prefix = self.names[0].rsplit("-", 1)[0]
         program.write_text("#!/bin/sh\n" "number=${1##*.}\n" "shift\n"
-                           f'exec ip netns exec {prefix}-$number unshare --uts sh -c "hostname host-$number && exec $*"\n')
+                           f'exec ip netns exec {prefix}-$number unshare --uts sh -c "hostname host-$number; $*"\n')
         program.chmod(0o755)
         return program
 
