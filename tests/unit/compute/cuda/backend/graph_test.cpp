@@ -2,6 +2,7 @@
 // Every access is checked.
 #include <numeric>
 
+#include "base/without_exceptions.h"
 #include "compute/cuda/backend/cuda_test.h"
 
 namespace inferflux::compute::testing {
