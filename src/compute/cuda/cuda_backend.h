@@ -16,6 +16,7 @@
 
 #include "base/function_ref.h"
 #include "base/result.h"
+#include "collective/collective.h"
 #include "compute/cuda/backend/device_arena.h"
 #include "compute/cuda/backend/device_bytes.h"
 #include "compute/cuda/backend/graphs/recording.h"
@@ -64,6 +65,7 @@ struct Cuda {
     std::unique_ptr<cuda::Staging> staging;
     std::unique_ptr<cuda::DeviceArena> graph_arena;  // of captured steps, which run one after the other
     cuda::Recording* recording = nullptr;            // of the step that is being captured
+    collective::Collective* ranks = nullptr;         // RankCollectives
     int32_t multiprocessors = 1;
     int64_t weight_bytes = 0;  // of what LoadMatrix, LoadTable and LoadExperts hold
   };
@@ -214,6 +216,12 @@ struct Cuda {
   // mirostat, dry, top_n_sigma, typical_p and xtc.
   static bool CanSample(const SampleRow& row);
   static Result<std::vector<SampledToken>> Sample(Context& context, View logits, std::span<const SampleRow> rows);
+
+  // A model that several ranks share (compute/rank_collectives.h).
+  static Buffer SumOverRanks(Context& context, Buffer x);
+  static Buffer GatherOverRanks(Context& context, View x, std::span<const int64_t> columns);
+  static void SendRows(Context& context, View x, int32_t to);
+  static Buffer ReceiveRows(Context& context, int64_t rows, int64_t columns, int32_t from);
 
   // Recurrent layers (compute/recurrent_state.h).
   static Result<States> CreateStates(Context& context, const StateShape& shape);

@@ -110,6 +110,10 @@ Status FollowOne(const std::shared_ptr<collective::Collective>& ranks, const Ran
   if (!opened) return collective::Agree(*ranks, Forward(opened));  // as the others do before they load
   engine::EngineOptions options{.context = load.context, .kv_bytes = load.kv_bytes, .kv_dtype = load.kv_dtype};
   options.device = {.pool = &pool, .repack = load.repack};
+  // Ranks on one host have a device each, where there are several.
+  if (const size_t devices = backend->devices({.pool = &pool}).size(); devices > 1) {
+    options.device.device = std::to_string(static_cast<size_t>(ranks->rank()) % devices);
+  }
   options.parallelism = load.parallelism;
   options.ranks = ranks;
   return backend->follow(std::move(opened->config), std::move(opened->source), options);
