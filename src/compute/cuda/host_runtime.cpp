@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "compute/cuda/host_executor/pack_call.h"
 
@@ -55,14 +56,16 @@ Status HostRuntime::Free(void* at) {
 
 Result<void*> HostRuntime::AllocatePinned(size_t bytes) {
   if (auto allowed = streams_.RefuseInCapture("an allocation"); !allowed) return Forward(allowed);
-  void* memory = std::malloc(bytes);
-  if (memory == nullptr) return Fail(ErrorCode::kResourceExhausted, "no {} bytes of host memory", bytes);
-  return memory;
+  std::unique_ptr<void, HostMemoryFree> memory(std::malloc(bytes));
+  void* at = memory.get();
+  if (at == nullptr) return Fail(ErrorCode::kResourceExhausted, "no {} bytes of host memory", bytes);
+  pinned_.emplace(at, std::move(memory));
+  return at;
 }
 
 Status HostRuntime::FreePinned(void* at) {
   if (auto allowed = streams_.RefuseInCapture("freeing memory"); !allowed) return allowed;
-  std::free(at);
+  if (pinned_.erase(at) == 0) return Fail(ErrorCode::kInvalidArgument, "no such pinned memory");
   return {};
 }
 

@@ -2,6 +2,8 @@
 // range, cuBLASLt's place is taken by plain loops. For tests; it says so in its name.
 #pragma once
 
+#include <cstdlib>
+#include <map>
 #include <memory>
 
 #include "compute/cuda/host_executor/device_memory.h"
@@ -58,6 +60,10 @@ class HostRuntime final : public Runtime {
   const std::optional<executor::Fault>& fault() const { return fault_; }
 
  private:
+  struct HostMemoryFree {
+    void operator()(void* at) const { std::free(at); }
+  };
+
   HostRuntime(const HostDevice& device, std::unique_ptr<executor::DeviceMemory> memory);
 
   // Work with the device's memory open.
@@ -69,6 +75,8 @@ class HostRuntime final : public Runtime {
   std::unique_ptr<executor::MemoryCheck> check_;
   executor::Executor executor_;
   std::optional<executor::Fault> fault_;
+  // Pinned memory ends with the runtime at the latest: a device that has failed refuses to free it.
+  std::map<void*, std::unique_ptr<void, HostMemoryFree>> pinned_;
   HostStreams streams_;
 };
 

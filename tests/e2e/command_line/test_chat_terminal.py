@@ -10,9 +10,13 @@ import signal
 import subprocess
 import termios
 import time
+from pathlib import Path
 
 import pytest
 from server_process import MODEL, ServerProcess, clean_environment, program
+
+
+PROMPT = r"2004h> "  # with the mark of a paste before it
 
 
 class Terminal:
@@ -45,6 +49,21 @@ class Terminal:
             self.read(0.2)
         raise AssertionError(f"no {pattern!r} in {self.seen!r}")
 
+    def prompt(self, pattern: str = PROMPT) -> None:
+        """Up to a prompt at which keys are the program's. Until it reads, Ctrl-C and Ctrl-D are the terminal's."""
+        self.wait_for(pattern)
+        self.await_read()
+
+    def await_read(self) -> None:
+        """Until the program waits for a key."""
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            self.read(0.02)
+            raw = not termios.tcgetattr(self.master)[3] & termios.ICANON
+            if raw and Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "S":
+                return
+        raise AssertionError(f"it does not wait for a key: {self.seen!r}")
+
     def type(self, text: str) -> None:
         os.write(self.master, text.encode())
 
@@ -62,7 +81,7 @@ class Terminal:
 def chat(server, tmp_path):
     terminal = Terminal(program("inferctl"), "chat", "--url", server.url, "--temperature", "0", home=tmp_path)
     terminal.wait_for("lists commands")
-    terminal.wait_for("> ")
+    terminal.prompt()
     yield terminal
     if terminal.process.poll() is None:
         terminal.process.kill()
@@ -88,23 +107,28 @@ def test_an_answer_has_a_line_of_its_speed(chat):
 
 
 def test_ctrl_c_stops_the_answer_and_keeps_the_history(chat, tmp_path):
-    chat.type("/set max_tokens 1500\r")
-    stories = []
+    def enter(line):
+        chat.type(line + "\r")
+        chat.prompt()
+
+    enter("/set max_tokens 1500")
     for number in range(10):  # a fast machine may tell the whole story before the key comes
-        stories.append(f"Tell me long story {number}.")
-        chat.type("/reset\r/set ignore_eos false\rWhat is 2+2?\r")
-        chat.wait_for("first after")
-        chat.type("/set ignore_eos true\r")  # the bundled model ends its answers soon
-        chat.type(stories[-1] + "\r")
+        enter("/reset")
+        enter("/set ignore_eos false")
+        enter("What is 2+2?")
+        enter("/set ignore_eos true")  # the bundled model ends its answers soon
+        chat.type(f"Tell me long story {number}.\r")
         chat.wait_for(rf"story {number}\.\s+\S+ \S+")
         chat.type("\x03")
-        if "stopped" in chat.wait_for(r"\((stopped after about )?\d+ tokens"):
+        stopped = "stopped" in chat.wait_for(r"\((stopped after about )?\d+ tokens")
+        chat.prompt()
+        if stopped:
             break
+        time.sleep(0.3)  # the key may have dropped the line that is to come
     else:
         raise AssertionError("no answer was stopped")
-    chat.wait_for("> ")
     conversation = saved(chat, tmp_path / "c.json")
-    assert asked(conversation) == ["What is 2+2?", stories[-1]]
+    assert asked(conversation) == ["What is 2+2?", f"Tell me long story {number}."]
     assert "4" in conversation["messages"][1]["content"] and conversation["messages"][3]["content"]
     assert chat.process.poll() is None
 
@@ -112,29 +136,40 @@ def test_ctrl_c_stops_the_answer_and_keeps_the_history(chat, tmp_path):
 def test_ctrl_c_at_the_prompt_drops_the_line(chat, tmp_path):
     chat.type("never sent\x03")
     chat.wait_for(r"\^C")
-    chat.wait_for("> ")
+    chat.prompt()
     chat.type('"""never\r')
-    chat.wait_for(r"\.\.\. ")
+    chat.prompt(r"2004h\.\.\. ")
     chat.type("sent either\x03")
     chat.wait_for(r"\^C")
+    chat.prompt()
     chat.type("What is 2+2?\r")
     chat.wait_for("first after")
     assert asked(saved(chat, tmp_path / "c.json")) == ["What is 2+2?"]
 
 
-def test_an_interrupt_at_the_prompt_does_not_end_the_conversation(chat, tmp_path):
+def test_an_interrupt_at_the_prompt_drops_the_line(chat, tmp_path):
     chat.type("What is 2+2?\r")
-    chat.wait_for("first after")
-    os.kill(chat.process.pid, signal.SIGINT)  # just before the next prompt, or at it
-    time.sleep(0.3)
+    chat.prompt()
     chat.type("never sent")
     chat.wait_for("never sent")
+    chat.await_read()
     os.kill(chat.process.pid, signal.SIGINT)
     chat.wait_for(r"\^C")
-    chat.wait_for("> ")
+    chat.prompt()
     chat.type("What is the capital of France?\r")
     assert "Paris" in chat.wait_for("first after")
     assert asked(saved(chat, tmp_path / "c.json")) == ["What is 2+2?", "What is the capital of France?"]
+
+
+def test_an_interrupt_just_before_the_prompt_does_not_end_the_conversation(chat):
+    chat.type("What is 2+2?\r")
+    chat.wait_for("first after")
+    os.kill(chat.process.pid, signal.SIGINT)
+    chat.wait_for(PROMPT)
+    time.sleep(0.3)
+    assert chat.process.poll() is None
+    chat.type("/model\r\r/model\r")  # one of them may be dropped
+    chat.wait_for(rf"{MODEL.stem}  loaded")
 
 
 def test_several_lines_by_quotes_and_by_a_paste(chat, tmp_path):
@@ -176,6 +211,7 @@ def test_commands_name_what_is_wrong(chat):
     shown = chat.wait_for("Ctrl-C +stop an answer")
     for command in ("/model", "/system", "/set", "/save", "/load", "/reset", "/bye"):
         assert command in shown
+    chat.prompt()
     chat.type("\x04")  # Ctrl-D
     assert chat.end() == 0
 
