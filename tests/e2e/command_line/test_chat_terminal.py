@@ -165,7 +165,7 @@ def test_an_interrupt_just_before_the_prompt_does_not_end_the_conversation(chat)
     chat.type("What is 2+2?\r")
     chat.wait_for("first after")
     os.kill(chat.process.pid, signal.SIGINT)
-    chat.wait_for(PROMPT)
+    chat.await_read()  # the prompt's own text may be lost to the signal
     time.sleep(0.3)
     assert chat.process.poll() is None
     chat.type("/model\r\r/model\r")  # one of them may be dropped
