@@ -1,5 +1,5 @@
-// Sends spans to a collector by OTLP over HTTP, in batches, on a thread of its own. Nobody waits for it: what does not
-// fit into its queue, or cannot be delivered, is dropped and counted.
+// Sends spans to a collector by OTLP over HTTP, in batches, on a thread of its own. Requests do not wait for
+// it: spans that do not fit into its queue, or cannot be delivered, are dropped and counted.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

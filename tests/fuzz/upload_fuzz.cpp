@@ -1,5 +1,5 @@
-// Any bytes as an uploaded form and as the input file of a batch. The parts of a form must lie in it, one behind the
-// other; the lines of a batch must have ids of their own and bodies that parse.
+// Any bytes as an uploaded form and as the input file of a batch. The parts of a form must be ranges of the
+// input, in order and without overlap; the lines of a batch must have ids of their own and bodies that parse.
 #include <cstdint>
 #include <cstdlib>
 #include <set>

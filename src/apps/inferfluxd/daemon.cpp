@@ -365,16 +365,6 @@ Status Serve(const DaemonOptions& options, std::shared_ptr<collective::Collectiv
   return loaded;
 }
 
-// A rank of mpirun's job other than 0: it computes, and does not listen. Signals end it at once.
-int RunRank(const std::shared_ptr<collective::Collective>& world, const Settings& settings) {
-  log::SetProcessFields({{"rank", std::to_string(world->rank()), true}});
-  ThreadPool compute(ComputeThreads(settings));
-  const Status done = serving::FollowRankZero(world, compute, engine::NativeBackends());
-  if (done) return 0;
-  log::Error("{}", done.error().message);
-  std::_Exit(1);  // mpirun ends the others
-}
-
 }  // namespace
 
 int RunDaemon(const DaemonOptions& options) {
@@ -386,7 +376,9 @@ int RunDaemon(const DaemonOptions& options) {
     log::Error("{}", world.error().message);
     return 1;
   }
-  if (*world && (*world)->rank() > 0) return RunRank(*world, options.settings);
+  if (*world && (*world)->rank() > 0) {
+    return serving::RunRank(*world, ComputeThreads(options.settings), engine::NativeBackends(), 1);
+  }
   BlockStopSignals();
   RaiseDescriptorLimit();
   const Status served = Serve(options, *world, *stopping);

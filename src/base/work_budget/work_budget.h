@@ -1,7 +1,8 @@
 // A limit on the work that a thread does for one request: processor time, a deadline, and whether the client is still
-// there. Whoever begins the work puts a WorkBudget on its stack. Loops below, however deep, ask WorkBudget::Spent() and
-// give up when it is true; what they return then is incomplete, so the owner of the budget asks status() and discards
-// it. A thread without a budget has no limit, so that code which loads a model or runs a test needs none.
+// there. The function that starts the work creates a WorkBudget as a local variable. The loops in all functions that it
+// calls check WorkBudget::Spent(), and stop when it is true. Their results are then incomplete: the owner of the budget
+// checks status() and discards them. A thread without a budget has no limit, so that code which loads a model or runs a
+// test needs none.
 #pragma once
 
 #include <chrono>
@@ -16,7 +17,7 @@ namespace inferflux {
 struct WorkLimits {
   std::chrono::milliseconds cpu{0};  // of the thread's own time; 0: no limit
   std::optional<std::chrono::steady_clock::time_point> deadline = {};
-  std::stop_token stop = {};  // requested when nobody waits for the result any more
+  std::stop_token stop = {};  // requested when the result is no longer needed
 };
 
 class WorkBudget {

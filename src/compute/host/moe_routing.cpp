@@ -53,7 +53,8 @@ std::vector<bool> LeftOut(std::span<const double> choice, const RoutingParams& p
   return out;
 }
 
-// The weight of the expert `best`: the softmax over it and those that are left and close to it.
+// The weight of the expert `best`: the softmax over `best` and the experts that are not chosen yet and whose logits are
+// within the tolerance.
 double MixedWeight(std::span<const double> logits, const std::vector<bool>& taken, int32_t best, float tolerance) {
   const double highest = logits[static_cast<size_t>(best)];
   double total = 0.0;

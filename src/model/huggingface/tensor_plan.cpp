@@ -305,8 +305,8 @@ Result<std::vector<TensorRecipe>> PlanTensors(const HfConfig& config, const HfFa
     const uint32_t parts = place && place->rule->stacked ? config.stacked : config.experts.value_or(0);
     if (!place || (place->expert && *place->expert >= parts)) {
       const bool fused = weight->name().ends_with("experts.gate_up_proj");
-      return Fail(ErrorCode::kUnsupported, "{}: tensor '{}' is none that model_type '{}' is known to have{}",
-                  config.raw.source(), weight->name(), config.model_type,
+      return Fail(ErrorCode::kUnsupported, "{}: tensor '{}' is unknown for model_type '{}'{}", config.raw.source(),
+                  weight->name(), config.model_type,
                   fused ? "; experts in one tensor are read in MXFP4 or as MLX's tools write them, not as they are "
                           "trained: use the published checkpoint in MXFP4, or a GGUF file of the model"
                         : "");

@@ -1,6 +1,7 @@
 #include "serving/backends/rank_job.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -147,6 +148,16 @@ Status FollowRankZero(const std::shared_ptr<collective::Collective>& ranks, Thre
       log::Warning("{}: {}", load->path, done.error().message);
     }
   }
+}
+
+int RunRank(const std::shared_ptr<collective::Collective>& world, int threads,
+            std::span<const engine::NativeBackend> backends, int failed) {
+  log::SetProcessFields({{"rank", std::to_string(world->rank()), true}});
+  ThreadPool pool(threads);
+  const Status done = FollowRankZero(world, pool, backends);
+  if (done) return 0;
+  log::Error("{}", done.error().message);
+  std::_Exit(failed);
 }
 
 void EndRanks(collective::Collective& ranks) { (void)SendMessage(ranks, MessageOf({})); }

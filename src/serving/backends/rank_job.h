@@ -47,6 +47,12 @@ Result<std::shared_ptr<collective::Collective>> StartRanks(const std::shared_ptr
 Status FollowRankZero(const std::shared_ptr<collective::Collective>& ranks, ThreadPool& pool,
                       std::span<const engine::NativeBackend> backends);
 
+// The whole life of a rank of mpirun's job other than 0: it computes with so many threads, and does not listen; signals
+// end it at once. Returns 0. After a failure it logs the reason and ends the process with `failed`: mpirun ends the
+// others.
+int RunRank(const std::shared_ptr<collective::Collective>& world, int threads,
+            std::span<const engine::NativeBackend> backends, int failed);
+
 // Tells the ranks that follow that there is no more to do.
 void EndRanks(collective::Collective& ranks);
 

@@ -295,20 +295,11 @@ class Worker {
   std::atomic<int> exit_code_{0};
 };
 
-// A rank of mpirun's job other than 0: it computes, and does not listen. Signals end it at once.
-int RunRank(const std::shared_ptr<collective::Collective>& world, const config::FlagValues& flags,
-            std::span<const engine::NativeBackend> backends) {
-  log::SetProcessFields({{"rank", std::to_string(world->rank()), true}});
+// Threads of a rank of mpirun's job.
+int RankThreads(const config::FlagValues& flags) {
   const auto settings = config::Resolve(flags, config::ReadEnvironment(environ));
-  Status done = settings ? Status() : Forward(settings);
-  if (settings) {
-    const auto threads = static_cast<int>(settings->Integer("runtime.threads"));
-    ThreadPool pool(threads > 0 ? threads : UsableCores());
-    done = serving::FollowRankZero(world, pool, backends);
-  }
-  if (done) return 0;
-  log::Error("{}", done.error().message);
-  std::_Exit(kLostRank);  // mpirun ends the others
+  const auto threads = settings ? static_cast<int>(settings->Integer("runtime.threads")) : 0;
+  return threads > 0 ? threads : UsableCores();
 }
 
 }  // namespace
@@ -339,7 +330,7 @@ int WorkerMain(const std::string& program, int argc, const char* const* argv, co
     fmt::print(stderr, "{}: {}\n", program, world.error().message);
     return kCannotServe;
   }
-  if (*world && (*world)->rank() > 0) return RunRank(*world, flags, ranked);
+  if (*world && (*world)->rank() > 0) return serving::RunRank(*world, RankThreads(flags), ranked, kLostRank);
   auto options = ReadOptions(flags);
   if (!options) {
     fmt::print(stderr, "{}: {}\n", program, options.error().message);

@@ -9,6 +9,7 @@
 namespace inferflux::model {
 namespace {
 
+// Also XLM-R's, whose defaults in transformers are BERT's.
 constexpr std::string_view kBertKeys = R"({
   "read": {"vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
     "intermediate_size": 3072, "hidden_act": "gelu", "max_position_embeddings": 512, "type_vocab_size": 2,
@@ -20,15 +21,6 @@ constexpr std::string_view kBertKeys = R"({
 
 constexpr std::string_view kRobertaKeys = R"({
   "read": {"vocab_size": 50265, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
-    "intermediate_size": 3072, "hidden_act": "gelu", "max_position_embeddings": 512, "type_vocab_size": 2,
-    "layer_norm_eps": 1e-12, "tie_word_embeddings": true},
-  "only": {"is_decoder": [false], "add_cross_attention": [false], "position_embedding_type": ["absolute"]},
-  "unused": ["directionality", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
-    "pooler_size_per_head", "pooler_type", "output_past"]
-})";
-
-constexpr std::string_view kXlmRobertaKeys = R"({
-  "read": {"vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
     "intermediate_size": 3072, "hidden_act": "gelu", "max_position_embeddings": 512, "type_vocab_size": 2,
     "layer_norm_eps": 1e-12, "tie_word_embeddings": true},
   "only": {"is_decoder": [false], "add_cross_attention": [false], "position_embedding_type": ["absolute"]},
@@ -91,7 +83,7 @@ const Family& Bert() {
                                               .ignored = kEncoderHeads,
                                               .head = kRobertaHead},
                                              {.model_types = {"xlm-roberta"},
-                                              .keys = kXlmRobertaKeys,
+                                              .keys = kBertKeys,
                                               .activation = "gelu",
                                               .causal = false,
                                               .unused_positions = true,

@@ -320,9 +320,9 @@ TEST(HfDirectory, FormsOfMlxsQuantisationThatAreNotReadAreNamed) {
 TEST(HfDirectory, TensorsOfAnotherFamilyAreRefused) {
   EXPECT_THAT(RefusalOf(testing::ModelPath("llama3-hf"), "model.safetensors", "layers.0.self_attn.q_proj",
                         "layers.0.self_attn.z_proj"),
-              AllOf(HasSubstr("is none that model_type 'llama'"), HasSubstr("layers.0.")));
+              AllOf(HasSubstr("is unknown for model_type 'llama'"), HasSubstr("layers.0.")));
   EXPECT_THAT(CheckpointRefusal("gptq", "model.layers.0.input_layernorm", "model.layers.*.input_layernorm"),
-              HasSubstr("'model.layers.*.input_layernorm.weight' is none that"));
+              HasSubstr("'model.layers.*.input_layernorm.weight' is unknown"));
 }
 
 TEST(HfDirectory, QuantisedWeightsThatLackATensorAreNamed) {

@@ -248,7 +248,7 @@ TEST_F(SessionsOnDisk, NoStepWaitsForASlowDisk) {
   Received received;
   Read(*mine, received);
   EXPECT_TRUE(received.events.empty()) << "it waits for its KV";
-  EXPECT_TRUE(server.Say("", "another").done()) << "and holds up nobody";
+  EXPECT_TRUE(server.Say("", "another").done()) << "other requests are not delayed";
   server.disk->Run();
   server.driver.Drain();
   Read(*mine, received);

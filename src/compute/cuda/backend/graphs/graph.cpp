@@ -24,7 +24,7 @@ class CapturedContext {
   Cuda::Context& context_;
 };
 
-// The step's result, whose memory goes back to the arena: nobody takes it from there before the next capture.
+// The step's result. Its memory returns to the graph arena, which allocates nothing until the next capture.
 Result<Cuda::View> Run(FunctionRef<Cuda::Buffer()> step) {
   return WithoutExceptions("a step that is captured", [&]() -> Result<Cuda::View> {
     const Cuda::Buffer result = step();

@@ -1,12 +1,13 @@
 // The operations of RankCollectives, over the host: a copy from the device, the ranks' transport, a copy back. So they
 // work with every transport, without memory that devices share. Between GPUs of one host NCCL would copy directly;
 // nothing uses it yet (docs/cuda.md).
-#include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "compute/cuda/backend/operation.h"
+#include "compute/host/rank_ops.h"
 #include "compute/rank_collectives.h"
 
 namespace inferflux::compute {
@@ -27,27 +28,10 @@ Cuda::Buffer Cuda::SumOverRanks(Context& context, Buffer x) {
   return x;
 }
 
-// Shares may differ by some columns, so each rank gives as many as the largest has.
 Cuda::Buffer Cuda::GatherOverRanks(Context& context, View x, std::span<const int64_t> columns) {
-  int64_t most = 0, total = 0;
-  for (const int64_t count : columns) {
-    most = std::max(most, count);
-    total += count;
-  }
-  const std::vector<float> read = Read(context, x);
-  std::vector<float> own(static_cast<size_t>(x.rows * most));
-  for (int64_t r = 0; r < x.rows; ++r) std::copy_n(read.data() + r * x.cols, x.cols, own.data() + r * most);
-  std::vector<float> all(own.size() * columns.size());
-  cuda_ops::Must(context.ranks->AllGather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all))));
-  std::vector<float> beside(static_cast<size_t>(x.rows * total));
-  float* to = beside.data();
-  for (int64_t r = 0; r < x.rows; ++r) {
-    for (size_t rank = 0; rank < columns.size(); ++rank) {
-      to = std::copy_n(all.data() + (static_cast<int64_t>(rank) * x.rows + r) * most, columns[rank], to);
-    }
-  }
-  Buffer out = cuda_ops::New(context, x.rows, total);
-  if (out.memory) CopyToDevice(context, beside, out);
+  const std::vector<float> all = host::GatherColumns(*context.ranks, Read(context, x), x.rows, columns);
+  Buffer out = cuda_ops::New(context, x.rows, std::accumulate(columns.begin(), columns.end(), int64_t{0}));
+  if (out.memory) CopyToDevice(context, all, out);
   return out;
 }
 

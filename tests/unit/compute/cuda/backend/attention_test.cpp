@@ -1,83 +1,11 @@
-// Attention over the CUDA backend's KV, compared with the reference: any mix of prefill and decode, blocks in any
-// order.
-#include <numeric>
-
+// Attention over the CUDA backend's KV.
+#include "compute/attention_test.h"
 #include "compute/cuda/backend/cuda_test.h"
 
 namespace inferflux::compute::testing {
 namespace {
 
-struct AttentionShape {
-  int32_t heads, kv_heads, head_dim, block_size;
-  int32_t window = 0;
-  float softcap = 0.0f;
-  bool sinks = false;
-  bool chunked = false;
-};
-
-class CudaAttention : public CudaTest {
- protected:
-  // Feeds sequences of these lengths in two steps, cut at `cuts`, through both backends, and compares the second step's
-  // outputs. Blocks are shuffled, or contiguous.
-  template <class E>
-  void EqualsReference(const AttentionShape& shape, const std::vector<int32_t>& lengths,
-                       const std::vector<int32_t>& cuts, bool shuffled, double bound) {
-    std::vector<std::vector<int32_t>> tables;
-    int32_t blocks = 0;
-    for (const int32_t length : lengths) {
-      tables.emplace_back();
-      for (int32_t p = 0; p < length; p += shape.block_size) tables.back().push_back(blocks++);
-    }
-    if (shuffled) {
-      std::vector<int32_t> order(static_cast<size_t>(blocks));
-      std::iota(order.begin(), order.end(), 0);
-      std::shuffle(order.begin(), order.end(), random);
-      for (auto& table : tables) {
-        for (int32_t& block : table) block = order[static_cast<size_t>(block)];
-      }
-    }
-    const KvShape kv{std::vector<KvGeometry>(2, {shape.kv_heads, shape.head_dim}), blocks, shape.block_size};
-    auto theirs = *Reference::CreateKvCache<E>(reference, kv);
-    auto ours = *Cuda::CreateKvCache<E>(context, kv);
-    const AttentionParams params{.heads = shape.heads,
-                                 .kv_heads = shape.kv_heads,
-                                 .head_dim = shape.head_dim,
-                                 .scale = 0.2f,
-                                 .window = shape.window,
-                                 .softcap = shape.softcap,
-                                 .chunked = shape.chunked};
-    const auto sinks = Random(1, shape.heads);
-    std::vector<int32_t> done(lengths.size(), 0);
-    for (const bool last : {false, true}) {
-      StepGeometry step{.query_starts = {0}, .block_size = shape.block_size};
-      for (size_t s = 0; s < lengths.size(); ++s) {
-        const int32_t end = last ? lengths[s] : cuts[s];
-        if (end == done[s]) continue;
-        for (int32_t p = done[s]; p < end; ++p) {
-          step.positions.push_back(p);
-          step.tokens.push_back(0);
-        }
-        done[s] = end;
-        step.query_starts.push_back(step.rows());
-        step.table_starts.push_back(static_cast<int32_t>(step.block_tables.size()));
-        step.block_tables.insert(step.block_tables.end(), tables[s].begin(), tables[s].end());
-      }
-      step.table_starts.push_back(static_cast<int32_t>(step.block_tables.size()));
-      const auto q = Random(step.rows(), shape.heads * shape.head_dim);
-      const auto k = Random(step.rows(), shape.kv_heads * shape.head_dim);
-      const auto v = Random(step.rows(), shape.kv_heads * shape.head_dim);
-      const Cuda::Batch batch = Cuda::LoadBatch(context, step);
-      Reference::Append<E>(reference, theirs, 1, k, v, step);
-      Cuda::Append<E>(context, ours, 1, On(k), On(v), batch);
-      const auto want = shape.sinks ? Reference::AttendWithSinks<E>(reference, q, theirs, 1, step, params, sinks)
-                                    : Reference::Attend<E>(reference, q, theirs, 1, step, params);
-      const auto have = shape.sinks ? Cuda::AttendWithSinks<E>(context, On(q), ours, 1, batch, params, On(sinks))
-                                    : Cuda::Attend<E>(context, On(q), ours, 1, batch, params);
-      EXPECT_LT(Error(have, want), bound)
-          << E::kName << ", " << shape.heads << "/" << shape.kv_heads << " heads of " << shape.head_dim;
-    }
-  }
-};
+using CudaAttention = AttentionTest<Cuda, CudaTest>;
 
 // Keys and values are the same in both stores; queries are rounded too where tensor cores multiply them.
 TEST_F(CudaAttention, EqualsReferenceForEveryKvType) {
