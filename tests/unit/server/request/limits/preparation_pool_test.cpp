@@ -43,6 +43,17 @@ class PreparationPoolTest : public ::testing::Test {
     return out;
   }
 
+  // Work that holds a thread until `release`. It runs when this returns.
+  Call Hold(PreparationPool& pool, const std::string& client, std::latch& release) {
+    const auto begun = std::make_shared<std::latch>(1);
+    Call out = Start(pool, client, [begun, &release] {
+      begun->count_down();
+      release.wait();
+    });
+    begun->wait();
+    return out;
+  }
+
   Call StartSmall(PreparationPool& pool, const std::string& client, std::function<void()> work, int64_t slots = 1) {
     return Start(pool, client, std::move(work), slots, true);
   }
@@ -99,8 +110,7 @@ TEST_F(PreparationPoolTest, ClientsTakeTurns) {
     order += who;
   };
   std::vector<Call> calls;
-  calls.push_back(Start(pool, "first", [&] { release.wait(); }));
-  while (pool.waiting() > 0) std::this_thread::sleep_for(1ms);
+  calls.push_back(Hold(pool, "first", release));
   for (int i = 0; i < 4; ++i) {
     calls.push_back(Start(
         pool, "greedy", [&] { note('g'); }, 0));
@@ -118,8 +128,7 @@ TEST_F(PreparationPoolTest, AClientThatLeavesWhileItWaitsIsNeverPrepared) {
   PreparationPool pool({.threads = 1, .cpu = 0ms, .time = 0s});
   std::latch release(1);
   std::atomic<bool> ran{false};
-  Call first = Start(pool, "a", [&] { release.wait(); });
-  while (pool.waiting() > 0) std::this_thread::sleep_for(1ms);
+  Call first = Hold(pool, "a", release);
   Call gone = Start(pool, "b", [&] { ran = true; });
   while (pool.waiting() == 0) std::this_thread::sleep_for(1ms);
   gone.connection->Cancel();
@@ -161,8 +170,7 @@ TEST_F(PreparationPoolTest, TooMuchProcessorTimeIsA400ThatNamesTheLimit) {
 TEST_F(PreparationPoolTest, WhoWaitsTooLongIsToldAtOnce) {
   PreparationPool pool({.threads = 1, .cpu = 0ms, .time = 1s});
   std::latch release(1);
-  Call first = Start(pool, "a", [&] { release.wait(); });
-  while (pool.waiting() > 0) std::this_thread::sleep_for(1ms);
+  Call first = Hold(pool, "a", release);
   Call late = Start(pool, "b", [] {});
   ASSERT_TRUE(late.EndedWithin(20s)) << "while the thread is still held";
   const ApiStatus ended = late.Get();
@@ -177,8 +185,7 @@ TEST_F(PreparationPoolTest, WhoWaitsTooLongIsToldAtOnce) {
 TEST_F(PreparationPoolTest, SmallWorkRunsAtOnceOnTheThreadThatHasIt) {
   PreparationPool pool({.threads = 1, .cpu = 0ms, .time = 0s});
   std::latch release(1);
-  Call first = Start(pool, "a", [&] { release.wait(); });
-  while (pool.waiting() > 0) std::this_thread::sleep_for(1ms);
+  Call first = Hold(pool, "a", release);
   std::atomic<int> runs{0};
   Call small = StartSmall(pool, "b", [&] { ++runs; });
   ASSERT_TRUE(small.EndedWithin(20s)) << "while the only thread is held";
@@ -192,8 +199,7 @@ TEST_F(PreparationPoolTest, SmallWorkRunsAtOnceOnTheThreadThatHasIt) {
 TEST_F(PreparationPoolTest, SmallWorkWaitsForASlotOfItsClient) {
   PreparationPool pool({.threads = 2, .cpu = 0ms, .time = 0s});
   std::latch release(1);
-  Call first = Start(pool, "a", [&] { release.wait(); });
-  while (pool.waiting() > 0) std::this_thread::sleep_for(1ms);
+  Call first = Hold(pool, "a", release);
   std::atomic<bool> ran{false};
   Call small = StartSmall(pool, "a", [&] { ran = true; });
   while (pool.waiting() == 0) std::this_thread::sleep_for(1ms);
