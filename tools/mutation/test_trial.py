@@ -1,4 +1,5 @@
-"""trial.py on a small project: a library of two sources that are compiled as one, and a test program that links it."""
+"""trial.py on a small project: a library of two sources that are compiled as one, and a test program that links it, and needs a file
+beside itself."""
 
 import subprocess
 
@@ -17,11 +18,18 @@ add_library(f STATIC src/base/f.cpp src/base/g.cpp)
 add_executable(f_test test.cpp)
 set_target_properties(f_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 target_link_libraries(f_test f)
+add_custom_command(TARGET f_test POST_BUILD COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_BINARY_DIR}/tests/neighbour)
 add_test(NAME f_test COMMAND f_test)
 """,
     "src/base/f.cpp": "bool Less(int a, int b) {\n  if (a < b) {\n    return true;\n  }\n  return false;\n}\n",
     "src/base/g.cpp": "int Twice(int a) {\n  return a + a;\n}\n",
-    "test.cpp": "bool Less(int, int);\nint main() { return Less(1, 2) && !Less(2, 1) ? 0 : 1; }\n",
+    "test.cpp": """#include <filesystem>
+bool Less(int, int);
+int main() {
+  const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  return Less(1, 2) && !Less(2, 1) && std::filesystem::exists(here / "neighbour") ? 0 : 1;
+}
+""",
 }
 
 

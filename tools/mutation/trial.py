@@ -11,6 +11,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 from pathlib import Path
 
@@ -70,11 +71,22 @@ class Build:
         return [line.strip() for line in self._output("ninja", "-t", "query", output).split("  outputs:")[1].splitlines()
                 if ARCHIVE.match(line.strip())]
 
+    def surround(self, folder):
+        """Lets test programs in the folder find beside them what they find in the build: programs that they start."""
+        for entry in (self.folder / "tests").iterdir():
+            link = folder / entry.name
+            if entry.name not in self.tests and not entry.is_dir() and not link.exists():
+                link.symlink_to(entry.resolve())
+
     def passes(self, test):
-        """Whether the test passes without a mutant: if not, it kills none."""
+        """Whether the test passes without a mutant, where a mutant's program would be: if not, it kills none."""
         with self._lock:
             if test not in self._sound:
-                self._sound[test] = self.run_test(test, self.folder / "tests" / test) == 0
+                with tempfile.TemporaryDirectory(dir=self.folder) as folder:
+                    self.surround(Path(folder))
+                    program = Path(folder) / test
+                    os.link(self.folder / "tests" / test, program)
+                    self._sound[test] = self.run_test(test, program) == 0
             return self._sound[test]
 
     def run_test(self, test, program):
@@ -145,6 +157,7 @@ class Trial:
             code, said = run(" ".join(words), self.build.folder, self.build.seconds)
             if code:
                 raise RuntimeError(f"{test} does not link: {said[-1000:]}")
+            self.build.surround(self.folder)
             if self.build.run_test(test, program) and self.build.passes(test):
                 return "killed", test
             program.unlink()

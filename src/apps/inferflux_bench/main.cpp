@@ -141,8 +141,7 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
                                        .kv_dtype = options.kv,
                                        .device = {.device = options.device, .pool = &pool, .repack = options.repack},
                                        .time_steps = true};
-  engine_options.kv_bytes =
-      static_cast<int64_t>(work.kv_bytes) * (LongestSequence(tests) + 2 * engine_options.block_size) * most;
+  engine_options.kv_bytes = MemoryFor(work, LongestSequence(tests) + 2 * engine_options.block_size, most);
   engine_options.max_sequences = std::max(engine_options.max_sequences, most);
 
   Profile profile;

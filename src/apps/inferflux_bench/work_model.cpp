@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "compute/cpu/packing/packed_matrix.h"
+#include "compute/recurrent_state.h"
 
 namespace inferflux::apps {
 namespace {
@@ -79,15 +80,26 @@ WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfi
   }
   out.unit = static_cast<MatmulUnit>(std::max_element(std::begin(by_unit), std::end(by_unit)) - std::begin(by_unit));
   out.kv_bytes = static_cast<double>(kv_token_bytes);
-  out.attention_operations = 4.0 * config.layers * config.heads * config.head_dim;
-  if (config.causal) out.last_attention_operations = out.attention_operations / config.layers;
+  out.state_bytes = static_cast<double>(compute::StateBytes(StateLayers(config)));
+  const auto attends = [](const model::LayerKind& kind) { return kind.kv.heads > 0; };
+  const auto attending = std::ranges::count_if(config.layer_kinds, attends);
+  const double of_a_layer = 4.0 * config.heads * config.head_dim;
+  out.attention_operations = static_cast<double>(attending) * of_a_layer;
+  if (config.causal && attending > 0 && attends(config.layer_kinds.back())) out.last_attention_operations = of_a_layer;
   return out;
+}
+
+int64_t MemoryFor(const WorkModel& work, int tokens, int sequences) {
+  constexpr int64_t kStatesOfOne = 4, kHalves = 2;  // as PlanKv divides it
+  const int64_t kv = static_cast<int64_t>(work.kv_bytes) * tokens * sequences;
+  const int64_t states = static_cast<int64_t>(work.state_bytes) * kStatesOfOne * sequences;
+  return states > 0 ? kHalves * std::max(kv, states) : kv;
 }
 
 Bound LeastTime(const WorkModel& work, const StepShape& step, const Ceilings& ceilings) {
   const double rows = static_cast<double>(step.sequences) * step.tokens;
   const double seen = step.position + (step.tokens + 1) / 2.0;  // positions for each row, on average
-  const double bytes = work.layer_bytes + work.output_bytes +
+  const double bytes = work.layer_bytes + work.output_bytes + 2 * work.state_bytes * step.sequences +
                        work.kv_bytes * step.sequences * (step.position + static_cast<double>(step.tokens));
   const double silent = rows - step.sequences;  // rows without a requested output: only the last row of each sequence
                                                 // has one

@@ -21,6 +21,7 @@ struct WorkModel {
   double layer_operations = 0.0;      // of one token; a multiply-add counts as two
   double output_operations = 0.0;     // of one row of logits
   double kv_bytes = 0.0;              // of one position, keys and values
+  double state_bytes = 0.0;           // of a sequence's recurrent states: read and written by each step
   double attention_operations = 0.0;  // of one token for one position that it sees
   // The part of these that only rows with a requested output need: everything but K/V in the last layer.
   double last_operations = 0.0;
@@ -32,6 +33,9 @@ struct WorkModel {
 // tighter than their file; null: weights are read as the file has them.
 WorkModel DescribeWork(const model::ModelSource& source, const model::ModelConfig& config, int64_t kv_token_bytes,
                        ThreadPool* packs);
+
+// Bytes that an engine needs for the KV and the recurrent states of `sequences` sequences of `tokens` tokens.
+int64_t MemoryFor(const WorkModel& work, int tokens, int sequences);
 
 // A step of `sequences` sequences, `tokens` new tokens each, the first at `position`.
 struct StepShape {

@@ -72,11 +72,13 @@ class Sequences {
     return {};
   }
 
-  Status Truncate(int length) {
+  // Back to `length` tokens. A recurrent state is only kept at the end of a block, so the last tokens are computed again.
+  Status Rewind(int length) {
+    const int kept = length - length % engine_.info().block_size;
     for (const auto& id : ids_) {
-      if (auto cut = engine_.Truncate(id, length); !cut) return cut;
+      if (auto cut = engine_.Truncate(id, kept); !cut) return cut;
     }
-    return {};
+    return Prefill(kept, length - kept);
   }
 
  private:
@@ -107,7 +109,7 @@ Result<std::vector<Timing>> Time(engine::Engine& engine, const Workload& test, i
     if (!ran) return Forward(ran);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     if (r > 0) times.push_back({seconds, sequences.TakeDeviceSeconds()});
-    if (auto cut = sequences.Truncate(test.depth); !cut) return Forward(cut);
+    if (auto cut = sequences.Rewind(test.depth); !cut) return Forward(cut);
   }
   return times;
 }
