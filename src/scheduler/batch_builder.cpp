@@ -51,17 +51,31 @@ BatchBuilder::BatchBuilder(engine::Engine& engine, Sessions& sessions, DraftMode
 
 StepBatch BatchBuilder::Build(Workload& load, TimePoint now) {
   PendingStep pending{.load = load, .step = {}};
+  sharing_.Look(load, now);
+  if (sharing_.shared(now)) pending.sit_out = sharing_.SitOut(load, NextWaiting(pending, now), step_tokens_);
+  Fill(pending, now);
+  pending.step.partial = !pending.sit_out.empty();
+  // The prompt that the step was for could not be admitted.
+  if (pending.step.partial && pending.step.requests.empty() && pending.step.failed.empty()) {
+    pending.sit_out.clear();
+    pending.step.partial = false;
+    Fill(pending, now);
+  }
+  return std::move(pending.step);
+}
+
+void BatchBuilder::Fill(PendingStep& pending, TimePoint now) {
   AddDecodes(pending);
   pending.step.decoding = static_cast<int32_t>(pending.step.requests.size());
-  pending.budget = PrefillBudget(pending.step.decoding, pending.budget);
+  pending.budget = PrefillBudget(pending.step.decoding, pending.budget, now);
   AddPrompts(pending, now);
-  return std::move(pending.step);
 }
 
 void BatchBuilder::AddDecodes(PendingStep& pending) {
   std::vector<Request*> decoding;
   for (const auto& request : pending.load.running) {
-    if (request->decoding() && !request->stream->full()) decoding.push_back(request.get());
+    const bool ready = request->decoding() && !request->stream->full();
+    if (ready && pending.TakesPart(*request)) decoding.push_back(request.get());
   }
   pending.budget = StepTokens(static_cast<int32_t>(decoding.size()));
   const int32_t spare = pending.budget - static_cast<int32_t>(decoding.size());
@@ -130,16 +144,22 @@ int32_t BatchBuilder::StepTokens(int32_t decoding) const {
   return std::max(step_tokens_, step_tokens_are_set_ ? decoding : 2 * decoding);
 }
 
-int32_t BatchBuilder::PrefillBudget(int32_t decoding, int32_t left) const {
+int32_t BatchBuilder::PrefillBudget(int32_t decoding, int32_t left, TimePoint now) const {
+  const bool chunked = engine_.info().causal && !step_tokens_are_set_;
+  if (chunked && sharing_.shared(now)) left = std::min(left, sharing_.PromptRows(step_tokens_));
   if (goal_ == StepGoal::kThroughput || decoding == 0) return left;
   return std::min(left, latency_budget_.rows());
 }
 
 void BatchBuilder::Observe(const StepBatch& step, double seconds) {
-  int32_t prefill = 0;
-  for (size_t i = static_cast<size_t>(step.decoding); i < step.batch.items.size(); ++i) {
-    prefill += static_cast<int32_t>(step.batch.items[i].tokens.size());
+  int32_t prefill = 0, rows = 0;
+  for (size_t i = 0; i < step.batch.items.size(); ++i) {
+    const auto count = static_cast<int32_t>(step.batch.items[i].tokens.size());
+    rows += count;
+    if (i >= static_cast<size_t>(step.decoding)) prefill += count;
   }
+  sharing_.Observe(rows, seconds);
+  if (step.partial) return;  // it says nothing about a step with all decodes
   latency_budget_.Observe(step.decoding, prefill, seconds);
 }
 
@@ -148,14 +168,15 @@ void BatchBuilder::AddPrompts(PendingStep& pending, TimePoint now) {
   const auto served = [&](const Request* request) { return load.shares.served(request->spec.account); };
   std::vector<Request*> begun;  // prompts of running requests
   for (const auto& request : load.running) {
-    if (!request->decoding() && !request->stream->full()) begun.push_back(request.get());
+    const bool ready = !request->decoding() && !request->stream->full();
+    if (ready && pending.TakesPart(*request)) begun.push_back(request.get());
   }
   std::ranges::stable_sort(begun, {}, served);
   bool admits = !pending.crowded;
   auto next_begun = begun.begin();
   while (pending.budget > 0) {
     while (next_begun != begun.end() && !(*next_begun)->sequence) ++next_begun;  // was preempted
-    Request* waiting = admits ? NextWaiting(load, now) : nullptr;
+    Request* waiting = admits ? NextWaiting(pending, now) : nullptr;
     if (next_begun != begun.end() && (waiting == nullptr || served(waiting) >= served(*next_begun))) {
       Request& request = **next_begun++;
       Add(pending, request, PrefillLength(request, pending.budget));  // its blocks were reserved at admission
@@ -167,8 +188,10 @@ void BatchBuilder::AddPrompts(PendingStep& pending, TimePoint now) {
   }
 }
 
-Request* BatchBuilder::NextWaiting(const Workload& load, TimePoint now) const {
+Request* BatchBuilder::NextWaiting(const PendingStep& pending, TimePoint now) const {
+  const Workload& load = pending.load;
   return load.waiting.Next(now, load.shares, [&](const Request& request) {
+    if (!pending.TakesPart(request)) return false;
     if (request.stream->full() || AwaitsPrefix(load, request)) return false;
     const int32_t limit = request.spec.account_limits.running;
     if (limit > 0 && SequencesOf(load.running, request.spec.account) >= limit) return false;

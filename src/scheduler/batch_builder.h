@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "scheduler/sessions/sessions.h"
 #include "scheduler/speculation/draft_model.h"
 #include "scheduler/step_cost.h"
+#include "scheduler/step_sharing.h"
 
 namespace inferflux::scheduler {
 
@@ -24,6 +27,7 @@ struct StepBatch {
   std::vector<std::pair<Request*, Error>> failed;  // can never run: to be ended
   int32_t decoding = 0;                            // the number of leading items that are decodes
   int32_t preempted = 0;                           // requests that lost their KV
+  bool partial = false;                            // some accounts take no part (step_sharing.h)
 };
 
 class BatchBuilder {
@@ -43,16 +47,21 @@ class BatchBuilder {
     StepBatch step;
     int32_t budget = 0;    // rows left
     bool crowded = false;  // a decode caused a preemption: admit no new requests
+    std::set<std::string> sit_out = {};  // accounts that take no part
+
+    bool TakesPart(const Request& request) const { return sit_out.empty() || !sit_out.contains(request.spec.account); }
   };
+
+  void Fill(PendingStep& pending, TimePoint now);
 
   void AddDecodes(PendingStep& pending);
   int32_t StepTokens(int32_t decoding) const;
-  int32_t PrefillBudget(int32_t decoding, int32_t left) const;
+  int32_t PrefillBudget(int32_t decoding, int32_t left, TimePoint now) const;
   int32_t DraftLength(Request& request, const Speculation& speculation, int32_t decoding, int32_t spare,
                       bool expected) const;
   std::vector<DraftTask> DraftTokens(const std::vector<Request*>& decoding, int32_t spare);
   void AddPrompts(PendingStep& pending, TimePoint now);
-  Request* NextWaiting(const Workload& load, TimePoint now) const;
+  Request* NextWaiting(const PendingStep& pending, TimePoint now) const;
   int32_t PrefillLength(const Request& request, int32_t budget) const;
   void AskPromptLogprobs(const Request& request, int32_t count, engine::BatchItem& item) const;
   bool Admit(PendingStep& pending, Request& next, TimePoint now);
@@ -75,6 +84,7 @@ class BatchBuilder {
   const StepCost& cost_;
   StepGoal goal_;
   LatencyBudget latency_budget_;
+  StepSharing sharing_;
   Speculation speculation_;
   int32_t step_tokens_;
   bool step_tokens_are_set_;  // by the policy, or else the engine's best step size

@@ -4,7 +4,7 @@
 
 namespace inferflux::compute::host {
 
-Result<Pages> Pages::Allocate(size_t bytes, const char* what) {
+Result<Pages> Pages::Allocate(size_t bytes, const char* what, Size size) {
   Pages out;
   if (bytes == 0) return out;
   void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -12,7 +12,7 @@ Result<Pages> Pages::Allocate(size_t bytes, const char* what) {
     return Fail(ErrorCode::kResourceExhausted, "no memory for {}: {} MiB asked for", what, bytes >> 20);
   }
 #if defined(MADV_HUGEPAGE)
-  ::madvise(data, bytes, MADV_HUGEPAGE);  // fewer TLB misses if the system has huge pages; a failure is harmless
+  ::madvise(data, bytes, size == Size::kHuge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);  // a failure is harmless
 #endif
   out.data_ = {static_cast<std::byte*>(data), Unmap{bytes}};
   return out;

@@ -18,7 +18,7 @@ void TokenShares::Enter(const std::string& account) {
   for (const auto& [name, other] : shares_) {
     if (other.present > 0 && &other != &share) lowest = std::min(lowest, other.served);
   }
-  if (lowest != std::numeric_limits<int64_t>::max()) share.served = std::max(share.served, lowest);
+  if (lowest != std::numeric_limits<int64_t>::max()) share.served = std::max(share.served, lowest - 1);
 }
 
 void TokenShares::Leave(const std::string& account) {

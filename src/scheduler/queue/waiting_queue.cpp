@@ -58,6 +58,10 @@ std::vector<std::pair<std::string, int32_t>> WaitingQueue::sizes() const {
   return out;
 }
 
+void WaitingQueue::ForFirst(FunctionRef<void(const Request&)> visit) const {
+  for (const auto& [account, queue] : queues_) visit(*queue.front());
+}
+
 std::vector<Request*> WaitingQueue::all() const {
   std::vector<Request*> out;
   out.reserve(size_);

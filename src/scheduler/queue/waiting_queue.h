@@ -32,6 +32,8 @@ class WaitingQueue {
   size_t size() const { return size_; }
   // The number of waiting requests of each account that has any.
   std::vector<std::pair<std::string, int32_t>> sizes() const;
+  // Calls `visit` with one waiting request of each account that has any.
+  void ForFirst(FunctionRef<void(const Request&)> visit) const;
   // In no particular order.
   std::vector<Request*> all() const;
 

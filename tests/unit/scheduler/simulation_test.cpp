@@ -203,8 +203,8 @@ TEST(Simulation, AHundredThousandRequestsEachEndOnceAndNothingLeaks) {
   EXPECT_GT(tally.refused, 100);
   EXPECT_GT(tally.cached_tokens, 100000);
   EXPECT_GT(simulation.stats().preemptions, 1000);
-  // A full queue of 200 takes about a simulated second to serve, so no request waits much longer.
-  EXPECT_LT(tally.longest_wait, 5s);
+  // A full queue of 200 takes about a simulated second to serve, and each of five accounts may come before another.
+  EXPECT_LT(tally.longest_wait, 8s);
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 // One account that asks for much beside one that asks for little: sequences, KV memory and steps are shared.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
 #include "scheduler/scheduler_driver.h"
+#include "scheduler/step_sharing.h"
 
 namespace inferflux::scheduler {
 namespace {
@@ -188,6 +191,123 @@ TEST(Fairness, ARefusedClientIsToldByTheRateOfItsOwnAccount) {
   const AccountLoad& own = loads.at("greedy");
   EXPECT_EQ(own.queued, driver.core.stats().queued);
   EXPECT_GE(own.retry_after_seconds, own.queued) << "each takes two seconds alone, and half of them beside another";
+}
+
+int32_t RowsOf(const engine::UnifiedBatch& batch) {
+  int32_t rows = 0;
+  for (const auto& item : batch.items) rows += static_cast<int32_t>(item.tokens.size());
+  return rows;
+}
+
+// An engine whose steps take `fixed` and `row` for each row, in simulated time; `rows` has the rows of each step.
+struct TimedDriver : SchedulerDriver {
+  TimedDriver(std::chrono::milliseconds fixed, std::chrono::milliseconds row)
+      : SchedulerDriver(Babble, {.blocks = 20000, .max_sequences = 64, .context = 4000}) {
+    engine.on_step = [this, fixed, row](const engine::UnifiedBatch& batch) {
+      rows.push_back(RowsOf(batch));
+      now += fixed + rows.back() * row;
+    };
+  }
+  std::vector<int32_t> rows;
+};
+
+using std::chrono::milliseconds;
+
+TEST(Fairness, AShortPromptIsNotComputedWithAllRowsOfAnAccountThatWasServedMore) {
+  TimedDriver driver(milliseconds(1), milliseconds(1));
+  const Streams greedy = Flood(driver, 60, 700);
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(driver.core.Step());
+  ASSERT_EQ(driver.rows.back(), 60);
+  const auto polite = driver.Submit(Of("polite", "Hello", 4));
+  ASSERT_TRUE(driver.core.Step());
+  Received received;
+  Read(*polite, received);
+  EXPECT_EQ(received.text.size(), 1u) << "a first token";
+  EXPECT_EQ(driver.rows.back(), 5) << "of its prompt alone";
+  ASSERT_TRUE(driver.core.Step());
+  EXPECT_EQ(driver.rows.back(), 61) << "its decodes are computed with the others";
+}
+
+TEST(Fairness, RowsStayTogetherWhereAStepCostsTheSameWithoutThem) {
+  TimedDriver driver(milliseconds(500), milliseconds(1));
+  const Streams greedy = Flood(driver, 60, 700);
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(driver.core.Step());
+  const auto rows_of = [&](const char* prompt) {
+    const auto polite = driver.Submit(Of("polite", prompt, 1));
+    EXPECT_TRUE(driver.core.Step());
+    const int32_t rows = driver.rows.back();
+    EXPECT_TRUE(driver.core.Step());
+    return rows;
+  };
+  EXPECT_EQ(rows_of("Hello"), 5) << "tried, and costs as much";
+  EXPECT_EQ(rows_of("World"), 65);
+  EXPECT_EQ(rows_of("Again"), 65);
+}
+
+TEST(Fairness, AccountsThatAskForMuchAreNotHeldUpByManyShortPrompts) {
+  TimedDriver driver(milliseconds(1), milliseconds(1));
+  const Streams greedy = Flood(driver, 20, 3000);
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(driver.core.Step());
+  std::vector<std::shared_ptr<TokenStream>> others;
+  Received first;
+  Read(*greedy[0], first);
+  const size_t before = first.text.size();
+  for (int i = 0; i < 400; ++i) {
+    others.push_back(driver.Submit(Of("other", "request " + std::to_string(i), 1)));
+    ASSERT_TRUE(driver.core.Step());
+    for (const auto& stream : greedy) {
+      if (stream != greedy[0]) {
+        while (stream->TryPop()) continue;
+      }
+    }
+    Read(*greedy[0], first);
+  }
+  EXPECT_GT(first.text.size() - before, 130u) << "of 400 steps";
+}
+
+// A prompt that arrives waits for the step that runs, so steps are short while somebody else was there a moment ago.
+TEST(Fairness, LongPromptsAreCutShorterWhileAnotherAccountIsThere) {
+  TimedDriver driver(milliseconds(1), milliseconds(1));
+  driver.Generate(Of("greedy", "so that costs are known", 8));
+  const auto alone = driver.Submit(Of("greedy", std::string(3000, 'a'), 2));
+  ASSERT_TRUE(driver.core.Step());
+  EXPECT_EQ(driver.rows.back(), 512);
+  const auto polite = driver.Submit(Of("polite", "hello", 1));
+  ASSERT_TRUE(driver.core.Step());
+  ASSERT_TRUE(driver.core.Step());
+  ASSERT_TRUE(driver.core.Step());
+  EXPECT_EQ(driver.rows.back(), StepSharing::kLeastPromptRows);
+  driver.now += StepSharing::kMemory;
+  ASSERT_TRUE(driver.core.Step());
+  EXPECT_EQ(driver.rows.back(), 512);
+}
+
+TEST(Fairness, AStepKeepsAPromptsRowsWhereFewerWouldCostNearlyAsMuch) {
+  const auto rows_for = [](double fixed, double row) {
+    StepSharing sharing;
+    for (int step = 0; step < 20; ++step) {
+      for (const int32_t rows : {1, sharing.PromptRows(512), 512}) sharing.Observe(rows, fixed + row * rows);
+    }
+    return sharing.PromptRows(512);
+  };
+  EXPECT_EQ(rows_for(0.3, 0.005), 128) << "0.94 s, where 512 rows take 2.86 s";
+  EXPECT_EQ(rows_for(0.001, 0.005), StepSharing::kLeastPromptRows);
+  EXPECT_EQ(rows_for(0.1, 0.0), 512) << "rows cost nothing";
+}
+
+// Sizes of which nothing is known are tried, and those that were seen long ago again.
+TEST(Fairness, StepTimesForget) {
+  StepTimes times;
+  EXPECT_FALSE(times.Seconds(5));
+  times.Observe(5, 2.0);
+  EXPECT_EQ(times.Seconds(7), 2.0) << "of the same class";
+  EXPECT_FALSE(times.Seconds(8));
+  times.Observe(5, 100.0);
+  EXPECT_NEAR(*times.Seconds(5), 2.4, 1e-9) << "one slow step predicts little";
+  for (int64_t step = 0; step < StepTimes::kForget; ++step) times.Observe(64, 1.0);
+  EXPECT_TRUE(times.Seconds(5));
+  times.Observe(64, 1.0);
+  EXPECT_FALSE(times.Seconds(5));
 }
 
 }  // namespace
