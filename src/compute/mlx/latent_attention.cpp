@@ -2,6 +2,9 @@
 #include <mlx/ops.h>
 
 #include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "compute/mlx/arrays.h"
 #include "compute/mlx/mlx_backend.h"

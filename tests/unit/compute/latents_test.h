@@ -80,6 +80,31 @@ class LatentsTest : public Test {
     }
   }
 
+  // The last rows of a sequence of this length, in a step with a short one.
+  template <class E>
+  void ALongContextEqualsReference(const LatentShape& shape, int32_t length, double bound) {
+    SCOPED_TRACE(E::kName);
+    PagedSequences sequences({length, 5}, shape.block_size, true, random);
+    const KvShape kv = shape.Kv(sequences.blocks());
+    auto theirs = *Reference::CreateKvCache<E>(reference, kv);
+    auto ours = *B::template CreateKvCache<E>(context, kv);
+    for (const std::vector<int32_t>& ends : {std::vector{length - 2, 3}, std::vector{length, 5}}) {
+      const StepGeometry step = sequences.StepTo(ends);
+      const auto latents = this->Random(step.rows(), shape.latent), keys = this->Random(step.rows(), shape.rotated);
+      const typename B::Batch batch = B::LoadBatch(context, step);
+      Reference::AppendLatents<E>(reference, theirs, 1, latents, keys, step);
+      B::template AppendLatents<E>(context, ours, 1, this->On(latents), this->On(keys), batch);
+      if (step.rows() > 4) continue;
+      const auto q = this->Random(4, shape.heads * shape.latent),
+                 rotated = this->Random(4, shape.heads * shape.rotated);
+      EXPECT_LT(
+          this->Error(B::template AttendLatents<E>(context, this->On(q), this->On(rotated), ours, 1, batch,
+                                                   shape.Attention(), nullptr),
+                      Reference::AttendLatents<E>(reference, q, rotated, theirs, 1, step, shape.Attention(), nullptr)),
+          bound);
+    }
+  }
+
   // Scores with few values, which have no rounding: the positions are the reference's.
   void TiesGoToTheLowerPosition(const LatentShape& shape, const std::vector<int32_t>& lengths) {
     PagedSequences sequences(lengths, shape.block_size, true, random);

@@ -4,6 +4,7 @@
 #include <mlx/ops.h>
 
 #include <numeric>
+#include <vector>
 
 #include "compute/mlx/mlx_test.h"
 
@@ -52,6 +53,10 @@ TEST_F(MlxLatentsTest, RowsReadWhatTheySelect) {
     EqualsReference<KvFp32>(shape, {1, 41, 330, 9, 70}, {0, 40, 170, 9, 69}, shuffled, 2e-6);
     EqualsReference<KvFp16>(shape, {1, 41, 330, 9, 70}, {0, 40, 170, 9, 69}, shuffled, 2e-6);
   }
+}
+
+TEST_F(MlxLatentsTest, LongContexts) {
+  ALongContextEqualsReference<KvFp16>({.heads = 9, .latent = 20, .rotated = 6, .block_size = 16}, 2100, 2e-6);
 }
 
 TEST_F(MlxLatentsTest, EqualScoresGoToTheLowerPosition) {

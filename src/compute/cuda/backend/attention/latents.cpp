@@ -12,7 +12,25 @@ namespace {
 
 constexpr int64_t kScoredAtOnce = 128;  // rows: enough to fill a device, and few enough that their scores fit
 
-// No row of the step reads more positions.
+// Blocks of split attention at a time, whose results wait in memory: enough to fill any device.
+constexpr int64_t kBlocksAtOnce = 1024;
+constexpr int64_t kHeadsOfBlock = 8;
+
+// Rows [first, first + count) of the step, of arrays by row.
+template <class S>
+cuda::LatentArguments<S> Part(cuda::LatentArguments<S> a, int64_t first, int64_t count) {
+  for (cuda::Rows<const float>* rows : {&a.q, &a.rotated}) {
+    rows->data += first * rows->stride;
+    rows->rows = count;
+  }
+  a.step.positions += first;
+  a.step.sequences += first;
+  if (a.selected.positions != nullptr) a.selected.positions += first * a.selected.top;
+  a.y += first * a.heads * a.latent;
+  return a;
+}
+
+// No row of the step sees more positions.
 int32_t LongestOf(const StepGeometry& step) {
   return std::max(step.most_tokens, *std::ranges::max_element(step.positions) + 1);
 }
@@ -68,19 +86,34 @@ Cuda::Buffer Cuda::AttendLatents(Context& context, View q, View rotated, const K
   Buffer out = cuda_ops::New(context, q.rows, q.cols);
   if (!out.memory) return out;
   const auto kv = cache.layers[layer].pointers();
+  const auto latent = static_cast<int32_t>(q.cols / params.heads);
+  int32_t longest = LongestOf(batch.geometry);
   cuda::SelectedPositions chosen;
-  if (selected != nullptr) chosen = {static_cast<const int32_t*>(selected->memory.get()), selected->top};
-  cuda_ops::Must(cuda::AttendLatents<typename E::Storage>({.q = cuda_ops::RowsOf(q),
-                                                           .rotated = cuda_ops::RowsOf(rotated),
-                                                           .kv = {kv.keys, kv.values, kv.key_scales, kv.value_scales},
-                                                           .step = batch.arrays,
-                                                           .heads = params.heads,
-                                                           .latent = static_cast<int32_t>(q.cols / params.heads),
-                                                           .width = params.head_dim,
-                                                           .scale = params.scale,
-                                                           .selected = chosen,
-                                                           .y = out.data()},
-                                                          context.stream));
+  if (selected != nullptr && selected->memory) {
+    chosen = {static_cast<const int32_t*>(selected->memory.get()), selected->top};
+    longest = std::min(longest, selected->top);
+  }
+  const int32_t chunks = (longest + cuda::kAttentionChunk - 1) / cuda::kAttentionChunk;
+  const int64_t runs = (params.heads + kHeadsOfBlock - 1) / kHeadsOfBlock;
+  const int64_t at_once = chunks == 1 ? q.rows : std::clamp(kBlocksAtOnce / (runs * chunks), int64_t{1}, q.rows);
+  const Buffer partial =
+      cuda_ops::New(context, chunks == 1 ? 0 : at_once, int64_t{params.heads} * chunks * (latent + 2));
+  const cuda::LatentArguments<typename E::Storage> all{.q = cuda_ops::RowsOf(q),
+                                                       .rotated = cuda_ops::RowsOf(rotated),
+                                                       .kv = {kv.keys, kv.values, kv.key_scales, kv.value_scales},
+                                                       .step = batch.arrays,
+                                                       .heads = params.heads,
+                                                       .latent = latent,
+                                                       .width = params.head_dim,
+                                                       .scale = params.scale,
+                                                       .selected = chosen,
+                                                       .y = out.data(),
+                                                       .chunks = chunks,
+                                                       .partial = partial.data()};
+  for (int64_t first = 0; first < q.rows; first += at_once) {
+    const int64_t count = std::min(at_once, q.rows - first);
+    cuda_ops::Must(cuda::AttendLatents(Part(all, first, count), context.stream));
+  }
   return out;
 }
 

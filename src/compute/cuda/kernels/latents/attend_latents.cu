@@ -4,6 +4,7 @@
 #include "compute/cuda/device/shared_memory.h"
 #include "compute/cuda/device/warp.h"
 #include "compute/cuda/kernels/latents/latents.h"
+#include "compute/cuda/kernels/merged_softmax.h"
 #include "compute/cuda/launch.h"
 
 namespace inferflux::cuda {
@@ -36,9 +37,9 @@ struct LatentShared {
   }
 };
 
-// The softmax of a head as it goes on (arXiv:1805.02867), in every lane of a warp.
+// The softmax of a head as it goes on (arXiv:1805.02867), in every lane of a warp. Scores are in units of log 2.
 struct HeadSoftmax {
-  float largest = -INFINITY;
+  float largest = kMasked;
   float sum = 0.0f;
 
   // Makes weights of a chunk's scores, and yields what the sums before are multiplied by.
@@ -46,19 +47,18 @@ struct HeadSoftmax {
     float top = largest;
     for (int k = Lane(); k < kThreads; k += kWarpSize) top = fmaxf(top, scores[k]);
     top = WarpMax(top);
-    const float base = top == -INFINITY ? 0.0f : top;
-    const float factor = largest == -INFINITY ? 0.0f : expf(largest - base);  // 0: of zeros
+    const float base = top == kMasked ? 0.0f : top;
+    const float factor = largest == kMasked ? 0.0f : exp2f(largest - base);  // 0: of zeros
     float total = 0.0f;
-    for (int k = Lane(); k < kThreads; k += kWarpSize) total += scores[k] = expf(scores[k] - base);
+    for (int k = Lane(); k < kThreads; k += kWarpSize) total += scores[k] = exp2f(scores[k] - base);
     largest = top;
     sum = fmaf(sum, factor, WarpSum(total));
     return factor;
   }
 };
 
-// Blocks x are rows, y are runs of heads. A thread takes one key of a chunk for the scores of all heads, a warp the
-// softmax of some heads, and a thread some dimensions of all heads for the sums. Chunks have 128 keys of those that the
-// row reads, from the first one on.
+// Blocks x are rows, y are runs of heads, z are chunks of what the row reads. A thread takes one key of 128 for the
+// scores of all heads, a warp the softmax of some heads, and a thread some dimensions of all heads for the sums.
 template <class S>
 __global__ void __launch_bounds__(kThreads, 4) AttendLatentsKernel(LatentArguments<S> a) {
   const int64_t row = BlockIndex().x;
@@ -66,12 +66,12 @@ __global__ void __launch_bounds__(kThreads, 4) AttendLatentsKernel(LatentArgumen
   const int heads = a.heads - first_head < kHeadsAtOnce ? a.heads - first_head : kHeadsAtOnce;
   const int thread = static_cast<int>(ThreadIndex().x);
   const int32_t* table = a.step.block_tables + a.step.table_starts[a.step.sequences[row]];
-  int count = a.step.positions[row] + 1;
   const int32_t* chosen = nullptr;
-  if (a.selected.positions != nullptr) {
-    chosen = a.selected.positions + row * a.selected.top;
-    if (count > a.selected.top) count = a.selected.top;
-  }
+  if (a.selected.positions != nullptr) chosen = a.selected.positions + row * a.selected.top;
+  const int begin = static_cast<int>(BlockIndex().z) * kAttentionChunk;
+  const int count = a.Count(row);
+  const int end = count - begin < kAttentionChunk ? count : begin + kAttentionChunk;
+  if (begin >= end) return;
 
   const LatentShared shared(a.latent, a.width);
   const int tail = a.width - a.latent;
@@ -88,12 +88,12 @@ __global__ void __launch_bounds__(kThreads, 4) AttendLatentsKernel(LatentArgumen
   for (int i = thread; i < kHeadsAtOnce * a.latent; i += kThreads) shared.out[i] = 0.0f;
   HeadSoftmax softmax[kHeadsOfWarp];
 
-  for (int chunk = 0; chunk < count; chunk += kThreads) {
-    SyncThreads();  // the queries are there; the weights of the last chunk were used
-    const int key = chunk + thread;
+  for (int first = begin; first < end; first += kThreads) {
+    SyncThreads();  // the queries are there; the weights of the keys before were used
+    const int key = first + thread;
     float scores[kHeadsAtOnce] = {};
     int64_t slot = 0;
-    if (key < count) {
+    if (key < end) {
       slot = a.step.Slot(table, chosen != nullptr ? chosen[key] : key);
       const S* elements = a.kv.keys + slot * a.width;
       for (int d = 0; d < a.width; ++d) {
@@ -103,9 +103,9 @@ __global__ void __launch_bounds__(kThreads, 4) AttendLatentsKernel(LatentArgumen
         }
       }
     }
-    const float scale = a.kv.key_scales != nullptr && key < count ? a.kv.key_scales[slot] : 1.0f;
+    const float scale = a.kv.key_scales != nullptr && key < end ? a.kv.key_scales[slot] : 1.0f;
     for (int h = 0; h < kHeadsAtOnce; ++h) {
-      shared.weights[h * kThreads + thread] = key < count ? scores[h] * a.scale * scale : -INFINITY;
+      shared.weights[h * kThreads + thread] = key < end ? scores[h] * a.scale * scale * kLog2E : kMasked;
     }
     shared.slots[thread] = slot;
     SyncThreads();
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kThreads, 4) AttendLatentsKernel(LatentArgumen
       if (Lane() == 0) shared.factors[head] = factor;
     }
     SyncThreads();
-    const int keys = count - chunk < kThreads ? count - chunk : kThreads;
+    const int keys = end - first < kThreads ? end - first : kThreads;
     for (int d = thread; d < a.latent; d += kThreads) {
       float totals[kHeadsAtOnce];
       for (int h = 0; h < kHeadsAtOnce; ++h) totals[h] = shared.out[h * a.latent + d] * shared.factors[h];
@@ -128,15 +128,31 @@ __global__ void __launch_bounds__(kThreads, 4) AttendLatentsKernel(LatentArgumen
     }
   }
 
+  if (a.chunks > 1) {
+    const int64_t head_row = row * a.heads + first_head;
+    const auto partial_of = [&](int head) {
+      return a.partial + ((head_row + head) * a.chunks + BlockIndex().z) * (a.latent + 2);
+    };
+    for (int i = 0; i < kHeadsOfWarp; ++i) {
+      const int head = Warp() * kHeadsOfWarp + i;
+      if (Lane() != 0 || head >= heads) continue;
+      partial_of(head)[a.latent] = softmax[i].largest;
+      partial_of(head)[a.latent + 1] = softmax[i].sum;
+    }
+    for (int head = 0; head < heads; ++head) {
+      for (int d = thread; d < a.latent; d += kThreads) partial_of(head)[d] = shared.out[head * a.latent + d];
+    }
+    return;
+  }
   SyncThreads();  // the last factors were used
   for (int i = 0; i < kHeadsOfWarp; ++i) {
     if (Lane() == 0) shared.factors[Warp() * kHeadsOfWarp + i] = softmax[i].sum;
   }
   SyncThreads();
   float* y = a.y + (row * a.heads + first_head) * a.latent;
-  for (int i = 0; i < heads; ++i) {
+  for (int head = 0; head < heads; ++head) {
     for (int d = thread; d < a.latent; d += kThreads) {
-      y[int64_t{i} * a.latent + d] = shared.out[i * a.latent + d] / shared.factors[i];
+      y[int64_t{head} * a.latent + d] = shared.out[head * a.latent + d] / shared.factors[head];
     }
   }
 }
@@ -150,8 +166,11 @@ Status AttendLatents(const LatentArguments<S>& a, Stream stream) {
                 "attention over latents and rotated keys of {} values; at most {} are supported", a.width, kMostWidth);
   }
   const auto runs = static_cast<unsigned>((a.heads + kHeadsAtOnce - 1) / kHeadsAtOnce);
-  return Launch(AttendLatentsKernel<S>, {static_cast<unsigned>(a.q.rows), runs}, {kThreads},
-                LatentShared::Bytes(a.latent, a.width), stream, a);
+  auto launched =
+      Launch(AttendLatentsKernel<S>, {static_cast<unsigned>(a.q.rows), runs, static_cast<unsigned>(a.chunks)},
+             {kThreads}, LatentShared::Bytes(a.latent, a.width), stream, a);
+  if (!launched || a.chunks == 1) return launched;
+  return MergeChunks(a, stream);
 }
 
 template Status AttendLatents(const LatentArguments<float>&, Stream);

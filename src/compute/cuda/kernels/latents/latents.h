@@ -34,12 +34,27 @@ struct LatentArguments {
   float scale = 1.0f;
   SelectedPositions selected;
   float* y = nullptr;  // dense [rows, heads * latent]
+  // What a row reads is cut into chunks of kAttentionChunk positions, which are computed by blocks of their own and
+  // merged in order. As many as any row has; with more than one their results meet in `partial`
+  // [rows, heads, chunks, latent + 2].
+  int32_t chunks = 1;
+  float* partial = nullptr;
+
+  // How many positions a row reads.
+  __device__ int Count(int64_t row) const {
+    const int seen = step.positions[row] + 1;
+    return selected.positions != nullptr && seen > selected.top ? selected.top : seen;
+  }
 };
 
 // softmax(scale * (q . latent + rotated q . rotated key)) latents. A row is computed by itself, so its result does not
-// depend on what else is in the step, nor on how its prompt was cut.
+// depend on what else is in the step, nor on how its prompt was cut, nor on the number of chunks.
 template <class S>
 Status AttendLatents(const LatentArguments<S>& arguments, Stream stream);
+
+// Merges the chunks' results; AttendLatents does it.
+template <class S>
+Status MergeChunks(const LatentArguments<S>& arguments, Stream stream);
 
 template <class S>
 struct IndexArguments {

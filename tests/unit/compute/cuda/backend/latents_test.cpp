@@ -1,6 +1,11 @@
 // Attention over latents in the CUDA backend's KV, and the selection of positions. Every access is checked.
 #include "compute/latents_test.h"
 
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "base/without_exceptions.h"
 #include "compute/cuda/backend/cuda_test.h"
 
 namespace inferflux::compute::testing {
@@ -64,7 +69,16 @@ TEST_F(CudaLatents, EachHeadMultipliesByItsOwnMatrix) {
   EachHeadHasItsOwnMatrix(kQ8_0, 3, 1, 40, 64, {5}, 2e-3);
 }
 
-// A row of a batch and the same row alone, with and without a selection.
+// What is read is cut into chunks of 1,024 positions.
+TEST_F(CudaLatents, LongContextsAreSplit) {
+  const LatentShape shape{.heads = 9, .latent = 20, .rotated = 6, .block_size = 16};
+  ALongContextEqualsReference<KvFp32>(shape, 2100, 2e-6);
+  ALongContextEqualsReference<KvInt8>(shape, 1024, 2e-6);
+  ALongContextEqualsReference<KvFp16>(shape, 1026, 2e-6);
+}
+
+// A row of a batch, and the same row alone and in steps that are prepared for longer sequences; with and without a
+// selection.
 TEST_F(CudaLatents, ARowsResultDoesNotDependOnTheBatch) {
   const LatentShape shape{.heads = 3, .latent = 20, .rotated = 6, .block_size = 16, .top = 40};
   PagedSequences sequences({200, 30}, shape.block_size, true, random);
@@ -75,22 +89,35 @@ TEST_F(CudaLatents, ARowsResultDoesNotDependOnTheBatch) {
   Cuda::AppendIndex<KvFp16>(context, cache, 0, On(Random(230, shape.index)), batch);
   const auto q = Random(230, 60), rotated = Random(230, 18), index_q = Random(230, 70), weights = Random(230, 5);
 
-  StepGeometry last = all;
-  last.tokens = {0};
-  last.positions = {199};
-  last.query_starts = {0, 1};
-  last.table_starts.resize(2);
-  const Cuda::Batch alone = Cuda::LoadBatch(context, last);
+  // The last rows of the first sequence by themselves.
+  const auto last = [&](int32_t count, int32_t most_tokens) {
+    StepGeometry step = all;
+    step.tokens.resize(static_cast<size_t>(count));
+    step.positions.resize(static_cast<size_t>(count));
+    std::iota(step.positions.begin(), step.positions.end(), 200 - count);
+    step.query_starts = {0, count};
+    step.table_starts.resize(2);
+    step.most_tokens = most_tokens;
+    return Cuda::LoadBatch(context, step);
+  };
   const auto attend = [&](const Cuda::Batch& at, int32_t first, int32_t count, bool sparse) {
     const auto rows = [&](host::View x) { return On(Rows(x, first, count)); };
-    const auto selected =
-        Cuda::SelectPositions<KvFp16>(context, rows(index_q), rows(weights), cache, 0, at, shape.Index());
+    Cuda::Selection selected;
+    if (sparse) {
+      selected = Cuda::SelectPositions<KvFp16>(context, rows(index_q), rows(weights), cache, 0, at, shape.Index());
+    }
     return Cuda::Read(context, Cuda::AttendLatents<KvFp16>(context, rows(q), rows(rotated), cache, 0, at,
                                                            shape.Attention(), sparse ? &selected : nullptr));
   };
   for (const bool sparse : {false, true}) {
-    const auto whole = attend(batch, 0, 230, sparse), one = attend(alone, 199, 1, sparse);
-    EXPECT_EQ(one, std::vector<float>(whole.begin() + 199 * 60, whole.begin() + 200 * 60));
+    const auto whole = attend(batch, 0, 230, sparse);
+    const auto rows = [&](int32_t count) {
+      return std::vector<float>(whole.begin() + (200 - count) * 60, whole.begin() + 200 * 60);
+    };
+    EXPECT_EQ(attend(last(1, 0), 199, 1, sparse), rows(1));
+    EXPECT_EQ(attend(last(3, 3000), 197, 3, sparse), rows(3));
+    if (sparse) continue;
+    EXPECT_EQ(attend(last(6, 256 << 10), 194, 6, sparse), rows(6)) << "of so many chunks, few rows at a time";
   }
 }
 
