@@ -22,6 +22,7 @@
 #include "compute/cuda/backend/graphs/recording.h"
 #include "compute/cuda/backend/staging.h"
 #include "compute/cuda/kernels/attention.h"
+#include "compute/cuda/kernels/latents/latents.h"
 #include "compute/cuda/kernels/products/products.h"
 #include "compute/cuda/kernels/recurrent/recurrent.h"
 #include "compute/cuda/runtime.h"
@@ -232,6 +233,24 @@ struct Cuda {
                            int32_t layer, const Batch& batch, const DeltaNetParams& params);
   static Buffer SelectiveScan(Context& context, View xbc, View dt, View steps, View coefficients, View skips,
                               States& states, int32_t layer, const Batch& batch, const StateSpaceParams& params);
+
+  // Attention over latents (compute/latent_kv.h).
+  struct Selection {
+    cuda::ArenaPiece memory;  // none where every row reads all positions
+    int32_t top = 0;
+  };
+  static Buffer HeadMatMul(Context& context, View x, const Experts& heads);
+  template <class E>
+  static void AppendLatents(Context& context, KvCache<E>& cache, int32_t layer, View latents, View rotated,
+                            const Batch& batch);
+  template <class E>
+  static Buffer AttendLatents(Context& context, View q, View rotated, const KvCache<E>& cache, int32_t layer,
+                              const Batch& batch, const AttentionParams& params, const Selection* selected);
+  template <class E>
+  static void AppendIndex(Context& context, KvCache<E>& cache, int32_t layer, View k, const Batch& batch);
+  template <class E>
+  static Selection SelectPositions(Context& context, View q, View weights, const KvCache<E>& cache, int32_t layer,
+                                   const Batch& batch, const IndexParams& params);
 
   template <class E>
   static Result<KvCache<E>> CreateKvCache(Context& context, const KvShape& shape);

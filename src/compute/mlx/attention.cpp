@@ -6,6 +6,7 @@
 
 #include "compute/mlx/arrays.h"
 #include "compute/mlx/mlx_backend.h"
+#include "compute/mlx/stored.h"
 
 namespace inferflux::compute {
 namespace {
@@ -28,14 +29,6 @@ std::optional<mx::array> Mask(int32_t row_position, int32_t rows, int32_t first,
     return mx::logical_and(before, mx::equal(mx::floor_divide(of_key, chunk), mx::floor_divide(of_row, chunk)));
   }
   return mx::logical_and(before, mx::greater(of_key, of_row - mx::array(window)));
-}
-
-// The positions [first, length) of a sequence: [1, kv_heads, length - first, head_dim]. A view if they are contiguous.
-mx::array Stored(const mx::array& store, const Mlx::Sequence& sequence, int32_t first) {
-  const int32_t length = sequence.length();
-  if (sequence.slots) return mx::expand_dims(mx::take(store, mx::slice(*sequence.slots, {first}, {length}), 1), 0);
-  const int32_t slot = sequence.first_slot;
-  return mx::expand_dims(mx::slice(store, {0, slot + first, 0}, {store.shape(0), slot + length, store.shape(2)}), 0);
 }
 
 // Scores with a soft cap, which fast:: does not support. q: [1, heads, rows, head_dim].

@@ -1,5 +1,6 @@
 #include <mlx/ops.h>
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <type_traits>
@@ -7,6 +8,7 @@
 #include "base/checked_math.h"
 #include "compute/mlx/arrays.h"
 #include "compute/mlx/mlx_backend.h"
+#include "compute/mlx/stored.h"
 
 namespace inferflux::compute {
 namespace {
@@ -16,13 +18,6 @@ mx::Dtype TypeOf() {
   if constexpr (std::is_same_v<E, KvFp16>) return mx::float16;
   if constexpr (std::is_same_v<E, KvBf16>) return mx::bfloat16;
   return mx::float32;
-}
-
-// [rows, kv_heads * head_dim] into the slots of axis 1.
-mx::array Scattered(const mx::array& store, const mx::array& rows, const mx::array& slots) {
-  const mx::array updates =
-      mx::reshape(mx::astype(rows, store.dtype()), {rows.shape(0), store.shape(0), 1, store.shape(2)});
-  return mx::scatter(store, slots, updates, 1);
 }
 
 // A copy of `block_size` slots: a view would prevent the store from being written in place.
@@ -44,7 +39,7 @@ Result<Mlx::KvCache<E>> Mlx::CreateKvCache(Context& context, const KvShape& shap
   const int64_t slots = int64_t{shape.blocks} * shape.block_size;
   for (const KvGeometry& layer : shape.layers) {
     const auto per_slot = CheckedMul(static_cast<uint64_t>(layer.heads) * sizeof(typename E::Storage),
-                                     static_cast<uint64_t>(layer.head_dim));
+                                     static_cast<uint64_t>(std::max(layer.first_row(), layer.second_row())));
     const auto bytes = per_slot ? CheckedMul(*per_slot, static_cast<uint64_t>(slots)) : std::nullopt;
     if (slots <= std::numeric_limits<int32_t>::max() && bytes && *bytes <= uint64_t{1} << 50) continue;
     return Fail(ErrorCode::kResourceExhausted,
@@ -55,11 +50,11 @@ Result<Mlx::KvCache<E>> Mlx::CreateKvCache(Context& context, const KvShape& shap
   try {
     for (const KvGeometry& layer : shape.layers) {
       // Untouched memory costs nothing, and attention reads only what Append wrote.
-      const auto array = [&] {
-        if (layer.heads == 0) return mx::zeros({0, 0, 0}, TypeOf<E>());
-        return MakeArray<typename E::Storage>({layer.heads, Int(slots), layer.head_dim}, TypeOf<E>(), [](auto*) {});
+      const auto array = [&](int32_t width) {
+        if (layer.heads == 0 || width == 0) return mx::zeros({0, 0, 0}, TypeOf<E>());
+        return MakeArray<typename E::Storage>({layer.heads, Int(slots), width}, TypeOf<E>(), [](auto*) {});
       };
-      cache.layers->push_back({array(), array()});
+      cache.layers->push_back({array(layer.first_row()), array(layer.second_row())});
     }
   } catch (const std::exception& error) {
     return Fail(ErrorCode::kResourceExhausted, "MLX has no memory for the KV of {} slots: {}", slots, error.what());
@@ -74,21 +69,20 @@ void Mlx::AppendTo(KvLayer& layer, View k, View v, const Batch& batch) {
 }
 
 void Mlx::CopyBlockOf(KvLayer& layer, int32_t block_size, int32_t from, int32_t to) {
-  if (layer.keys.size() == 0) return;
-  layer.keys = WithBlockCopied(layer.keys, block_size, from, to);
-  layer.values = WithBlockCopied(layer.values, block_size, from, to);
+  for (mx::array* array : {&layer.keys, &layer.values}) {
+    if (array->size() > 0) *array = WithBlockCopied(*array, block_size, from, to);
+  }
 }
 
 // Each array has one run of slots per head, in memory that MLX's GPU shares with the host. Pending work on the arrays
 // runs first: after that nothing else holds them, and they may be written in place.
 void Mlx::VisitBlockOf(KvLayer& layer, const KvShape& shape, int32_t block,
                        FunctionRef<void(std::span<std::byte>)> visit) {
-  if (layer.keys.size() == 0) return;
-  const int heads = layer.keys.shape(0);
   for (mx::array* array : {&layer.keys, &layer.values}) {
+    if (array->size() == 0) continue;
     array->eval();
-    const auto run =
-        static_cast<size_t>(shape.block_size) * static_cast<size_t>(layer.keys.shape(2)) * array->itemsize();
+    const int heads = array->shape(0);
+    const auto run = static_cast<size_t>(shape.block_size) * static_cast<size_t>(array->shape(2)) * array->itemsize();
     const auto head = run * static_cast<size_t>(shape.blocks);
     std::byte* first = reinterpret_cast<std::byte*>(array->data<char>()) + static_cast<size_t>(block) * run;
     for (int h = 0; h < heads; ++h) visit(std::span(first + static_cast<size_t>(h) * head, run));

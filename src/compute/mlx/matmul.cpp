@@ -5,7 +5,6 @@
 #include "compute/mlx/weights.h"
 
 namespace inferflux::compute {
-namespace {
 
 mx::array Product(const mx::array& x, const Mlx::Weights& weights, bool narrow) {
   const mx::Dtype type = MatmulType(weights, narrow);
@@ -17,8 +16,6 @@ mx::array Product(const mx::array& x, const Mlx::Weights& weights, bool narrow) 
   const mx::array transposed = mx::swapaxes(mx::astype(weights.values, type), -1, -2);
   return mx::astype(mx::matmul(mx::astype(x, type), transposed), mx::float32);
 }
-
-}  // namespace
 
 Mlx::Buffer Mlx::MatMul(Context& context, View x, const Matrix& matrix) {
   if (x.rows() == 0) return {mx::zeros({0, Int(matrix.rows)}, mx::float32)};

@@ -52,7 +52,8 @@ struct Mlx {
     operator View() const { return {values}; }  // NOLINT: a buffer is a view of itself
   };
 
-  // [kv_heads, slots, head_dim] each; slot = block * block_size + offset. Empty if the layer keeps no KV.
+  // [kv_heads, slots, head_dim] each; slot = block * block_size + offset. Empty if the layer keeps no KV. With latents
+  // [1, slots, head_dim], and [1, slots, index] beside it, which is empty if no tokens are selected.
   struct KvLayer {
     mlx::core::array keys;
     mlx::core::array values;
@@ -184,6 +185,31 @@ struct Mlx {
   static Buffer Combine(Context& context, View x, const Routing& routing);
   static Buffer GateRows(Context& context, View x, View logits);
 
+  // compute/latent_kv.h.
+  struct Selection {
+    std::vector<std::optional<mlx::core::array>> sequences;  // [rows, top] positions; none: every row sees all it may
+  };
+  static Buffer HeadMatMul(Context& context, View x, const Experts& heads);
+  template <class E>
+  static void AppendLatents(Context&, KvCache<E>& cache, int32_t layer, View latents, View rotated,
+                            const Batch& batch) {
+    AppendLatentsTo((*cache.layers)[static_cast<size_t>(layer)], latents, rotated, batch);
+  }
+  template <class E>
+  static Buffer AttendLatents(Context&, View q, View rotated, const KvCache<E>& cache, int32_t layer,
+                              const Batch& batch, const AttentionParams& params, const Selection* selected) {
+    return AttendLatentsOf(q, rotated, (*cache.layers)[static_cast<size_t>(layer)], batch, params, selected);
+  }
+  template <class E>
+  static void AppendIndex(Context&, KvCache<E>& cache, int32_t layer, View k, const Batch& batch) {
+    AppendIndexTo((*cache.layers)[static_cast<size_t>(layer)], k, batch);
+  }
+  template <class E>
+  static Selection SelectPositions(Context&, View q, View weights, const KvCache<E>& cache, int32_t layer,
+                                   const Batch& batch, const IndexParams& params) {
+    return SelectOf(q, weights, (*cache.layers)[static_cast<size_t>(layer)], batch, params);
+  }
+
   // compute/recurrent_state.h. Parts are shared handles: a checkpoint costs no copy.
   struct States {
     std::vector<std::vector<mlx::core::array>> layers;  // [layer][slot], each [1, size]; none if the layer has no state
@@ -226,6 +252,11 @@ struct Mlx {
   static void AppendTo(KvLayer& layer, View k, View v, const Batch& batch);
   static Buffer AttendTo(View q, const KvLayer& layer, const Batch& batch, const AttentionParams& params,
                          std::optional<mlx::core::array> sinks);
+  static void AppendLatentsTo(KvLayer& layer, View latents, View rotated, const Batch& batch);
+  static Buffer AttendLatentsOf(View q, View rotated, const KvLayer& layer, const Batch& batch,
+                                const AttentionParams& params, const Selection* selected);
+  static void AppendIndexTo(KvLayer& layer, View k, const Batch& batch);
+  static Selection SelectOf(View q, View weights, const KvLayer& layer, const Batch& batch, const IndexParams& params);
   static void CopyBlockOf(KvLayer& layer, int32_t block_size, int32_t from, int32_t to);
   static void VisitBlockOf(KvLayer& layer, const KvShape& shape, int32_t block,
                            FunctionRef<void(std::span<std::byte>)> visit);

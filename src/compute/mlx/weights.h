@@ -13,6 +13,10 @@ Mlx::Weights WeightsOf(Mlx::Context& context, const HostMatrix& matrix);
 // The type that matmuls with the weights compute in: float32, or with `narrow` the type that they are held in.
 mlx::core::Dtype MatmulType(const Mlx::Weights& weights, bool narrow);
 
+// x [..., rows, inputs] times the transposed weights, in float32. Where both have a leading dimension, each pair by
+// itself.
+mlx::core::array Product(const mlx::core::array& x, const Mlx::Weights& weights, bool narrow);
+
 // For block formats with w = scale * q + bias over 32 inputs: the bits of q; 0 for all other types.
 int AffineBits(formats::TensorType type);
 // Lossless: scales and biases are float32, which holds the product of a 16-bit float and a 6-bit number exactly.

@@ -3,12 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
-#include "compute/params.h"
+#include "compute/paged_sequences.h"
 #include "compute/reference/reference_backend.h"
 
 namespace inferflux::compute::testing {
@@ -32,21 +30,9 @@ class AttentionTest : public Test {
   template <class E>
   void EqualsReference(const AttentionShape& shape, const std::vector<int32_t>& lengths,
                        const std::vector<int32_t>& cuts, bool shuffled, double bound) {
-    std::vector<std::vector<int32_t>> tables;
-    int32_t blocks = 0;
-    for (const int32_t length : lengths) {
-      tables.emplace_back();
-      for (int32_t p = 0; p < length; p += shape.block_size) tables.back().push_back(blocks++);
-    }
-    if (shuffled) {
-      std::vector<int32_t> order(static_cast<size_t>(blocks));
-      std::iota(order.begin(), order.end(), 0);
-      std::shuffle(order.begin(), order.end(), random);
-      for (auto& table : tables) {
-        for (int32_t& block : table) block = order[static_cast<size_t>(block)];
-      }
-    }
-    const KvShape kv{std::vector<KvGeometry>(2, {shape.kv_heads, shape.head_dim}), blocks, shape.block_size};
+    PagedSequences sequences(lengths, shape.block_size, shuffled, random);
+    const KvShape kv{std::vector<KvGeometry>(2, {shape.kv_heads, shape.head_dim}), sequences.blocks(),
+                     shape.block_size};
     auto theirs = *Reference::CreateKvCache<E>(reference, kv);
     auto ours = *B::template CreateKvCache<E>(context, kv);
     const AttentionParams params{.heads = shape.heads,
@@ -57,22 +43,8 @@ class AttentionTest : public Test {
                                  .softcap = shape.softcap,
                                  .chunked = shape.chunked};
     const auto sinks = this->Random(1, shape.heads);
-    std::vector<int32_t> done(lengths.size(), 0);
-    for (const bool last : {false, true}) {
-      StepGeometry step{.query_starts = {0}, .block_size = shape.block_size};
-      for (size_t s = 0; s < lengths.size(); ++s) {
-        const int32_t end = last ? lengths[s] : cuts[s];
-        if (end == done[s]) continue;
-        for (int32_t p = done[s]; p < end; ++p) {
-          step.positions.push_back(p);
-          step.tokens.push_back(0);
-        }
-        done[s] = end;
-        step.query_starts.push_back(step.rows());
-        step.table_starts.push_back(static_cast<int32_t>(step.block_tables.size()));
-        step.block_tables.insert(step.block_tables.end(), tables[s].begin(), tables[s].end());
-      }
-      step.table_starts.push_back(static_cast<int32_t>(step.block_tables.size()));
+    for (const auto& ends : {cuts, lengths}) {
+      const StepGeometry step = sequences.StepTo(ends);
       const auto q = this->Random(step.rows(), shape.heads * shape.head_dim);
       const auto k = this->Random(step.rows(), shape.kv_heads * shape.head_dim);
       const auto v = this->Random(step.rows(), shape.kv_heads * shape.head_dim);

@@ -90,5 +90,15 @@ TEST(NativeConcurrency, SoDoThoseOfAModelWithRecurrentLayers) {
   ExpectTheSameTogetherAsAlone("lfm2.gguf", 2 * 40 * 16 * kTokenBytes);  // states take the other half
 }
 
+TEST(NativeConcurrency, SoDoThoseOfAModelWithLatents) {
+  constexpr int64_t kTokenBytes = 5 * (20 + 6) * 2;  // a latent and a rotated key, 5 layers, half floats
+  ExpectTheSameTogetherAsAlone("deepseek_v3.gguf", 40 * 16 * kTokenBytes);
+}
+
+TEST(NativeConcurrency, SoDoThoseOfAModelThatSelectsLatents) {
+  constexpr int64_t kTokenBytes = 2 * (20 + 6 + 14) * 2;  // and an index key, 2 layers
+  ExpectTheSameTogetherAsAlone("deepseek_v32.gguf", 40 * 16 * kTokenBytes);
+}
+
 }  // namespace
 }  // namespace inferflux::scheduler

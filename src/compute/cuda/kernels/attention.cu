@@ -8,6 +8,7 @@
 #include "compute/cuda/device/mma.h"
 #include "compute/cuda/device/shared_memory.h"
 #include "compute/cuda/device/warp.h"
+#include "compute/cuda/kernels/merged_softmax.h"
 #include "compute/cuda/launch.h"
 
 namespace inferflux::cuda {
@@ -18,8 +19,6 @@ namespace {
 constexpr int kRows = 64;
 constexpr int kKeys = 64;
 constexpr int kAttendThreads = 128;
-constexpr float kMasked = -INFINITY;
-constexpr float kLog2E = 1.4426950408889634f;  // exp(x) = exp2(x * log2(e))
 
 template <int kDim>
 constexpr int kRowPitch = kDim + 8;  // elements; ldmatrix's eight rows are then in different banks
@@ -133,23 +132,6 @@ struct RunningSoftmax {
       sum[half] = fmaf(sum[half], factor[half], added);
       largest[half] = top;
     }
-  }
-};
-
-// Results of chunks as they are merged: of a row the largest score so far and the sum of its weights.
-struct MergedSoftmax {
-  float largest = kMasked;
-  float sum = 0.0f;
-
-  // Adds a chunk's; what was merged so far has to be multiplied by `old`, and what is added by `added`. A chunk in
-  // which the row sees nothing changes nothing.
-  __device__ void Add(float top, float weight, float& old, float& added) {
-    const float next = fmaxf(largest, top);
-    const float base = next == kMasked ? 0.0f : next;
-    old = largest == kMasked ? 0.0f : exp2f(largest - base);
-    added = top == kMasked ? 0.0f : exp2f(top - base);
-    sum = fmaf(sum, old, weight * added);
-    largest = next;
   }
 };
 

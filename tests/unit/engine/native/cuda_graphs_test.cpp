@@ -120,8 +120,8 @@ TEST(CudaGraphs, ReplayedStepsHaveThePlainStepsBits) {
   }
 }
 
-TEST(CudaGraphs, ExpertsAndRecurrentStatesHaveGraphsOfTheirOwnSize) {
-  for (const std::string model : {"qwen2_moe", "lfm2"}) {
+TEST(CudaGraphs, ExpertsLatentsAndRecurrentStatesHaveGraphsOfTheirOwnSize) {
+  for (const std::string model : {"qwen2_moe", "deepseek_v3", "deepseek_v32", "glm_moe_dsa", "lfm2"}) {
     SCOPED_TRACE(model);
     const auto captured = Open(model, true), plain = Open(model, false);
     ExpectEqual(*captured, *plain, kSizes);

@@ -188,6 +188,42 @@ Logits Continue(Engine& engine, SequenceId sequence, const std::vector<TokenId>&
 
 Logits From(const Logits& logits, int32_t first) { return {logits.begin() + first, logits.end()}; }
 
+// Of models whose sequences can be cut anywhere.
+class CutSequences : public BitIdentity {};
+
+TEST_P(CutSequences, ForksCutsAndCachedPrefixesGoOnWithTheBitsOfAnUndisturbedOne) {
+  const auto [model, cpu, kv_dtype] = GetParam();
+  EngineOptions options = kOptions;
+  options.kv_dtype = kv_dtype;
+  ThreadPool pool(2);
+  const auto engine = MakeEngine(options, cpu ? &pool : nullptr, model);
+  const auto prompt = RandomTokens(75, engine->info().vocab_size, 6);
+  const Logits whole = RunPrompt(*engine, prompt, prompt.size(), 0, 3);
+
+  const SequenceId first = engine->Open(std::vector<TokenId>{}, 9)->sequence;
+  std::vector<TokenId> other(prompt.begin(), prompt.begin() + 37);
+  Continue(*engine, first, other, 0);
+  const SequenceId second = *engine->Fork(first);
+  other.resize(60, 1);
+  Continue(*engine, second, other, 37);
+  ASSERT_TRUE(engine->Truncate(second, 30)) << "inside a block that was shared";
+  ExpectSameBits(From(whole, 30), Continue(*engine, second, prompt, 30));
+  ExpectSameBits(From(whole, 37), Continue(*engine, first, prompt, 37));
+  ASSERT_TRUE(engine->Truncate(first, 16));
+  ExpectSameBits(From(whole, 16), Continue(*engine, first, prompt, 16));
+
+  const auto match = engine->Open(prompt, 3);
+  ASSERT_GE(match->cached_tokens, 64);
+  ASSERT_TRUE(engine->Truncate(match->sequence, 41));
+  ExpectSameBits(From(whole, 41), Continue(*engine, match->sequence, prompt, 41));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, CutSequences,
+    ::testing::Values(Setting{"mistral.gguf", true, "fp16"}, Setting{"deepseek_v2_lite.gguf", true, "int8"},
+                      Setting{"deepseek_v3.gguf", true, "fp16"}, Setting{"deepseek_v32.gguf", false, "fp16"},
+                      Setting{"deepseek_v32.gguf", true, "int8"}, Setting{"glm_moe_dsa.gguf", true, "fp32"}));
+
 // Recurrent layers: a prefix is found as far as a state was stored, and nothing else changes.
 class RecurrentEngine : public ::testing::Test {
  protected:

@@ -34,14 +34,18 @@ __device__ inline void MultiplyGroup(const uint8_t* weights, int64_t columns, in
   }
 }
 
-// Blocks x are outputs, y are runs of kRows rows. A warp's lanes take every 32nd group of its output's weights.
+// Blocks x are outputs, y are runs of kRows rows, z heads. A warp's lanes take every 32nd group of its output's
+// weights.
 template <class R, int kRows>
 __global__ void __launch_bounds__(kWarps* kWarpSize)
-    FewRowsKernel(Rows<const float> x, Lines lines, WeightMatrix w, Rows<float> y) {
+    FewRowsKernel(Rows<const float> x, Lines lines, Heads heads, WeightMatrix w, Rows<float> y) {
+  const int64_t head = BlockIndex().z;
+  x.data += head * heads.x_columns;
+  y.data += head * heads.y_columns;
   const int64_t output = int64_t{BlockIndex().x} * kWarps + Warp();
   if (output >= w.rows) return;
   const int64_t row = int64_t{BlockIndex().y} * kRows;
-  int64_t weight_row = output;
+  int64_t weight_row = head * w.rows + output;
   int64_t source = row;
   if (lines.experts != nullptr) {
     weight_row += int64_t{lines.experts[row]} * w.rows;
@@ -60,11 +64,12 @@ __global__ void __launch_bounds__(kWarps* kWarpSize)
 }
 
 template <class R, int kRows>
-Status LaunchFewRows(const Rows<const float>& x, const Lines& lines, const WeightMatrix& w, const Rows<float>& y,
-                     Stream stream) {
+Status LaunchFewRows(const Rows<const float>& x, const Lines& lines, const Heads& heads, const WeightMatrix& w,
+                     const Rows<float>& y, Stream stream) {
   const auto blocks = static_cast<unsigned>((w.rows + kWarps - 1) / kWarps);
-  return Launch(FewRowsKernel<R, kRows>, {blocks, static_cast<unsigned>(y.rows / kRows)}, {kWarps * kWarpSize}, 0,
-                stream, x, lines, w, y);
+  return Launch(FewRowsKernel<R, kRows>,
+                {blocks, static_cast<unsigned>(y.rows / kRows), static_cast<unsigned>(heads.count)},
+                {kWarps * kWarpSize}, 0, stream, x, lines, heads, w, y);
 }
 
 // The rows from `first` on.
@@ -74,15 +79,16 @@ Rows<T> From(const Rows<T>& x, int64_t first) {
 }
 
 template <class R>
-Status MultiplyRows(const Rows<const float>& x, const WeightMatrix& w, const Rows<float>& y, Stream stream) {
+Status MultiplyRows(const Rows<const float>& x, const Heads& heads, const WeightMatrix& w, const Rows<float>& y,
+                    Stream stream) {
   const int64_t whole = y.rows / kRowsAtOnce * kRowsAtOnce;
   if (whole > 0) {
     Rows<float> first = y;
     first.rows = whole;
-    if (auto launched = LaunchFewRows<R, kRowsAtOnce>(x, {}, w, first, stream); !launched) return launched;
+    if (auto launched = LaunchFewRows<R, kRowsAtOnce>(x, {}, heads, w, first, stream); !launched) return launched;
   }
   if (y.rows == whole) return {};
-  return LaunchFewRows<R, 1>(From(x, whole), {}, w, From(y, whole), stream);
+  return LaunchFewRows<R, 1>(From(x, whole), {}, heads, w, From(y, whole), stream);
 }
 
 tl::unexpected<Error> NoKernel(const WeightMatrix& w) {
@@ -92,8 +98,12 @@ tl::unexpected<Error> NoKernel(const WeightMatrix& w) {
 }  // namespace
 
 Status MultiplyFewRows(Rows<const float> x, const WeightMatrix& w, Rows<float> y, Stream stream) {
+  return MultiplyHeads(x, {}, w, y, stream);
+}
+
+Status MultiplyHeads(Rows<const float> x, const Heads& heads, const WeightMatrix& w, Rows<float> y, Stream stream) {
   Status out;
-  const bool known = WithWeightRows(w.type, [&]<class R>() { out = MultiplyRows<R>(x, w, y, stream); });
+  const bool known = WithWeightRows(w.type, [&]<class R>() { out = MultiplyRows<R>(x, heads, w, y, stream); });
   if (!known) return NoKernel(w);
   return out;
 }
@@ -102,7 +112,7 @@ Status MultiplyLines(Rows<const float> x, int32_t lines_per_row, const int32_t* 
                      Rows<float> y, Stream stream) {
   Status out;
   const bool known = WithWeightRows(w.type, [&]<class R>() {
-    out = LaunchFewRows<R, 1>(x, {experts, lines_per_row}, w, y, stream);
+    out = LaunchFewRows<R, 1>(x, {experts, lines_per_row}, {}, w, y, stream);
   });
   if (!known) return NoKernel(w);
   return out;

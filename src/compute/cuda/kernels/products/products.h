@@ -43,6 +43,21 @@ struct LineGroups {
   static int64_t MostTiles(int64_t lines, int64_t experts) { return lines / 64 + (experts < lines ? experts : lines); }
 };
 
+// Products of several heads at once: head h multiplies the columns from h * x_columns on of x by the weights whose rows
+// begin at `w.rows` times it, and yields the columns from h * y_columns on of y.
+struct Heads {
+  int32_t count = 1;
+  int64_t x_columns = 0;
+  int64_t y_columns = 0;
+};
+
+// MultiplyFewRows and MultiplyTiles of heads. x and y: of the first head; with tiles, x_columns is a multiple of 16.
+Status MultiplyHeads(Rows<const float> x, const Heads& heads, const WeightMatrix& w, Rows<float> y, Stream stream);
+Status MultiplyHeads(Rows<const Fp16> x, const float* row_scales, const Heads& heads, const WeightMatrix& w,
+                     Rows<float> y, Stream stream);
+Status MultiplyHeads(Rows<const Bf16> x, const float* row_scales, const Heads& heads, const WeightMatrix& w,
+                     Rows<float> y, Stream stream);
+
 // Fills order [lines] and tiles [tile_count, 3] from experts [lines], which are below `count`.
 Status GroupLines(const int32_t* experts, int64_t lines, int32_t count, int32_t* order, int32_t* tiles,
                   int32_t tile_count, Stream stream);

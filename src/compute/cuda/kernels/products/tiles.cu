@@ -129,17 +129,20 @@ __device__ inline int32_t FindTileRows(const LineGroups& groups, int64_t rows, T
   return expert;
 }
 
-// Blocks x are tiles of n, y of m.
+// Blocks x are tiles of n, y of m, z heads.
 template <class R>
 __global__ void __launch_bounds__(kTileThreads, 2)
-    TileKernel(Rows<const typename R::Element> x, const float* row_scales, LineGroups groups, WeightMatrix w,
-               Rows<float> y) {
+    TileKernel(Rows<const typename R::Element> x, const float* row_scales, LineGroups groups, Heads heads,
+               WeightMatrix w, Rows<float> y) {
   using T = typename R::Element;
   T* shared = SharedMemory<T>();
   auto* rows = SharedMemory<TileRows>(kPanelBytes);
   const int32_t expert = FindTileRows(groups, y.rows, rows);
   if (expert < 0) return;
-  w.data += expert * w.rows * w.row_bytes;
+  const int64_t head = BlockIndex().z;
+  x.data += head * heads.x_columns;
+  y.data += head * heads.y_columns;
+  w.data += (expert + head) * w.rows * w.row_bytes;
   const int64_t n = int64_t{BlockIndex().x} * kTile;
   const int warp_m = Warp() / 2 * 32;
   const int warp_n = Warp() % 2 * 32;
@@ -178,13 +181,13 @@ __global__ void __launch_bounds__(kTileThreads, 2)
 }
 
 template <class R, class T>
-Status LaunchTiles(const Rows<const T>& x, const float* row_scales, const LineGroups& groups, const WeightMatrix& w,
-                   const Rows<float>& y, Stream stream) {
+Status LaunchTiles(const Rows<const T>& x, const float* row_scales, const LineGroups& groups, const Heads& heads,
+                   const WeightMatrix& w, const Rows<float>& y, Stream stream) {
   if constexpr (!std::same_as<R, F32Rows> && std::same_as<typename R::Element, T>) {
     const auto tiles = [](int64_t size) { return static_cast<unsigned>((size + kTile - 1) / kTile); };
     const unsigned of_rows = groups.order != nullptr ? static_cast<unsigned>(groups.tile_count) : tiles(x.rows);
-    return Launch(TileKernel<R>, {tiles(w.rows), of_rows}, {kTileThreads}, kTileBytes, stream, x, row_scales, groups, w,
-                  y);
+    return Launch(TileKernel<R>, {tiles(w.rows), of_rows, static_cast<unsigned>(heads.count)}, {kTileThreads},
+                  kTileBytes, stream, x, row_scales, groups, heads, w, y);
   } else {
     return Fail(ErrorCode::kInvalidArgument, "tiles of {} with activations of another type",
                 formats::TensorTypeName(w.type));
@@ -192,9 +195,9 @@ Status LaunchTiles(const Rows<const T>& x, const float* row_scales, const LineGr
 }
 
 template <class T>
-Status MultiplyTilesOf(const Rows<const T>& x, const float* row_scales, const LineGroups& groups, const WeightMatrix& w,
-                       const Rows<float>& y, Stream stream) {
-  const bool aligned = reinterpret_cast<uintptr_t>(x.data) % 16 == 0 && x.stride % 8 == 0;
+Status MultiplyTilesOf(const Rows<const T>& x, const float* row_scales, const LineGroups& groups, const Heads& heads,
+                       const WeightMatrix& w, const Rows<float>& y, Stream stream) {
+  const bool aligned = reinterpret_cast<uintptr_t>(x.data) % 16 == 0 && x.stride % 8 == 0 && heads.x_columns % 8 == 0;
   if (!aligned || x.columns != RoundUp(w.columns, kGroup)) {
     return Fail(ErrorCode::kInvalidArgument,
                 "a product over {} and {} inputs; rows have to begin at multiples of 16 bytes, and to be padded to "
@@ -203,7 +206,7 @@ Status MultiplyTilesOf(const Rows<const T>& x, const float* row_scales, const Li
   }
   Status out;
   const bool known =
-      WithWeightRows(w.type, [&]<class R>() { out = LaunchTiles<R, T>(x, row_scales, groups, w, y, stream); });
+      WithWeightRows(w.type, [&]<class R>() { out = LaunchTiles<R, T>(x, row_scales, groups, heads, w, y, stream); });
   if (!known) {
     return Fail(ErrorCode::kUnsupported, "no kernel unpacks {} into tiles", formats::TensorTypeName(w.type));
   }
@@ -213,19 +216,28 @@ Status MultiplyTilesOf(const Rows<const T>& x, const float* row_scales, const Li
 }  // namespace
 
 Status MultiplyTiles(Rows<const Fp16> x, const float* row_scales, const WeightMatrix& w, Rows<float> y, Stream stream) {
-  return MultiplyTilesOf(x, row_scales, {}, w, y, stream);
+  return MultiplyTilesOf(x, row_scales, {}, {}, w, y, stream);
 }
 Status MultiplyTiles(Rows<const Bf16> x, const float* row_scales, const WeightMatrix& w, Rows<float> y, Stream stream) {
-  return MultiplyTilesOf(x, row_scales, {}, w, y, stream);
+  return MultiplyTilesOf(x, row_scales, {}, {}, w, y, stream);
+}
+
+Status MultiplyHeads(Rows<const Fp16> x, const float* row_scales, const Heads& heads, const WeightMatrix& w,
+                     Rows<float> y, Stream stream) {
+  return MultiplyTilesOf(x, row_scales, {}, heads, w, y, stream);
+}
+Status MultiplyHeads(Rows<const Bf16> x, const float* row_scales, const Heads& heads, const WeightMatrix& w,
+                     Rows<float> y, Stream stream) {
+  return MultiplyTilesOf(x, row_scales, {}, heads, w, y, stream);
 }
 
 Status MultiplyGroups(Rows<const Fp16> x, const float* row_scales, const LineGroups& groups, const WeightMatrix& w,
                       Rows<float> y, Stream stream) {
-  return MultiplyTilesOf(x, row_scales, groups, w, y, stream);
+  return MultiplyTilesOf(x, row_scales, groups, {}, w, y, stream);
 }
 Status MultiplyGroups(Rows<const Bf16> x, const float* row_scales, const LineGroups& groups, const WeightMatrix& w,
                       Rows<float> y, Stream stream) {
-  return MultiplyTilesOf(x, row_scales, groups, w, y, stream);
+  return MultiplyTilesOf(x, row_scales, groups, {}, w, y, stream);
 }
 
 }  // namespace inferflux::cuda

@@ -47,18 +47,19 @@ Result<Cuda::KvCache<E>> Cuda::CreateKvCache(Context& context, const KvShape& sh
     const auto heads = CheckedMul(slots, static_cast<uint64_t>(layer.heads));
     if (!heads) return Fail(ErrorCode::kResourceExhausted, "KV of {} slots of {} heads", slots, layer.heads);
     auto& to = cache.layers.emplace_back();
-    const auto bytes = static_cast<uint64_t>(layer.head_dim) * sizeof(typename E::Storage);
-    for (cuda::DeviceBytes* array : {&to.keys, &to.values}) {
-      auto made = Zeros(context, *heads, bytes);
+    const auto make = [&](int32_t width, cuda::DeviceBytes& rows, cuda::DeviceBytes& scales) -> Status {
+      if (width == 0) return {};
+      auto made = Zeros(context, *heads, static_cast<uint64_t>(width) * sizeof(typename E::Storage));
       if (!made) return Forward(made);
-      *array = std::move(*made);
-    }
-    if (!E::kScaled) continue;
-    for (cuda::DeviceBytes* array : {&to.key_scales, &to.value_scales}) {
-      auto made = Zeros(context, *heads, sizeof(float));
+      rows = std::move(*made);
+      if (!E::kScaled) return {};
+      made = Zeros(context, *heads, sizeof(float));
       if (!made) return Forward(made);
-      *array = std::move(*made);
-    }
+      scales = std::move(*made);
+      return {};
+    };
+    if (auto made = make(layer.first_row(), to.keys, to.key_scales); !made) return Forward(made);
+    if (auto made = make(layer.second_row(), to.values, to.value_scales); !made) return Forward(made);
   }
   return cache;
 }
