@@ -20,10 +20,12 @@
 #include "compute/cuda/backend/device_arena.h"
 #include "compute/cuda/backend/device_bytes.h"
 #include "compute/cuda/backend/graphs/recording.h"
+#include "compute/cuda/backend/ranks/device_ranks.h"
 #include "compute/cuda/backend/staging.h"
 #include "compute/cuda/kernels/attention.h"
 #include "compute/cuda/kernels/products/products.h"
 #include "compute/cuda/kernels/recurrent/recurrent.h"
+#include "compute/cuda/nccl/nccl.h"
 #include "compute/cuda/runtime.h"
 #include "compute/device.h"
 #include "compute/device_features.h"
@@ -66,6 +68,8 @@ struct Cuda {
     std::unique_ptr<cuda::DeviceArena> graph_arena;  // of captured steps, which run one after the other
     cuda::Recording* recording = nullptr;            // of the step that is being captured
     collective::Collective* ranks = nullptr;         // RankCollectives
+    cuda::NcclOpener open_nccl = cuda::OpenNccl;
+    std::unique_ptr<cuda::DeviceRanks> devices;  // null: ranks exchange over the host
     int32_t multiprocessors = 1;
     int64_t weight_bytes = 0;  // of what LoadMatrix, LoadTable and LoadExperts hold
   };
@@ -150,6 +154,7 @@ struct Cuda {
            type == kQ5_K || type == kQ6_K || type == kMxfp4 || type == kNvfp4;
   }
 
+  static std::string BuildNote();       // how ranks of a model would exchange data
   static std::string WhyUnavailable();  // why there is no device here; empty: there may be one
   static std::vector<Device> Devices(const ContextOptions& options);
   static Result<std::unique_ptr<Context>> CreateContext(const ContextOptions& options);
@@ -218,6 +223,8 @@ struct Cuda {
   static Result<std::vector<SampledToken>> Sample(Context& context, View logits, std::span<const SampleRow> rows);
 
   // A model that several ranks share (compute/rank_collectives.h).
+  static Result<std::string> JoinRanks(Context& context, const std::shared_ptr<collective::Collective>& ranks,
+                                       const std::string& wanted);
   static Buffer SumOverRanks(Context& context, Buffer x);
   static Buffer GatherOverRanks(Context& context, View x, std::span<const int64_t> columns);
   static void SendRows(Context& context, View x, int32_t to);

@@ -40,7 +40,8 @@ Result<DeviceProperties> HostRuntime::Properties() {
                           .multiprocessors = 4,
                           .total_bytes = static_cast<int64_t>(memory_->total()),
                           .free_bytes = static_cast<int64_t>(memory_->total() - memory_->used()),
-                          .shared_bytes = settings_.limits.shared_bytes};
+                          .shared_bytes = settings_.limits.shared_bytes,
+                          .uuid = device_.uuid};
 }
 
 Result<void*> HostRuntime::Allocate(size_t bytes) {

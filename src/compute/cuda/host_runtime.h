@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "compute/cuda/host_executor/device_memory.h"
 #include "compute/cuda/host_executor/executor.h"
@@ -19,6 +20,7 @@ struct HostDevice {
   // Judge accesses, until a kernel runs that is not instrumented, and hide the device's memory from the host.
   bool checked = true;
   uint64_t seed = 1;  // of the order of streams, blocks and threads
+  std::string uuid = {};
 };
 
 class HostRuntime final : public Runtime {

@@ -252,10 +252,10 @@ class NativeEngine final : public Engine {
   }
 
   NativeEngine(std::unique_ptr<typename B::Context> context, LoadedShard<B, Kv> loaded, const EngineOptions& options)
-      : NativeEngine(std::move(context), std::move(loaded.runner), loaded.budget, loaded.graphs, options) {}
+      : NativeEngine(std::move(context), std::move(loaded.runner), loaded.budget, loaded.graphs, loaded.transport, options) {}
 
   NativeEngine(std::unique_ptr<typename B::Context> context, model::ModelRunner<B, Kv> runner, const KvBudget& budget,
-               bool graphs, const EngineOptions& options)
+               bool graphs, const std::string& transport, const EngineOptions& options)
       : context_(std::move(context)),
         runner_(std::move(runner)),
         graphs_(*context_, runner_, graphs ? std::optional(LimitsOf(runner_.config(), budget)) : std::nullopt),
@@ -288,7 +288,7 @@ class NativeEngine final : public Engine {
       info_.capabilities.kv_save_restore = false;
       info_.notes.push_back(fmt::format("{} parallelism over {} ranks through {}, of which this is rank 0",
                                         options.parallelism.tensor > 1 ? "tensor" : "pipeline", options.ranks->size(),
-                                        options.ranks->name()));
+                                        transport));
     }
   }
 

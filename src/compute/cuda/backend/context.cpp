@@ -19,6 +19,8 @@ Result<std::unique_ptr<Cuda::Context>> Cuda::Context::Open(std::unique_ptr<cuda:
 }
 
 Cuda::Context::~Context() {
+  if (devices != nullptr) (void)runtime->Synchronize(stream);  // work that waits for ranks ends while they are watched
+  devices.reset();
   staging.reset();
   graph_arena.reset();
   arena.reset();
@@ -52,6 +54,12 @@ Result<std::unique_ptr<Cuda::Context>> Cuda::CreateContext(const ContextOptions&
 MemoryInfo Cuda::Memory(const Context& context) {
   const auto properties = cuda_ops::Must(context.runtime->Properties());
   return {.total = properties.total_bytes, .free = properties.free_bytes, .weight_bytes = context.weight_bytes};
+}
+
+std::string Cuda::BuildNote() {
+  const auto nccl = cuda::OpenNccl();
+  return nccl ? "ranks of a model exchange through NCCL " + (*nccl)->version()
+              : "ranks of a model exchange through the host, not NCCL: " + nccl.error().message;
 }
 
 std::string Cuda::WhyUnavailable() {

@@ -11,7 +11,7 @@ std::vector<float> Cuda::Read(Context& context, View x) {
     x = dense;
   }
   cuda_ops::Must(context.runtime->CopyToHost(out.data(), x.data, out.size() * sizeof(float), context.stream));
-  cuda_ops::Must(context.runtime->Synchronize(context.stream));
+  cuda_ops::Wait(context);
   return out;
 }
 

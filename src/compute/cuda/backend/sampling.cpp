@@ -89,7 +89,7 @@ Result<std::vector<SampledToken>> Cuda::Sample(Context& context, View logits, st
         scratch.data(), static_cast<int32_t*>(chosen.get()), context.stream));
     cuda_ops::Must(
         context.runtime->CopyToHost(tokens.data(), chosen.get(), tokens.size() * sizeof(int32_t), context.stream));
-    cuda_ops::Must(context.runtime->Synchronize(context.stream));
+    cuda_ops::Wait(context);
   }
   std::vector<SampledToken> out;
   for (const int32_t token : tokens) out.push_back({.token = token, .chosen = {}, .top = {}});
