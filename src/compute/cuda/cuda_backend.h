@@ -30,6 +30,7 @@
 #include "compute/device.h"
 #include "compute/device_features.h"
 #include "compute/kv_types.h"
+#include "compute/optional_ops.h"
 #include "compute/params.h"
 #include "compute/recurrent_state.h"
 #include "compute/sampling.h"
@@ -200,6 +201,7 @@ struct Cuda {
   static std::vector<float> Read(Context& context, View x);
 
   // Optional operations (compute/optional_ops.h).
+  static SumAndNorm<Buffer> AddRmsNorm(Context& context, View a, View b, View weight, float epsilon);
   static Buffer LayerNorm(Context& context, View x, View weight, View bias, float epsilon);
   static Buffer Activate(Context& context, View x, Activation activation);
   static Buffer SoftCap(Context& context, View x, float cap);
