@@ -17,11 +17,12 @@
 #include "base/function_ref.h"
 #include "base/result.h"
 #include "collective/collective.h"
+#include "compute/cuda/backend/copies/late_results.h"
+#include "compute/cuda/backend/copies/staging.h"
 #include "compute/cuda/backend/device_arena.h"
 #include "compute/cuda/backend/device_bytes.h"
 #include "compute/cuda/backend/graphs/recording.h"
 #include "compute/cuda/backend/ranks/device_ranks.h"
-#include "compute/cuda/backend/staging.h"
 #include "compute/cuda/kernels/attention.h"
 #include "compute/cuda/kernels/products/products.h"
 #include "compute/cuda/kernels/recurrent/recurrent.h"
@@ -66,6 +67,7 @@ struct Cuda {
     cuda::Stream stream;
     std::unique_ptr<cuda::DeviceArena> arena;
     std::unique_ptr<cuda::Staging> staging;
+    std::unique_ptr<cuda::LateResults> late;
     std::unique_ptr<cuda::DeviceArena> graph_arena;  // of captured steps, which run one after the other
     cuda::Recording* recording = nullptr;            // of the step that is being captured
     collective::Collective* ranks = nullptr;         // RankCollectives
@@ -223,6 +225,14 @@ struct Cuda {
   // mirostat, dry, top_n_sigma, typical_p and xtc.
   static bool CanSample(const SampleRow& row);
   static Result<std::vector<SampledToken>> Sample(Context& context, View logits, std::span<const SampleRow> rows);
+
+  // Results that the host takes later (compute/device_features.h), through pinned memory.
+  using LateRead = cuda::LateCopy;
+  using LateTokens = cuda::LateCopy;
+  static LateRead BeginRead(Context& context, View x);
+  static std::vector<float> FinishRead(Context& context, LateRead read);
+  static Result<LateTokens> BeginSample(Context& context, View logits, std::span<const SampleRow> rows);
+  static Result<std::vector<SampledToken>> FinishSample(Context& context, LateTokens tokens);
 
   // A model that several ranks share (compute/rank_collectives.h).
   static Result<std::string> JoinRanks(Context& context, const std::shared_ptr<collective::Collective>& ranks,

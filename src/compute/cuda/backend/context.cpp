@@ -13,6 +13,7 @@ Result<std::unique_ptr<Cuda::Context>> Cuda::Context::Open(std::unique_ptr<cuda:
   context->stream = *stream;
   context->arena = std::make_unique<cuda::DeviceArena>(*context->runtime);
   context->graph_arena = std::make_unique<cuda::DeviceArena>(*context->runtime, cuda::DeviceArena::Unused::kKeep);
+  context->late = std::make_unique<cuda::LateResults>(*context->runtime);
   context->staging = std::make_unique<cuda::Staging>(*context->runtime, *stream);
   if (auto opened = context->staging->Open(); !opened) return Forward(opened);
   return context;
@@ -22,6 +23,7 @@ Cuda::Context::~Context() {
   if (devices != nullptr) (void)runtime->Synchronize(stream);  // work that waits for ranks ends while they are watched
   devices.reset();
   staging.reset();
+  late.reset();
   graph_arena.reset();
   arena.reset();
   if (runtime != nullptr && stream.native != nullptr) (void)runtime->Destroy(stream);  // fails if the device has failed

@@ -1,5 +1,5 @@
-// What the backend asks of NCCL, NVIDIA's collectives between devices, as one small interface: nccl_library.cpp hands it
-// on to libnccl.so.2, which it opens at run time; host_nccl.cpp does it between host executors.
+// What the backend asks of NCCL, NVIDIA's collectives between devices, as one small interface: nccl_library.cpp hands
+// it on to libnccl.so.2, which it opens at run time; host_nccl.cpp does it between host executors.
 //
 // Operations on data are work of a stream, and return before it is done. Counts are of floats in device memory. All
 // ranks make the same calls in the same order with the same counts.

@@ -1,5 +1,5 @@
-// The ranks of a model as devices that NCCL connects. A thread watches them: when a rank is lost, work that waits for it
-// is aborted, so that no wait of the host's lasts for ever.
+// The ranks of a model as devices that NCCL connects. A thread watches them: when a rank is lost, work that waits for
+// it is aborted, so that no wait of the host's lasts for ever.
 #pragma once
 
 #include <condition_variable>

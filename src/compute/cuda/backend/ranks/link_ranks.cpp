@@ -127,12 +127,10 @@ Result<RankLink> LinkRanks(const std::shared_ptr<collective::Collective>& ranks,
   auto nccl = open();
   const auto properties = runtime.Properties();
   if (!properties) return Forward(properties);
-  const Offer own{.has = nccl.has_value(),
-                  .why = Text(nccl ? "" : nccl.error().message),
-                  .device = Text(properties->uuid)};
+  const Offer own{
+      .has = nccl.has_value(), .why = Text(nccl ? "" : nccl.error().message), .device = Text(properties->uuid)};
   std::vector<Offer> offers(static_cast<size_t>(ranks->size()));
-  if (auto told =
-          ranks->AllGather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(offers)));
+  if (auto told = ranks->AllGather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(offers)));
       !told) {
     return Forward(told);
   }

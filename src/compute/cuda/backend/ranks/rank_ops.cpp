@@ -74,8 +74,7 @@ Result<std::string> Cuda::JoinRanks(Context& context, const std::shared_ptr<coll
 Cuda::Buffer Cuda::SumOverRanks(Context& context, Buffer x) {
   if (x.rows == 0) return x;
   if (context.devices != nullptr) {
-    cuda_ops::Must(
-        Connected(context).AllReduce(x.data(), CountOf(x), collective::Reduction::kSum, context.stream));
+    cuda_ops::Must(Connected(context).AllReduce(x.data(), CountOf(x), collective::Reduction::kSum, context.stream));
     return x;
   }
   std::vector<float> values = Read(context, x);
