@@ -149,7 +149,8 @@ inline constexpr Key kSchema[] = {
     {"runtime.pipeline_parallel", Type::kInteger, "1",
      "processes that share a model, each with some of its layers; on cpu and cuda", "pipeline-parallel", 1, kMaxRanks},
     {"runtime.collectives", Type::kText, "auto",
-     "what the GPUs of processes that share a model exchange data through: NCCL, or the host's memory; auto: NCCL where "
+     "what the GPUs of processes that share a model exchange data through: NCCL, or the host's memory; auto: NCCL "
+     "where "
      "all have it",
      "collectives", 0, 0, "auto|nccl|host"},
     {"runtime.context", Type::kInteger, "0", "most tokens in a sequence; 0: each model's own limit", "context", 0,

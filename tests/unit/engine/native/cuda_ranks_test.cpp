@@ -71,7 +71,8 @@ std::vector<std::vector<float>> LogitsOf(Engine& engine) {
 
 // `through`: the end of the model's note on its ranks.
 std::vector<std::vector<float>> OfTwoRanks(const std::string& name, model::Parallelism parallelism,
-                                           const Network& network = nullptr, const std::string& through = "shared memory") {
+                                           const Network& network = nullptr,
+                                           const std::string& through = "shared memory") {
   const auto segment = *collective::Segment::Create(2, 4096);
   Status followed;
   std::thread other([&, ranks = std::shared_ptr(*collective::SharedMemoryCollective::Join(segment, 1))] {

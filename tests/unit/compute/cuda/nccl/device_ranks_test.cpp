@@ -36,8 +36,8 @@ struct Rank {
 struct Setting {
   int32_t ranks = 2;
   std::shared_ptr<cuda::HostNcclNetwork> network = std::make_shared<cuda::HostNcclNetwork>();
-  int32_t without = -1;                  // this rank has no NCCL
-  std::vector<std::string> devices{};    // UUIDs, by rank
+  int32_t without = -1;                // this rank has no NCCL
+  std::vector<std::string> devices{};  // UUIDs, by rank
 };
 
 // Runs `work` on each rank's thread; its device ends with it.
@@ -142,17 +142,18 @@ TEST_P(DeviceRanks, NcclThatCannotBeHadIsOneSentenceOnEveryRank) {
   EXPECT_THAT(Joined({.ranks = ranks, .without = 0}, "nccl"),
               Each(std::string("error: collectives: nccl cannot be had (rank 0: there is no libnccl.so.2 here): choose "
                                "auto or host")));
-  EXPECT_THAT(Joined({.ranks = ranks, .devices = std::vector<std::string>(static_cast<size_t>(ranks), "GPU-1")}, "nccl"),
-              Each(HasSubstr("ranks 0 and 1 share the device GPU-1, which NCCL refuses")));
+  EXPECT_THAT(
+      Joined({.ranks = ranks, .devices = std::vector<std::string>(static_cast<size_t>(ranks), "GPU-1")}, "nccl"),
+      Each(HasSubstr("ranks 0 and 1 share the device GPU-1, which NCCL refuses")));
   EXPECT_THAT(Joined({.ranks = ranks}, "mpi"), Each(HasSubstr("'mpi' is not known; there are auto, nccl and host")));
 }
 
 TEST_P(DeviceRanks, AnotherNumberOfRanksThanTheModelsIsAnError) {
   const Setting setting{.ranks = GetParam()};
   setting.network->PretendSize(3);
-  EXPECT_THAT(Joined(setting, "nccl"),
-              Each(HasSubstr(fmt::format("NCCL: 3 ranks, and the model has {}", GetParam()))));
-  EXPECT_THAT(Joined(setting, "auto"), Each(AllOf(StartsWith("shared memory, not NCCL ("), HasSubstr("NCCL: 3 ranks"))));
+  EXPECT_THAT(Joined(setting, "nccl"), Each(HasSubstr(fmt::format("NCCL: 3 ranks, and the model has {}", GetParam()))));
+  EXPECT_THAT(Joined(setting, "auto"),
+              Each(AllOf(StartsWith("shared memory, not NCCL ("), HasSubstr("NCCL: 3 ranks"))));
 }
 
 TEST_P(DeviceRanks, ARankThatIsLostEndsTheOthersWaits) {
