@@ -46,6 +46,9 @@ class Collective {
   Status Send(std::span<const std::byte> bytes, int32_t to);
   Status Receive(std::span<std::byte> bytes, int32_t from);
 
+  // An error once another rank is known to be lost or to have left. Waits for nobody; any thread.
+  virtual Status Health() { return {}; }
+
   // This rank gives up: its calls and those of the others fail with this reason.
   void Abort(const Error& why);
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/function_ref.h"
@@ -30,6 +31,19 @@ concept DeviceSampling = Backend<B> && requires(typename B::Context& context, ty
                                                 const SampleRow& row, std::span<const SampleRow> rows) {
   { B::CanSample(row) } -> std::same_as<bool>;
   { B::Sample(context, logits, rows) } -> std::same_as<Result<std::vector<SampledToken>>>;
+};
+
+// A backend whose device goes on while the host does something else: the host asks for what it needs, and takes it
+// later. Begin puts the work on the device and returns; what it was given may change then. Finish waits, for this and
+// for nothing that was asked for later. What is dropped instead is waited for. Results are those of Read and Sample.
+template <class B>
+concept LateResults = DeviceSampling<B> &&
+    requires(typename B::Context& context, typename B::View view, std::span<const SampleRow> rows,
+             typename B::LateRead read, typename B::LateTokens tokens) {
+  { B::BeginRead(context, view) } -> std::same_as<typename B::LateRead>;
+  { B::FinishRead(context, std::move(read)) } -> std::same_as<std::vector<float>>;
+  { B::BeginSample(context, view, rows) } -> std::same_as<Result<typename B::LateTokens>>;
+  { B::FinishSample(context, std::move(tokens)) } -> std::same_as<Result<std::vector<SampledToken>>>;
 };
 
 // A backend with a device clock. A mark's time is when the work submitted before it has finished. SecondsBetween waits

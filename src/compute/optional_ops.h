@@ -16,6 +16,19 @@ concept LayerNorms = Backend<B> && requires(typename B::Context& context, typena
   { B::LayerNorm(context, view, view, view, epsilon) } -> std::same_as<typename B::Buffer>;  // (x, weight, bias)
 };
 
+// A residual sum and the norm of it that follows, in one operation with the bits of Add and RmsNorm over whole rows.
+template <class Buffer>
+struct SumAndNorm {
+  Buffer sum;
+  Buffer normed;
+};
+template <class B>
+concept AddNorms = Backend<B> && requires(typename B::Context& context, typename B::View view, float epsilon) {
+  {
+    B::AddRmsNorm(context, view, view, view, epsilon)
+    } -> std::same_as<SumAndNorm<typename B::Buffer>>;  // (a, b, weight)
+};
+
 // An activation without a gate.
 template <class B>
 concept Activations = Backend<B> && requires(typename B::Context& context, typename B::View view, Activation kind) {

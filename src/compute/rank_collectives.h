@@ -4,9 +4,12 @@
 
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
+#include "base/result.h"
 #include "collective/collective.h"
 #include "compute/backend.h"
 
@@ -23,6 +26,16 @@ concept RankCollectives = Backend<B> &&
   { B::GatherOverRanks(context, view, columns) } -> std::same_as<typename B::Buffer>;
   { B::SendRows(context, view, peer) } -> std::same_as<void>;
   { B::ReceiveRows(context, count, count, peer) } -> std::same_as<typename B::Buffer>;  // (rows, columns, from)
+};
+
+// A backend whose devices can exchange data without the host (NCCL). JoinRanks connects the devices of all ranks, which
+// call it at the same time, before the first operation. wanted: "auto", "nccl" or "host". Returns what the operations
+// go through, for messages; kUnsupported if what was wanted cannot be had.
+template <class B>
+concept DeviceCollectives = RankCollectives<B> &&
+    requires(typename B::Context& context, const std::shared_ptr<collective::Collective>& ranks,
+             const std::string& wanted) {
+  { B::JoinRanks(context, ranks, wanted) } -> std::same_as<Result<std::string>>;
 };
 
 }  // namespace inferflux::compute

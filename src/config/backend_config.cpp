@@ -30,6 +30,7 @@ constexpr BackendField kFields[] = {
     {"rope_context", KeyNamed("runtime.rope_context"), &BackendConfig::rope_context},
     {"tensor_parallel", KeyNamed("runtime.tensor_parallel"), &BackendConfig::tensor_parallel},
     {"pipeline_parallel", KeyNamed("runtime.pipeline_parallel"), &BackendConfig::pipeline_parallel},
+    {"collectives", KeyNamed("runtime.collectives"), &BackendConfig::collectives},
     {"gpu_layers", KeyNamed("runtime.llama_cpp.gpu_layers"), &BackendConfig::gpu_layers},
     {"batch", KeyNamed("runtime.llama_cpp.batch"), &BackendConfig::batch},
     {"micro_batch", KeyNamed("runtime.llama_cpp.micro_batch"), &BackendConfig::micro_batch},

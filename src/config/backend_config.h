@@ -24,6 +24,7 @@ struct BackendConfig {
   std::optional<std::string> rope_context;
   std::optional<int32_t> tensor_parallel;    // processes that share each layer
   std::optional<int32_t> pipeline_parallel;  // processes that share the layers
+  std::optional<std::string> collectives;    // cuda: what the processes' devices exchange through: auto, nccl or host
   // llama.cpp
   std::optional<int32_t> gpu_layers;           // layers on the device; -1: as many as its free memory holds
   std::optional<int32_t> batch;                // tokens per call into the library; 0: chosen automatically

@@ -145,9 +145,14 @@ inline constexpr Key kSchema[] = {
      "leave it as trained and limit the context to what that allows",
      "", 0, 0, "configured|original"},
     {"runtime.tensor_parallel", Type::kInteger, "1",
-     "processes that share a model, each with a part of every layer; on cpu", "tensor-parallel", 1, kMaxRanks},
+     "processes that share a model, each with a part of every layer; on cpu and cuda", "tensor-parallel", 1, kMaxRanks},
     {"runtime.pipeline_parallel", Type::kInteger, "1",
-     "processes that share a model, each with some of its layers; on cpu", "pipeline-parallel", 1, kMaxRanks},
+     "processes that share a model, each with some of its layers; on cpu and cuda", "pipeline-parallel", 1, kMaxRanks},
+    {"runtime.collectives", Type::kText, "auto",
+     "what the GPUs of processes that share a model exchange data through: NCCL, or the host's memory; auto: NCCL "
+     "where "
+     "all have it",
+     "collectives", 0, 0, "auto|nccl|host"},
     {"runtime.context", Type::kInteger, "0", "most tokens in a sequence; 0: each model's own limit", "context", 0,
      kMaxContext, "", kServer, false, 'c'},
     {"runtime.threads", Type::kInteger, "0", "compute threads; 0: one a usable core", "threads", 0, 1024, "", kServer,

@@ -33,6 +33,8 @@ struct EngineInfo {
   int64_t kv_tokens = 0;      // tokens that fit into the whole KV budget
   int32_t max_sequences = 0;  // maximum number of live sequences
   int32_t step_tokens = 512;  // tokens in a step, over all sequences, at which throughput is best
+  // Submit returns while the step runs on a device, so that the host is free until Collect.
+  bool async_steps = false;
   compute::Capabilities capabilities;
   // false: an encoder. It keeps no KV and generates nothing: a sequence's length stays 0, and its whole input must be
   // in one step.
@@ -129,7 +131,8 @@ class Engine {
 
   // Submit starts a step and Collect returns its result. Between the two the caller may prepare the next step, but must
   // not use the step's sequences. Only one step may be in progress: a second Submit, or a Collect without a Submit, is
-  // kInvalidArgument. This default runs the step inside Submit, and Collect returns its error.
+  // kInvalidArgument. A step's error, also of its start, is Collect's. This default runs the step inside Submit; where
+  // info().async_steps, Submit returns while it runs.
   virtual Status Submit(UnifiedBatch batch);
   virtual Result<StepResult> Collect();
 

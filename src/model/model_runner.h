@@ -105,8 +105,8 @@ class ModelRunner {
   }
   StepInputs<B> Load(const compute::StepGeometry& geometry);
   void Derive(StepInputs<B>& step);  // what is computed of it
-  compute::Buffer<B> Layers(const compute::StepGeometry& geometry, std::span<const int32_t> token_types,
-                            StepInputs<B>& step, KeptInputs<B>* kept);
+  RowsWithNorm<B> Layers(const compute::StepGeometry& geometry, std::span<const int32_t> token_types,
+                         StepInputs<B>& step, KeptInputs<B>* kept, const Norm<B>* last_norm);
   compute::Buffer<B> Embed(const compute::StepGeometry& geometry, std::span<const int32_t> token_types,
                            const StepInputs<B>& step);
   compute::Buffer<B> First(const compute::StepGeometry& geometry, std::span<const int32_t> token_types,
@@ -155,7 +155,7 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Step(con
     kept_inputs.step = Load(kept.geometry);
     Derive(*kept_inputs.step);
   }
-  auto x = Layers(geometry, token_types, step, narrows ? &kept_inputs : nullptr);
+  auto x = Layers(geometry, token_types, step, narrows ? &kept_inputs : nullptr, nullptr).values;
   if (shard_.last_stage()) {
     x = B::GatherRows(*context_, x, narrows ? std::span<const int32_t>(kept.output_row) : output_rows);
     x = Final(std::move(x));
@@ -176,30 +176,33 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::DecodeLo
   };
   const OfThisRun derived{step};
   Derive(step);
-  return Logits(Final(Layers(geometry, {}, step, nullptr)));
+  auto x = Layers(geometry, {}, step, nullptr, PointerTo(weights_.output_norm));
+  return Logits(x.normed ? *std::move(x.normed) : Final(std::move(x.values)));
 }
 
-// `kept`: the rows that continue after the last layer's keys and values are written; null: all.
+// `kept`: the rows that continue after the last layer's keys and values are written; null: all. `last_norm`: the norm
+// that follows, or null.
 template <compute::Backend B, class Kv>
-requires compute::PagedKv<B, Kv> compute::Buffer<B> ModelRunner<B, Kv>::Layers(const compute::StepGeometry& geometry,
-                                                                               std::span<const int32_t> token_types,
-                                                                               StepInputs<B>& step,
-                                                                               KeptInputs<B>* kept) {
+requires compute::PagedKv<B, Kv> RowsWithNorm<B> ModelRunner<B, Kv>::Layers(const compute::StepGeometry& geometry,
+                                                                            std::span<const int32_t> token_types,
+                                                                            StepInputs<B>& step, KeptInputs<B>* kept,
+                                                                            const Norm<B>* last_norm) {
   std::optional<Selection<B>> selection;
-  auto x = First(geometry, token_types, step);
+  RowsWithNorm<B> x{First(geometry, token_types, step), std::nullopt};
   if (weights_.layer_inputs) {
-    step.layer_inputs = (*weights_.layer_inputs)(*context_, config_, x, step.batch);
+    step.layer_inputs = (*weights_.layer_inputs)(*context_, config_, x.values, step.batch);
     if (kept != nullptr && kept->step) {
       kept->step->layer_inputs = B::GatherRows(*context_, *step.layer_inputs, kept->rows);
     }
   }
   if constexpr (kHasAltUp<B>) {
-    if (weights_.streams) x = weights_.streams->Split(*context_, x);
+    if (weights_.streams) x.values = weights_.streams->Split(*context_, x.values);
   }
   for (int32_t i = 0; i < config_.layers; ++i) {
-    const bool last = shard_.last_stage() && i + 1 == config_.layers;
-    x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], x, step, cache_, states_, i, last ? kept : nullptr,
-                            selection);
+    const bool last = i + 1 == config_.layers;
+    const Norm<B>* next = last ? last_norm : PointerTo(weights_.layers[i + 1].attention_norms.input);
+    x = LayerForward<B, Kv>(*context_, config_, weights_.layers[i], x, step, cache_, states_, i,
+                            last && shard_.last_stage() ? kept : nullptr, selection, next);
   }
   return x;
 }

@@ -32,6 +32,12 @@ Result<std::vector<std::shared_ptr<const TokenMask>>> MasksOf(const Request& req
   return masks;
 }
 
+void MoveToRunning(Workload& load, Request& next) {
+  RequestPtr admitted = load.waiting.Take(&next);
+  const auto place = std::ranges::find_if(load.running, [&](const auto& other) { return Outranks(next, *other); });
+  load.running.insert(place, std::move(admitted));
+}
+
 }  // namespace
 
 BatchBuilder::BatchBuilder(engine::Engine& engine, Sessions& sessions, DraftModel* drafts, const StepPolicy& policy,
@@ -188,15 +194,52 @@ void BatchBuilder::AddPrompts(PendingStep& pending, TimePoint now) {
   }
 }
 
-Request* BatchBuilder::NextWaiting(const PendingStep& pending, TimePoint now) const {
+Request* BatchBuilder::NextWaiting(const PendingStep& pending, TimePoint now, const StepBatch* under_way) const {
   const Workload& load = pending.load;
   return load.waiting.Next(now, load.shares, [&](const Request& request) {
     if (!pending.TakesPart(request)) return false;
     if (request.stream->full() || AwaitsPrefix(load, request)) return false;
+    if (under_way != nullptr && SharesWith(*under_way, request)) return false;
     const int32_t limit = request.spec.account_limits.running;
     if (limit > 0 && SequencesOf(load.running, request.spec.account) >= limit) return false;
     return !sessions_.AwaitsKv(request, KnownTokens(request), now);
   });
+}
+
+int32_t BatchBuilder::Prepare(Workload& load, const StepBatch& under_way, TimePoint now) {
+  if (!engine_.info().causal) return 0;  // an encoder's text must fit what is left of a step as it is
+  const PendingStep pending{.load = load, .step = {}};
+  int32_t admitted = 0;
+  int32_t budget = PromptRowsAfter(load, under_way, now);
+  while (budget > 0 && static_cast<int32_t>(load.running.size()) < max_running_) {
+    Request* next = NextWaiting(pending, now, &under_way);
+    // Without room for it, Build decides who gives way.
+    if (next == nullptr || !OpenSequence(load, *next, now)) break;
+    MoveToRunning(load, *next);
+    ++admitted;
+    const int32_t count = PrefillLength(*next, budget);
+    budget -= count;
+    std::vector<TokenId> no_draft;
+    // Copies of a matcher share their masks. An error is Build's.
+    if (next->matcher && count == next->remaining()) (void)MasksOf(*next, no_draft);
+  }
+  return admitted;
+}
+
+// The rows that the step after `under_way` has for requests that wait now.
+int32_t BatchBuilder::PromptRowsAfter(const Workload& load, const StepBatch& under_way, TimePoint now) const {
+  int32_t decoding = 0, prompts = 0;
+  for (const auto& request : load.running) {
+    int32_t left = request->decoding() ? 0 : request->remaining();
+    const auto found = std::ranges::find(under_way.requests, request.get());
+    if (found != under_way.requests.end()) {
+      const engine::BatchItem& item = under_way.batch.items[static_cast<size_t>(found - under_way.requests.begin())];
+      left = std::max(0, left - static_cast<int32_t>(item.tokens.size()));
+    }
+    prompts += left;
+    if (left == 0) ++decoding;
+  }
+  return PrefillBudget(decoding, StepTokens(decoding) - decoding, now) - prompts;
 }
 
 int32_t BatchBuilder::PrefillLength(const Request& request, int32_t budget) const {
@@ -228,9 +271,7 @@ bool BatchBuilder::Admit(PendingStep& pending, Request& next, TimePoint now) {
     return false;
   }
   if (!OpenWithRoom(pending, next, now)) return false;
-  RequestPtr admitted = load.waiting.Take(&next);
-  const auto place = std::ranges::find_if(load.running, [&](const auto& other) { return Outranks(next, *other); });
-  load.running.insert(place, std::move(admitted));
+  MoveToRunning(load, next);
   Add(pending, next, whole ? next.remaining() : PrefillLength(next, pending.budget));
   return true;
 }
@@ -387,6 +428,17 @@ void BatchBuilder::Preempt(PendingStep& pending, Request& request) {
 // Whether the request can use KV that others computed. Pooling over a whole text needs all of its hidden states.
 bool BatchBuilder::SharesPrefix(const Request& request) const {
   return engine_.info().causal && (!request.pooler || request.pooler->last_only());
+}
+
+// Whether the step computes KV that the request can share once the step is over.
+bool BatchBuilder::SharesWith(const StepBatch& under_way, const Request& request) const {
+  if (!SharesPrefix(request) || request.wants_prompt_logprobs()) return false;
+  const int32_t block = engine_.info().block_size;
+  return std::ranges::any_of(under_way.requests, [&](const Request* other) {
+    if (other->spec.cache_salt != request.spec.cache_salt) return false;
+    const auto differs = std::ranges::mismatch(other->tokens, request.tokens);
+    return (differs.in1 - other->tokens.begin()) / block > other->length / block;
+  });
 }
 
 // Whether most of the request is being computed for another one, whose blocks it can share a step or two later.

@@ -38,6 +38,9 @@ class BatchBuilder {
                const StepCost& cost, std::vector<TokenId> end_tokens);
 
   StepBatch Build(Workload& load, TimePoint now);
+  // While `under_way` runs on a device: admits what the next step has room for, with its KV and its first mask, so that
+  // Build finds it. The step's own requests are left alone, and nobody loses room. Returns how many were admitted.
+  int32_t Prepare(Workload& load, const StepBatch& under_way, TimePoint now);
   // Reports the duration of a step that was built here.
   void Observe(const StepBatch& step, double seconds);
 
@@ -61,7 +64,8 @@ class BatchBuilder {
                       bool expected) const;
   std::vector<DraftTask> DraftTokens(const std::vector<Request*>& decoding, int32_t spare);
   void AddPrompts(PendingStep& pending, TimePoint now);
-  Request* NextWaiting(const PendingStep& pending, TimePoint now) const;
+  Request* NextWaiting(const PendingStep& pending, TimePoint now, const StepBatch* under_way = nullptr) const;
+  int32_t PromptRowsAfter(const Workload& load, const StepBatch& under_way, TimePoint now) const;
   int32_t PrefillLength(const Request& request, int32_t budget) const;
   void AskPromptLogprobs(const Request& request, int32_t count, engine::BatchItem& item) const;
   bool Admit(PendingStep& pending, Request& next, TimePoint now);
@@ -77,6 +81,7 @@ class BatchBuilder {
   void Preempt(PendingStep& pending, Request& request);
   bool SharesPrefix(const Request& request) const;
   bool AwaitsPrefix(const Workload& load, const Request& request) const;
+  bool SharesWith(const StepBatch& under_way, const Request& request) const;
 
   engine::Engine& engine_;
   Sessions& sessions_;

@@ -54,6 +54,7 @@ Scheduler::Scheduler(engine::Engine& engine, std::shared_ptr<const text::Tokeniz
       builder_(engine, sessions_, drafts_.get(), policy, cost_, tokenizer_->end_of_generation()),
       history_(extras.history),
       on_admitted_(std::move(extras.on_admitted)),
+      on_under_way_(std::move(extras.on_under_way)),
       model_files_(std::move(extras.model_files)),
       file_faults_(extras.file_faults),
       seen_faults_(extras.file_faults) {}
@@ -125,10 +126,19 @@ void Scheduler::Sweep(TimePoint now) {
   }
 }
 
+// The step, and in the meantime what can be done for the next one, if the engine leaves time for it.
+Result<engine::StepResult> Scheduler::Run(const StepBatch& step) {
+  if (!engine_.info().async_steps) return engine_.ExecuteUnifiedBatch(step.batch);
+  if (auto begun = engine_.Submit(step.batch); !begun) return Forward(begun);
+  if (on_under_way_) on_under_way_();
+  if (builder_.Prepare(load_, step, clock_()) > 0 && on_admitted_) on_admitted_();
+  return engine_.Collect();
+}
+
 void Scheduler::Execute(StepBatch& step) {
   const auto& items = step.batch.items;
   const TimePoint began = clock_();
-  auto result = engine_.ExecuteUnifiedBatch(step.batch);
+  auto result = Run(step);
   if (LostFile()) return;  // the next step ends all requests
   if (result) {
     int32_t rows = 0;

@@ -31,6 +31,8 @@ struct SchedulerExtras {
   RequestHistory* history = nullptr;          // takes what ended; must outlive the scheduler
   // Called in each step before the engine runs: what the step admitted waits no longer.
   std::function<void()> on_admitted = {};
+  // Called while a step runs on a device, before the next one is prepared: may submit what has come since.
+  std::function<void()> on_under_way = {};
 };
 
 class Scheduler {
@@ -65,6 +67,7 @@ class Scheduler {
  private:
   void Sweep(TimePoint now);
   bool LostFile();
+  Result<engine::StepResult> Run(const StepBatch& step);
   void Execute(StepBatch& step);
   void Record(Request& request, const engine::BatchItem& item, TimePoint began, TimePoint ended);
   void ExecuteAlone(const engine::BatchItem& item, Request& request);
@@ -93,6 +96,7 @@ class Scheduler {
   ServiceRate rate_;
   RequestHistory* history_;
   const std::function<void()> on_admitted_;
+  const std::function<void()> on_under_way_;
   const std::vector<std::string> model_files_;
   const uint64_t file_faults_;
   uint64_t seen_faults_;

@@ -197,10 +197,12 @@ void SchedulerThread::Serve(Engines engines) {
                   .model_files = options_.model_files,
                   .file_faults = file_faults_,
                   .history = &history_,
-                  .on_admitted = [&] {
-                    const std::lock_guard lock(mutex_);
-                    PublishLoad(core);
-                  }});
+                  .on_admitted =
+                      [&] {
+                        const std::lock_guard lock(mutex_);
+                        PublishLoad(core);
+                      },
+                  .on_under_way = [&] { (void)TakeSubmitted(core); }});
   while (TakeSubmitted(core)) {
     RunCommands(&core);
     EndDrained(core);

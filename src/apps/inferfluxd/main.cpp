@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
     ThreadPool pool(UsableCores());
     fmt::print("{}", apps::BackendsAsText(serving::BuiltInEngines(pool), hardware::ReadHardware()));
     const std::string mpi = collective::MpiLibrary();
-    fmt::print("\nranks of a model (--tensor-parallel, --pipeline-parallel): on cpu, through shared memory; {}\n",
+    fmt::print("\nranks of a model (--tensor-parallel, --pipeline-parallel): through shared memory; {}\n",
                mpi.empty() ? "not through MPI, which this build lacks (-DENABLE_MPI=ON)" : "through MPI: " + mpi);
     return 0;
   }

@@ -33,7 +33,7 @@ Result<std::unique_ptr<SharedMemoryCollective>> SharedMemoryCollective::Join(std
 }
 
 SharedMemoryCollective::SharedMemoryCollective(std::shared_ptr<Segment> segment, int32_t rank)
-    : Collective(rank, segment->ranks()), segment_(std::move(segment)), watch_(size()) {}
+    : Collective(rank, segment->ranks()), segment_(std::move(segment)), watch_(size()), health_watch_(size()) {}
 
 SharedMemoryCollective::~SharedMemoryCollective() {
   segment_->rank(rank()).state.store(SharedRank::kLeft);
@@ -44,7 +44,7 @@ Status SharedMemoryCollective::Wait(SharedCounter& counter, uint32_t target, int
   if (Status failed = segment_->failed(); !failed) return failed;
   Status waited = WaitFor(counter, target, [&]() -> Status {
     if (Status failed = segment_->failed(); !failed) return failed;
-    if (Status alive = CheckPeers(); !alive) return alive;
+    if (Status alive = CheckPeers(watch_); !alive) return alive;
     if (segment_->rank(of).state.load() == SharedRank::kLeft) {
       return Fail(ErrorCode::kUnavailable, "rank {} has left", of);
     }
@@ -54,11 +54,22 @@ Status SharedMemoryCollective::Wait(SharedCounter& counter, uint32_t target, int
   return waited;
 }
 
-Status SharedMemoryCollective::CheckPeers() {
+Status SharedMemoryCollective::Health() {
+  if (Status failed = segment_->failed(); !failed) return failed;
+  for (int32_t peer = 0; peer < size(); ++peer) {
+    if (peer != rank() && segment_->rank(peer).state.load() == SharedRank::kLeft) {
+      return Fail(ErrorCode::kUnavailable, "rank {} has left", peer);
+    }
+  }
+  const std::lock_guard lock(health_mutex_);
+  return CheckPeers(health_watch_);
+}
+
+Status SharedMemoryCollective::CheckPeers(PeerWatch& watch) const {
   for (int32_t peer = 0; peer < size(); ++peer) {
     const SharedRank& shared = segment_->rank(peer);
     if (peer == rank() || shared.state.load() == SharedRank::kLeft) continue;
-    if (watch_.IsAlive(peer, shared.process.load())) continue;
+    if (watch.IsAlive(peer, shared.process.load())) continue;
     if (shared.state.load() == SharedRank::kLeft) continue;  // it left properly, and then ended
     return Fail(ErrorCode::kUnavailable, "rank {} of {} has died (process {})", peer, size(), shared.process.load());
   }

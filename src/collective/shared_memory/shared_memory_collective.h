@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "collective/collective.h"
@@ -17,6 +18,7 @@ class SharedMemoryCollective final : public Collective {
   ~SharedMemoryCollective() override;  // tells the others, whose later calls fail
 
   std::string name() const override { return "shared memory"; }
+  Status Health() override;
 
  private:
   enum Operation : uint32_t { kAllReduce = 1, kAllGather, kBroadcast };
@@ -35,11 +37,13 @@ class SharedMemoryCollective final : public Collective {
   void Publish(const Publication& publication);
   // The slot of a rank, once it has published the current operation, which must be the same.
   Result<std::span<const std::byte>> SlotOf(int32_t rank, const Publication& publication);
-  Status CheckPeers();
+  Status CheckPeers(PeerWatch& watch) const;
   Status Wait(SharedCounter& counter, uint32_t target, int32_t of);
 
   std::shared_ptr<Segment> segment_;
   PeerWatch watch_;
+  std::mutex health_mutex_;  // guards the next
+  PeerWatch health_watch_;
   uint32_t operation_ = 0;
 };
 

@@ -17,18 +17,22 @@
 #include "base/function_ref.h"
 #include "base/result.h"
 #include "collective/collective.h"
+#include "compute/cuda/backend/copies/late_results.h"
+#include "compute/cuda/backend/copies/staging.h"
 #include "compute/cuda/backend/device_arena.h"
 #include "compute/cuda/backend/device_bytes.h"
 #include "compute/cuda/backend/graphs/recording.h"
-#include "compute/cuda/backend/staging.h"
+#include "compute/cuda/backend/ranks/device_ranks.h"
 #include "compute/cuda/kernels/attention.h"
 #include "compute/cuda/kernels/latents/latents.h"
 #include "compute/cuda/kernels/products/products.h"
 #include "compute/cuda/kernels/recurrent/recurrent.h"
+#include "compute/cuda/nccl/nccl.h"
 #include "compute/cuda/runtime.h"
 #include "compute/device.h"
 #include "compute/device_features.h"
 #include "compute/kv_types.h"
+#include "compute/optional_ops.h"
 #include "compute/params.h"
 #include "compute/recurrent_state.h"
 #include "compute/sampling.h"
@@ -64,9 +68,12 @@ struct Cuda {
     cuda::Stream stream;
     std::unique_ptr<cuda::DeviceArena> arena;
     std::unique_ptr<cuda::Staging> staging;
+    std::unique_ptr<cuda::LateResults> late;
     std::unique_ptr<cuda::DeviceArena> graph_arena;  // of captured steps, which run one after the other
     cuda::Recording* recording = nullptr;            // of the step that is being captured
     collective::Collective* ranks = nullptr;         // RankCollectives
+    cuda::NcclOpener open_nccl = cuda::OpenNccl;
+    std::unique_ptr<cuda::DeviceRanks> devices;  // null: ranks exchange over the host
     int32_t multiprocessors = 1;
     int64_t weight_bytes = 0;  // of what LoadMatrix, LoadTable and LoadExperts hold
   };
@@ -151,6 +158,7 @@ struct Cuda {
            type == kQ5_K || type == kQ6_K || type == kMxfp4 || type == kNvfp4;
   }
 
+  static std::string BuildNote();       // how ranks of a model would exchange data
   static std::string WhyUnavailable();  // why there is no device here; empty: there may be one
   static std::vector<Device> Devices(const ContextOptions& options);
   static Result<std::unique_ptr<Context>> CreateContext(const ContextOptions& options);
@@ -196,6 +204,7 @@ struct Cuda {
   static std::vector<float> Read(Context& context, View x);
 
   // Optional operations (compute/optional_ops.h).
+  static SumAndNorm<Buffer> AddRmsNorm(Context& context, View a, View b, View weight, float epsilon);
   static Buffer LayerNorm(Context& context, View x, View weight, View bias, float epsilon);
   static Buffer Activate(Context& context, View x, Activation activation);
   static Buffer SoftCap(Context& context, View x, float cap);
@@ -218,7 +227,17 @@ struct Cuda {
   static bool CanSample(const SampleRow& row);
   static Result<std::vector<SampledToken>> Sample(Context& context, View logits, std::span<const SampleRow> rows);
 
+  // Results that the host takes later (compute/device_features.h), through pinned memory.
+  using LateRead = cuda::LateCopy;
+  using LateTokens = cuda::LateCopy;
+  static LateRead BeginRead(Context& context, View x);
+  static std::vector<float> FinishRead(Context& context, LateRead read);
+  static Result<LateTokens> BeginSample(Context& context, View logits, std::span<const SampleRow> rows);
+  static Result<std::vector<SampledToken>> FinishSample(Context& context, LateTokens tokens);
+
   // A model that several ranks share (compute/rank_collectives.h).
+  static Result<std::string> JoinRanks(Context& context, const std::shared_ptr<collective::Collective>& ranks,
+                                       const std::string& wanted);
   static Buffer SumOverRanks(Context& context, Buffer x);
   static Buffer GatherOverRanks(Context& context, View x, std::span<const int64_t> columns);
   static void SendRows(Context& context, View x, int32_t to);

@@ -4,6 +4,7 @@
 
 #include "base/host_memory.h"
 #include "compute/cuda/host_runtime.h"
+#include "compute/cuda/nccl/nccl.h"
 
 namespace inferflux::cuda {
 namespace {
@@ -22,6 +23,10 @@ Result<std::vector<DeviceProperties>> ListDevices() {
   auto properties = (*runtime)->Properties();
   if (!properties) return Forward(properties);
   return std::vector{std::move(*properties)};
+}
+
+Result<std::unique_ptr<Nccl>> OpenNccl() {
+  return Fail(ErrorCode::kUnsupported, "the host executor is no device that NCCL knows");
 }
 
 Result<std::unique_ptr<Runtime>> OpenDevice(int index) {

@@ -40,7 +40,8 @@ Result<DeviceProperties> HostRuntime::Properties() {
                           .multiprocessors = 4,
                           .total_bytes = static_cast<int64_t>(memory_->total()),
                           .free_bytes = static_cast<int64_t>(memory_->total() - memory_->used()),
-                          .shared_bytes = settings_.limits.shared_bytes};
+                          .shared_bytes = settings_.limits.shared_bytes,
+                          .uuid = device_.uuid};
 }
 
 Result<void*> HostRuntime::Allocate(size_t bytes) {
@@ -121,12 +122,18 @@ Status HostRuntime::Fill(void* to, uint8_t value, size_t bytes, Stream stream) {
 
 Result<Stream> HostRuntime::CreateStream() { return Stream{streams_.Create(this)}; }
 Status HostRuntime::Destroy(Stream stream) { return streams_.Destroy(Native(stream)); }
-Status HostRuntime::Synchronize(Stream stream) { return streams_.Synchronize(Native(stream)); }
+Status HostRuntime::Synchronize(Stream stream) {
+  ++waits_;
+  return streams_.Synchronize(Native(stream));
+}
 Result<Event> HostRuntime::CreateEvent() { return Event{streams_.CreateEvent()}; }
 Status HostRuntime::Destroy(Event event) { return streams_.Destroy(Native(event)); }
 Status HostRuntime::Record(Event event, Stream stream) { return streams_.Record(Native(event), Native(stream)); }
 Status HostRuntime::Wait(Stream stream, Event event) { return streams_.Wait(Native(stream), Native(event)); }
-Status HostRuntime::Synchronize(Event event) { return streams_.Synchronize(Native(event)); }
+Status HostRuntime::Synchronize(Event event) {
+  ++waits_;
+  return streams_.Synchronize(Native(event));
+}
 
 Result<float> HostRuntime::Milliseconds(Event from, Event to) {
   const HostEvent& first = *Native(from);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "compute/cuda/host_executor/device_memory.h"
 #include "compute/cuda/host_executor/executor.h"
@@ -19,6 +20,7 @@ struct HostDevice {
   // Judge accesses, until a kernel runs that is not instrumented, and hide the device's memory from the host.
   bool checked = true;
   uint64_t seed = 1;  // of the order of streams, blocks and threads
+  std::string uuid = {};
 };
 
 class HostRuntime final : public Runtime {
@@ -58,6 +60,8 @@ class HostRuntime final : public Runtime {
   Status Enqueue(Stream stream, const executor::KernelCall& call);
   // The fault that ended a kernel, if one did.
   const std::optional<executor::Fault>& fault() const { return fault_; }
+  // How often the host has waited for a stream or an event.
+  int64_t waits() const { return waits_; }
 
  private:
   struct HostMemoryFree {
@@ -75,6 +79,7 @@ class HostRuntime final : public Runtime {
   std::unique_ptr<executor::MemoryCheck> check_;
   executor::Executor executor_;
   std::optional<executor::Fault> fault_;
+  int64_t waits_ = 0;
   // Pinned memory ends with the runtime at the latest: a device that has failed refuses to free it.
   std::map<void*, std::unique_ptr<void, HostMemoryFree>> pinned_;
   HostStreams streams_;

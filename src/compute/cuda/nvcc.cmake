@@ -48,10 +48,10 @@ foreach(source IN LISTS kernels ITEMS cuda_runtime.cu device/check_instructions.
   list(APPEND reports ${report})
 endforeach()
 
-add_library(inferflux_cuda STATIC ${objects} driver_rules.cpp matmul_rules.cpp)
+add_library(inferflux_cuda STATIC ${objects} driver_rules.cpp matmul_rules.cpp nccl/nccl_library.cpp nccl/open_nccl.cpp)
 set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE)
 target_include_directories(inferflux_cuda PUBLIC ${CMAKE_SOURCE_DIR}/src)
-target_link_libraries(inferflux_cuda PUBLIC inferflux_base inferflux_formats ${INFERFLUX_CUDART} ${INFERFLUX_CUBLASLT})
+target_link_libraries(inferflux_cuda PUBLIC inferflux_base inferflux_collective inferflux_formats inferflux_hardware ${INFERFLUX_CUDART} ${INFERFLUX_CUBLASLT})
 
 # Prints registers and spills of each kernel; fails where one spills.
 add_custom_target(cuda_report COMMAND ${Python3_EXECUTABLE} ${report_tool} table ${reports} DEPENDS ${reports} VERBATIM)

@@ -26,6 +26,8 @@ struct EngineOptions {
   std::stop_token stop = {};            // cancels the load: kCancelled
   model::Parallelism parallelism = {};  // the model's ranks, of which this is one:
   std::shared_ptr<collective::Collective> ranks = nullptr;  // null: the only one
+  // What the ranks' devices exchange through, on backends that have a choice (DeviceCollectives): auto, nccl or host.
+  std::string collectives = "auto";
   // Called once, by a step, when a rank has died or failed: no step will succeed any more.
   std::function<void(const Error&)> on_lost_rank = {};
 };

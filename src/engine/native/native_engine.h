@@ -23,6 +23,7 @@
 #include "engine/native/sample_rows.h"
 #include "engine/native/state_bytes.h"
 #include "engine/native/step_plan.h"
+#include "engine/native/step_results.h"
 #include "engine/native/step_states.h"
 #include "engine/native/step_timer.h"
 #include "engine/sampling/sampler.h"
@@ -48,18 +49,59 @@ class NativeEngine final : public Engine {
   Result<PrefixMatch> Open(std::span<const TokenId> tokens, uint64_t salt) override {
     return store_.Open(info_.causal ? tokens : std::span<const TokenId>(), salt);
   }
-  Result<SequenceId> Fork(SequenceId sequence) override { return store_.Fork(sequence); }
-  Status Truncate(SequenceId sequence, int32_t length) override { return store_.Truncate(sequence, length); }
-  Status Close(SequenceId sequence) override { return store_.Close(sequence); }
+  Result<SequenceId> Fork(SequenceId sequence) override {
+    if (auto free = CheckFree(sequence); !free) return Forward(free);
+    return store_.Fork(sequence);
+  }
+  Status Truncate(SequenceId sequence, int32_t length) override {
+    if (auto free = CheckFree(sequence); !free) return free;
+    return store_.Truncate(sequence, length);
+  }
+  Status Close(SequenceId sequence) override {
+    if (auto free = CheckFree(sequence); !free) return free;
+    return store_.Close(sequence);
+  }
   KvUsage usage() const override { return store_.usage(); }
   GraphUsage graphs() const override { return graphs_.usage(); }
 
   Status Reserve(SequenceId sequence, int32_t tokens) override {
+    if (auto free = CheckFree(sequence); !free) return free;
     return ranks_.Guard([&] { return WithoutExceptions(B::kName, [&] { return MakeRoom(sequence, tokens); }); });
   }
 
   Result<StepResult> ExecuteUnifiedBatch(const UnifiedBatch& batch) override {
-    return ranks_.Guard([&] { return WithoutExceptions(B::kName, [&] { return Execute(batch); }); });
+    if (under_way_) return StepUnderWay();
+    return ranks_.Guard([&] {
+      return WithoutExceptions(B::kName, [&]() -> Result<StepResult> {
+        auto started = Start(batch);
+        if (!started) return Forward(started);
+        return Finish(batch, *started);
+      });
+    });
+  }
+
+  Status Submit(UnifiedBatch batch) override {
+    if constexpr (!compute::LateResults<B>) {
+      return Engine::Submit(std::move(batch));
+    } else {
+      if (under_way_) return StepUnderWay();
+      auto step = std::make_unique<StepOnDevice>(StepOnDevice{std::move(batch), std::nullopt});
+      step->started.emplace(
+          ranks_.Guard([&] { return WithoutExceptions(B::kName, [&] { return Start(step->batch); }); }));
+      under_way_ = std::move(step);
+      return {};
+    }
+  }
+  Result<StepResult> Collect() override {
+    if constexpr (!compute::LateResults<B>) {
+      return Engine::Collect();
+    } else {
+      if (!under_way_) return Fail(ErrorCode::kInvalidArgument, "no step was submitted");
+      const auto step = std::exchange(under_way_, nullptr);
+      if (!*step->started) return Forward(*step->started);
+      return ranks_.GuardEnd(
+          [&] { return WithoutExceptions(B::kName, [&] { return Finish(step->batch, **step->started); }); });
+    }
   }
 
   Result<std::vector<float>> ApplyHead(std::span<const float> pooled) override {
@@ -78,6 +120,7 @@ class NativeEngine final : public Engine {
   Result<std::vector<std::byte>> Save(SequenceId sequence) override {
     const auto found = store_.Find(sequence);
     if (!found) return Forward(found);
+    if (auto free = CheckFree(sequence); !free) return Forward(free);
     if (ranks_.leads()) return Engine::Save(sequence);  // this rank has some of the heads, or of the layers
     if constexpr (compute::AddressableKv<B, Kv>) {
       return WithoutExceptions(B::kName, [&]() -> Result<std::vector<std::byte>> {
@@ -161,7 +204,39 @@ class NativeEngine final : public Engine {
     return {};
   }
 
-  Result<StepResult> Execute(const UnifiedBatch& batch) {
+  // What the host gets for the outputs that need logits, on its way.
+  struct LateOutputs {
+    std::optional<StepValues<B>> logits;                   // of those that `sampled` leaves out
+    std::optional<typename StepTokensOf<B>::Type> tokens;  // of the device's choice,
+    std::vector<int32_t> sampled;                          //   for these outputs,
+    size_t outputs = 0;                                    //   of so many
+  };
+  // A step whose work was given to the device. No sequence has changed yet.
+  struct StartedStep {
+    OutputRows rows;
+    StepStates states;
+    StepTimer<B> timer;
+    LateOutputs outputs;
+    std::optional<StepValues<B>> hidden = {};
+  };
+  struct StepOnDevice {
+    UnifiedBatch batch;
+    std::optional<Result<StartedStep>> started;  // an error: Collect's
+  };
+
+  static tl::unexpected<Error> StepUnderWay() {
+    return Fail(ErrorCode::kInvalidArgument, "a step is under way; collect it before the next");
+  }
+  Status CheckFree(SequenceId sequence) const {
+    if (!under_way_) return {};
+    for (const BatchItem& item : under_way_->batch.items) {
+      if (item.sequence != sequence) continue;
+      return Fail(ErrorCode::kInvalidArgument, "a sequence of the step that is under way; collect the step first");
+    }
+    return {};
+  }
+
+  Result<StartedStep> Start(const UnifiedBatch& batch) {
     auto plan = PlanStep(store_, batch, info_.vocab_size, info_.context);
     if (!plan) return Forward(plan);
     if (!info_.capabilities.generation) {
@@ -169,34 +244,63 @@ class NativeEngine final : public Engine {
     }
     auto states = StepStates::Begin(store_, batch, plan->geometry);
     if (!states) return Forward(states);
-    const OutputRows rows = SplitOutputs(batch);
+    StartedStep step{.rows = SplitOutputs(batch),
+                     .states = std::move(*states),
+                     .timer = StepTimer<B>(*context_, false),
+                     .outputs = {}};
     if (ranks_.leads()) {
-      if (auto told = Announce(*plan, rows); !told) return Forward(told);
+      if (auto told = Announce(*plan, step.rows); !told) return Forward(told);
     }
-    const StepTimer<B> timer(*context_, time_steps_);
-    std::vector<float> hidden_states;
-    auto outputs = ReplayedOutputs(batch, plan->geometry, rows);
+    step.timer = StepTimer<B>(*context_, time_steps_);
+    auto outputs = ReplayedOutputs(batch, plan->geometry, step.rows);
     if (!outputs) return Forward(outputs);
-    if (!*outputs) {
+    if (*outputs) {
+      step.outputs = std::move(**outputs);
+    } else {
       const auto hidden = runner_.Step(plan->geometry, plan->output_rows, plan->token_types);
-      auto computed = DeviceOutputs(batch, hidden, rows);
+      auto computed = DeviceOutputs(batch, hidden, step.rows);
       if (!computed) return Forward(computed);
-      *outputs = std::move(*computed);
-      if (!rows.hidden.empty()) hidden_states = runner_.Read(runner_.GatherRows(hidden, rows.hidden));
+      step.outputs = std::move(*computed);
+      if (!step.rows.hidden.empty()) {
+        step.hidden = StepValues<B>::Begin(*context_, runner_.GatherRows(hidden, step.rows.hidden));
+      }
     }
-    const std::optional<double> device_seconds = timer.Seconds();
+    step.timer.Stop();
+    return step;
+  }
+
+  Result<StepResult> Finish(const UnifiedBatch& batch, StartedStep& step) {
+    auto outputs = Take(step.outputs);
+    if (!outputs) return Forward(outputs);
+    const std::vector<float> hidden_states = step.hidden ? step.hidden->Finish(*context_) : std::vector<float>();
+    const std::optional<double> device_seconds = step.timer.Seconds();
     for (size_t i = 0; i < batch.items.size(); ++i) {
       if (!info_.causal) break;  // the room was for this step only; no KV is kept
       const BatchItem& item = batch.items[i];
-      auto committed = store_.Commit(item.sequence, item.tokens, states->Take(i));
+      auto committed = store_.Commit(item.sequence, item.tokens, step.states.Take(i));
       if (!committed) return Forward(committed);
     }
     const auto tokens_of = [&](SequenceId id) { return std::span<const TokenId>((*store_.Find(id))->tokens); };
-    StepResult result =
-        MakeOutputs(tokens_of, batch, (*outputs)->logits, info_.vocab_size, sampler_, (*outputs)->sampled);
+    StepResult result = MakeOutputs(tokens_of, batch, outputs->logits, info_.vocab_size, sampler_, outputs->sampled);
     FillHidden(batch, hidden_states, info_.hidden, &result);
     result.device_seconds = device_seconds;
     return result;
+  }
+
+  Result<LogitOutputs> Take(LateOutputs& late) {
+    LogitOutputs out;
+    if constexpr (compute::DeviceSampling<B>) out.sampled.resize(late.outputs);
+    if constexpr (compute::DeviceSampling<B>) {
+      if (late.tokens) {
+        auto tokens = late.tokens->Finish(*context_);
+        if (!tokens) return Forward(tokens);
+        for (size_t i = 0; i < late.sampled.size(); ++i) {
+          out.sampled[static_cast<size_t>(late.sampled[i])] = std::move((*tokens)[i]);
+        }
+      }
+    }
+    if (late.logits) out.logits = late.logits->Finish(*context_);
+    return out;
   }
 
   Status Announce(const StepPlan& plan, const OutputRows& rows) {
@@ -209,40 +313,43 @@ class NativeEngine final : public Engine {
   }
 
   // The outputs of a step that is a captured one; nothing if it is none.
-  Result<std::optional<LogitOutputs>> ReplayedOutputs(const UnifiedBatch& batch, const compute::StepGeometry& geometry,
-                                                      const OutputRows& rows) {
+  Result<std::optional<LateOutputs>> ReplayedOutputs(const UnifiedBatch& batch, const compute::StepGeometry& geometry,
+                                                     const OutputRows& rows) {
     if (!graphs_.on() || !IsDecodeStep(batch)) return std::nullopt;
     const auto logits = graphs_.Logits(geometry);
     if (!logits) return std::nullopt;
-    return ChosenOf(batch, *logits, rows).map([](LogitOutputs outputs) { return std::optional(std::move(outputs)); });
+    auto outputs = ChosenOf(batch, *logits, rows);
+    if (!outputs) return Forward(outputs);
+    return std::optional(std::move(*outputs));
   }
 
-  Result<LogitOutputs> DeviceOutputs(const UnifiedBatch& batch, compute::View<B> hidden, const OutputRows& rows) {
-    if (rows.logits.empty()) return LogitOutputs{};
+  Result<LateOutputs> DeviceOutputs(const UnifiedBatch& batch, compute::View<B> hidden, const OutputRows& rows) {
+    if (rows.logits.empty()) return LateOutputs{};
     const auto logits = runner_.Logits(rows.hidden.empty() ? hidden : runner_.GatherRows(hidden, rows.logits));
     return ChosenOf(batch, logits, rows);
   }
 
-  // What the host gets from the device: tokens that were sampled there, and the logits of all other outputs. The first
+  // What the host gets from the device: tokens that are sampled there, and the logits of all other outputs. The first
   // rows of `logits` are those of the outputs that need logits.
-  Result<LogitOutputs> ChosenOf(const UnifiedBatch& batch, compute::View<B> logits, const OutputRows& rows) {
+  Result<LateOutputs> ChosenOf(const UnifiedBatch& batch, compute::View<B> logits, const OutputRows& rows) {
+    LateOutputs out{.logits = {}, .tokens = {}, .sampled = {}, .outputs = rows.logits.size()};
     if constexpr (compute::DeviceSampling<B>) {
       const auto tokens_of = [&](SequenceId id) { return std::span<const TokenId>((*store_.Find(id))->tokens); };
-      const DeviceRows split = SplitSampling(tokens_of, batch, &B::CanSample);
-      LogitOutputs out{.logits = {}, .sampled = std::vector<std::optional<compute::SampledToken>>(rows.logits.size())};
+      DeviceRows split = SplitSampling(tokens_of, batch, &B::CanSample);
       if (!split.sampled.empty()) {
-        auto tokens = B::Sample(*context_, runner_.GatherRows(logits, split.sampled), split.rows);
+        auto tokens = StepTokens<B>::Begin(*context_, runner_.GatherRows(logits, split.sampled), split.rows);
         if (!tokens) return Forward(tokens);
-        for (size_t i = 0; i < split.sampled.size(); ++i) {
-          out.sampled[static_cast<size_t>(split.sampled[i])] = std::move((*tokens)[i]);
-        }
+        out.tokens = std::move(*tokens);
+        out.sampled = std::move(split.sampled);
       }
-      if (!split.read.empty()) out.logits = runner_.Read(runner_.GatherRows(logits, split.read));
-      return out;
+      if (!split.read.empty()) {
+        out.logits = StepValues<B>::Begin(*context_, runner_.GatherRows(logits, split.read));
+      }
     } else {
       static_assert(!compute::GraphCapture<B>, "a captured step has more rows than its outputs");
-      return LogitOutputs{.logits = runner_.Read(logits), .sampled = {}};
+      out.logits = StepValues<B>::Begin(*context_, logits);
     }
+    return out;
   }
 
   // The blocks that hold a token; room that is only reserved is left out.
@@ -252,10 +359,11 @@ class NativeEngine final : public Engine {
   }
 
   NativeEngine(std::unique_ptr<typename B::Context> context, LoadedShard<B, Kv> loaded, const EngineOptions& options)
-      : NativeEngine(std::move(context), std::move(loaded.runner), loaded.budget, loaded.graphs, options) {}
+      : NativeEngine(std::move(context), std::move(loaded.runner), loaded.budget, loaded.graphs, loaded.transport,
+                     options) {}
 
   NativeEngine(std::unique_ptr<typename B::Context> context, model::ModelRunner<B, Kv> runner, const KvBudget& budget,
-               bool graphs, const EngineOptions& options)
+               bool graphs, const std::string& transport, const EngineOptions& options)
       : context_(std::move(context)),
         runner_(std::move(runner)),
         graphs_(*context_, runner_, graphs ? std::optional(LimitsOf(runner_.config(), budget)) : std::nullopt),
@@ -283,12 +391,13 @@ class NativeEngine final : public Engine {
              .memory = {{B::kName, B::Memory(*context_).weight_bytes, KvBytes(budget, options)}},
              .plan = runner_.Plan()};
     info_.capabilities.graph_capture = graphs_.on();
+    info_.async_steps = compute::LateResults<B>;
     if constexpr (compute::LoadNotes<B>) info_.notes = B::LoadNotes(*context_);
     if (ranks_.leads()) {
       info_.capabilities.kv_save_restore = false;
       info_.notes.push_back(fmt::format("{} parallelism over {} ranks through {}, of which this is rank 0",
                                         options.parallelism.tensor > 1 ? "tensor" : "pipeline", options.ranks->size(),
-                                        options.ranks->name()));
+                                        transport));
     }
   }
 
@@ -312,6 +421,7 @@ class NativeEngine final : public Engine {
   bool time_steps_;
   RankLeader ranks_;
   EngineInfo info_;
+  std::unique_ptr<StepOnDevice> under_way_;  // what is left of it ends before the rest
 };
 
 // Calls `use` with the KV type that the options name, and returns its result. An encoder's temporary KV is float32: it

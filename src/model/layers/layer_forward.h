@@ -39,17 +39,24 @@ struct LayerWeights {
   bool mixes_tokens() const { return attention || latents || recurrent(); }
 };
 
-// residual_norm(kept + scale * output_norm(f(input_norm(x)))). `kept` are the rows of x for which f returns a result.
+// residual_norm(kept + scale * output_norm(f(input_norm(x)))). `normed`: input_norm(x), or null: it is computed. `kept`
+// are the rows of x for which f returns a result. `next`: the norm of the result that follows, or null.
 template <compute::Backend B, class F>
-compute::Buffer<B> Residual(typename B::Context& context, const ModelConfig& config, const SubLayerNorms<B>& norms,
-                            compute::View<B> x, compute::View<B> kept, F f) {
+RowsWithNorm<B> Residual(typename B::Context& context, const ModelConfig& config, const SubLayerNorms<B>& norms,
+                         compute::View<B> x, const std::optional<compute::Buffer<B>>& normed, compute::View<B> kept,
+                         F f, const Norm<B>* next) {
   Value<B> y = x;
-  if (norms.input) y = (*norms.input)(context, y);
+  if (norms.input) y = normed ? Value<B>(compute::View<B>(*normed)) : Value<B>((*norms.input)(context, x));
   y = f(y);
   if (norms.output) y = (*norms.output)(context, y);
   if (config.residual_scale != 1.0f) y = B::Scale(context, y, config.residual_scale);
-  auto sum = B::Add(context, kept, y);
-  return norms.residual ? (*norms.residual)(context, sum) : std::move(sum);
+  if (norms.residual) return {(*norms.residual)(context, B::Add(context, kept, y)), std::nullopt};
+  return next != nullptr ? next->OfSum(context, kept, y) : RowsWithNorm<B>{B::Add(context, kept, y), std::nullopt};
+}
+
+template <compute::Backend B>
+const Norm<B>* PointerTo(const std::optional<Norm<B>>& norm) {
+  return norm ? &*norm : nullptr;
 }
 
 // kept + attention(input_norm(x)) + feed_forward(input_norm(x)), with a norm for each or one for both.
@@ -90,9 +97,10 @@ requires kHasAltUp<B> compute::Buffer<B> AltUpLayer(typename B::Context& context
   const auto sum =
       B::Add(context, B::Columns(predictions, first, hidden), (*weights.attention_norms.output)(context, attended));
   const auto middle = B::Scale(context, B::Add(context, sum, augmented), std::sqrt(0.5f));
-  const auto computed = Residual<B>(context, config, weights.feed_forward_norms, middle, middle,
-                                    [&](compute::View<B> y) { return (*weights.feed_forward)(context, y); });
-  const auto corrected = altup.Correct(context, config, predictions, computed);
+  const auto feed_forward = [&](compute::View<B> y) { return (*weights.feed_forward)(context, y); };
+  const auto computed =
+      Residual<B>(context, config, weights.feed_forward_norms, middle, std::nullopt, middle, feed_forward, nullptr);
+  const auto corrected = altup.Correct(context, config, predictions, computed.values);
   const auto scaled = B::ScaleColumns(context, B::Columns(corrected, first, hidden), altup.output_scale);
   const auto own = weights.layer_input->Addend(context, config, scaled, *continuing.layer_inputs, layer);
   return B::Add(context, corrected, B::MixStreams(context, own, altup.all_but_first, 1));
@@ -113,13 +121,15 @@ requires compute::RecurrentStates<B> && compute::Activations<B> compute::Buffer<
 }
 
 // x: [rows, hidden] to [rows, hidden], or to [kept rows, hidden]. The rows' keys and values are appended to the cache,
-// and recurrent states are stored where the step says. `selection` goes from layer to layer.
+// and recurrent states are stored where the step says. `selection` goes from layer to layer. `x` may come with this
+// layer's first norm, and the result comes with `next`, the norm that follows, where the backend makes it with the sum.
 // An encoder's cache has one layer, because no later step reads them.
 template <compute::Backend B, class Kv>
-requires compute::PagedKv<B, Kv> compute::Buffer<B> LayerForward(
-    typename B::Context& context, const ModelConfig& config, const LayerWeights<B>& weights, compute::View<B> x,
-    const StepInputs<B>& step, typename B::template KvCache<Kv>& cache, States<B>& states, int32_t layer,
-    const KeptInputs<B>* kept, std::optional<Selection<B>>& selection) {
+requires compute::PagedKv<B, Kv> RowsWithNorm<B> LayerForward(
+    typename B::Context& context, const ModelConfig& config, const LayerWeights<B>& weights,
+    const RowsWithNorm<B>& input, const StepInputs<B>& step, typename B::template KvCache<Kv>& cache, States<B>& states,
+    int32_t layer, const KeptInputs<B>* kept, std::optional<Selection<B>>& selection, const Norm<B>* next) {
+  const compute::View<B> x = input.values;
   const Value<B> rows = kept == nullptr ? Value<B>(x) : Value<B>(B::GatherRows(context, x, kept->rows));
   const auto attention = [&](compute::View<B> y) {
     if constexpr (compute::RecurrentStates<B> && compute::Activations<B>) {
@@ -136,22 +146,33 @@ requires compute::PagedKv<B, Kv> compute::Buffer<B> LayerForward(
     }
     return Attention<B, Kv>(context, config, *weights.attention, y, step, cache, layer, kept);
   };
-  const StepInputs<B>& continuing = kept == nullptr || kept->rows.empty() ? step : *kept->step;
+  const bool silent = kept != nullptr && kept->rows.empty();
+  const StepInputs<B>& continuing = kept == nullptr || silent ? step : *kept->step;
   if constexpr (kHasAltUp<B>) {
-    if (weights.altup) return AltUpLayer<B>(context, config, weights, x, continuing, layer, kept, attention);
+    if (weights.altup) {
+      return {AltUpLayer<B>(context, config, weights, x, continuing, layer, kept, attention), std::nullopt};
+    }
   }
-  if (config.parallel) return ParallelLayer<B>(context, config, weights, x, rows, kept, attention);
+  const auto feed_forward = [&](compute::View<B> y) { return (*weights.feed_forward)(context, y); };
+  if (config.parallel) return {ParallelLayer<B>(context, config, weights, x, rows, kept, attention), std::nullopt};
   if (!weights.mixes_tokens()) {
-    if (kept != nullptr && kept->rows.empty()) return B::GatherRows(context, x, {});
-    return Residual<B>(context, config, weights.attention_norms, rows, rows,
-                       [&](compute::View<B> y) { return (*weights.feed_forward)(context, y); });
+    if (silent) return {B::GatherRows(context, x, {}), std::nullopt};
+    const std::optional<compute::Buffer<B>> none;  // the norm that came with x is of all rows
+    return Residual<B>(context, config, weights.attention_norms, rows, kept == nullptr ? input.normed : none, rows,
+                       feed_forward, next);
   }
-  auto attended = Residual<B>(context, config, weights.attention_norms, x, rows, attention);
-  if (weights.feed_forward == nullptr || (kept != nullptr && kept->rows.empty())) return attended;
-  auto out = Residual<B>(context, config, weights.feed_forward_norms, attended, attended,
-                         [&](compute::View<B> y) { return (*weights.feed_forward)(context, y); });
-  if (weights.layer_input) out = (*weights.layer_input)(context, config, out, *continuing.layer_inputs, layer);
-  return weights.output_scale == 1.0f ? std::move(out) : B::Scale(context, out, weights.output_scale);
+  const bool ends = weights.feed_forward == nullptr || silent;
+  auto attended = Residual<B>(context, config, weights.attention_norms, x, input.normed, rows, attention,
+                              ends ? next : PointerTo(weights.feed_forward_norms.input));
+  if (ends) return attended;
+  const bool changes = weights.layer_input || weights.output_scale != 1.0f;  // what the next norm is of
+  auto out = Residual<B>(context, config, weights.feed_forward_norms, attended.values, attended.normed, attended.values,
+                         feed_forward, changes ? nullptr : next);
+  if (weights.layer_input) {
+    out.values = (*weights.layer_input)(context, config, out.values, *continuing.layer_inputs, layer);
+  }
+  if (weights.output_scale != 1.0f) out.values = B::Scale(context, out.values, weights.output_scale);
+  return out;
 }
 
 }  // namespace inferflux::model

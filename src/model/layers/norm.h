@@ -8,6 +8,13 @@
 
 namespace inferflux::model {
 
+// Rows, and the norm of them that follows where one operation made both.
+template <compute::Backend B>
+struct RowsWithNorm {
+  compute::Buffer<B> values;
+  std::optional<compute::Buffer<B>> normed;
+};
+
 template <compute::Backend B>
 class Norm {
  public:
@@ -21,6 +28,17 @@ class Norm {
       if (bias_) return B::LayerNorm(context, x, weight_, *bias_, epsilon_);
     }
     return B::RmsNorm(context, x, weight_, epsilon_);
+  }
+
+  // a + b, and this norm of it if the backend makes both at once. The weight is as wide as the rows.
+  RowsWithNorm<B> OfSum(typename B::Context& context, compute::View<B> a, compute::View<B> b) const {
+    if constexpr (compute::AddNorms<B>) {
+      if (!bias_) {
+        auto made = B::AddRmsNorm(context, a, b, weight_, epsilon_);
+        return {std::move(made.sum), std::move(made.normed)};
+      }
+    }
+    return {B::Add(context, a, b), std::nullopt};
   }
 
  private:

@@ -61,6 +61,7 @@ EngineMaker MakeNative(const engine::NativeBackend& backend, ThreadPool& pool) {
       if (const auto shard = model::ShardConfig(*config, *request.source, options.parallelism, 0); !shard) {
         return Forward(shard);
       }
+      options.collectives = wanted.collectives.value_or(options.collectives);
       options.kv_bytes /= options.parallelism.ranks();
       auto ranks = StartRanks(request.rank_job,
                               {.backend = std::string(backend.name),
@@ -69,7 +70,8 @@ EngineMaker MakeNative(const engine::NativeBackend& backend, ThreadPool& pool) {
                                .kv_dtype = options.kv_dtype,
                                .kv_bytes = options.kv_bytes,
                                .repack = options.device.repack,
-                               .parallelism = options.parallelism},
+                               .parallelism = options.parallelism,
+                               .collectives = options.collectives},
                               pool);
       if (!ranks) return Forward(ranks);
       options.ranks = std::move(*ranks);

@@ -28,6 +28,7 @@ collective::MessageWriter MessageOf(const RankLoad& load) {
   out.Put(load.repack);
   out.Put(load.parallelism.tensor);
   out.Put(load.parallelism.pipeline);
+  out.Put(load.collectives);
   return out;
 }
 
@@ -41,6 +42,7 @@ Result<RankLoad> LoadOf(collective::MessageReader message) {
   out.repack = message.Number() != 0;
   out.parallelism.tensor = message.Int();
   out.parallelism.pipeline = message.Int();
+  out.collectives = message.Text();
   if (auto done = message.Done(); !done) return Forward(done);
   return out;
 }
@@ -117,6 +119,7 @@ Status FollowOne(const std::shared_ptr<collective::Collective>& ranks, const Ran
   }
   options.parallelism = load.parallelism;
   options.ranks = ranks;
+  options.collectives = load.collectives;
   return backend->follow(std::move(opened->config), std::move(opened->source), options);
 }
 

@@ -37,6 +37,7 @@ struct RankLoad {
   int64_t kv_bytes = 0;  // of a rank
   bool repack = true;
   model::Parallelism parallelism;
+  std::string collectives = "auto";
 };
 
 // kInvalidArgument if the job's world has another number of ranks; kResourceExhausted if another model has it.

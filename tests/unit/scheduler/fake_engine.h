@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,7 @@ struct FakeEngineOptions {
   int32_t context = 128;
   int32_t vocab_size = 300;
   int32_t step_tokens = 512;
+  bool async_steps = false;
 };
 
 class FakeEngine final : public engine::Engine {
@@ -46,16 +49,30 @@ class FakeEngine final : public engine::Engine {
              .capabilities = compute::DeriveCapabilities(
                  {.paged_kv = true, .truncatable_kv = true, .host_logits = true, .batch_invariant = true}, {})};
     info_.step_tokens = options.step_tokens;
+    info_.async_steps = options.async_steps;
   }
 
   const engine::EngineInfo& info() const override { return info_; }
-  Result<engine::PrefixMatch> Open(History tokens, uint64_t salt) override { return store_.Open(tokens, salt); }
-  Result<engine::SequenceId> Fork(engine::SequenceId id) override { return store_.Fork(id); }
-  Status Truncate(engine::SequenceId id, int32_t length) override { return store_.Truncate(id, length); }
-  Status Close(engine::SequenceId id) override { return store_.Close(id); }
+  Result<engine::PrefixMatch> Open(History tokens, uint64_t salt) override {
+    Tell("open");
+    return store_.Open(tokens, salt);
+  }
+  Result<engine::SequenceId> Fork(engine::SequenceId id) override {
+    CountMisuse(id);
+    return store_.Fork(id);
+  }
+  Status Truncate(engine::SequenceId id, int32_t length) override {
+    CountMisuse(id);
+    return store_.Truncate(id, length);
+  }
+  Status Close(engine::SequenceId id) override {
+    CountMisuse(id);
+    return store_.Close(id);
+  }
   engine::KvUsage usage() const override { return store_.usage(); }
   engine::GraphUsage graphs() const override { return graph_usage; }
   Status Reserve(engine::SequenceId id, int32_t tokens) override {
+    CountMisuse(id);
     return store_.Reserve(id, tokens).map([](const auto&) {});
   }
   Result<int32_t> Length(engine::SequenceId id) const override {
@@ -64,6 +81,7 @@ class FakeEngine final : public engine::Engine {
 
   // The "KV" of a token is the token itself.
   Result<std::vector<std::byte>> Save(engine::SequenceId id) override {
+    CountMisuse(id);
     auto found = store_.Find(id);
     if (!found) return Forward(found);
     const auto bytes = std::as_bytes(std::span((*found)->tokens));
@@ -111,20 +129,47 @@ class FakeEngine final : public engine::Engine {
     return result;
   }
 
+  // With async_steps a step runs at the end of its time, in Collect.
+  Status Submit(engine::UnifiedBatch batch) override {
+    if (!info_.async_steps) return Engine::Submit(std::move(batch));
+    if (under_way_) return Fail(ErrorCode::kInvalidArgument, "a step is under way");
+    under_way_ = std::move(batch);
+    Tell("submit");
+    return {};
+  }
+  Result<engine::StepResult> Collect() override {
+    if (!info_.async_steps) return Engine::Collect();
+    if (!under_way_) return Fail(ErrorCode::kInvalidArgument, "no step was submitted");
+    Tell("collect");
+    const engine::UnifiedBatch batch = *std::exchange(under_way_, std::nullopt);
+    return ExecuteUnifiedBatch(batch);
+  }
+
   const engine::BlockManager& store() const { return store_; }
 
   std::function<void(const engine::UnifiedBatch&)> on_step;  // sees every step before it runs
   std::function<Status(const engine::UnifiedBatch&)> fault;  // an error fails the step
   std::function<void(engine::StepResult&)> on_result;        // may damage it
+  std::function<void(std::string_view)> on_call;             // "open", "submit" or "collect"
   int64_t steps = 0;
+  int64_t misuses = 0;  // calls that named a sequence of a step that was under way
   int64_t restores = 0;
   engine::GraphUsage graph_usage;
 
  private:
+  void Tell(std::string_view call) const {
+    if (on_call) on_call(call);
+  }
+  void CountMisuse(engine::SequenceId id) {
+    if (!under_way_) return;
+    misuses += std::ranges::count(under_way_->items, id, &engine::BatchItem::sequence);
+  }
+
   FakeEngineOptions options_;
   Model model_;
   engine::BlockManager store_;
   engine::EngineInfo info_;
+  std::optional<engine::UnifiedBatch> under_way_;
 };
 
 constexpr TokenId kEnd = 256;  // the vocabulary's end token

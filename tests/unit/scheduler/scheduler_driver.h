@@ -98,8 +98,10 @@ class SchedulerDriver : public FakeEngineHolder, public BackendDriver {
  public:
   explicit SchedulerDriver(FakeEngine::Model model, const FakeEngineOptions& options = {},
                            const StepPolicy& policy = {},
-                           std::shared_ptr<const text::Tokenizer> tokenizer = FakeTokenizer())
-      : FakeEngineHolder{FakeEngine(options, std::move(model))}, BackendDriver(engine, policy, std::move(tokenizer)) {}
+                           std::shared_ptr<const text::Tokenizer> tokenizer = FakeTokenizer(),
+                           SchedulerExtras extras = {})
+      : FakeEngineHolder{FakeEngine(options, std::move(model))},
+        BackendDriver(engine, policy, std::move(tokenizer), std::move(extras)) {}
 
   // The text of a request that runs alone on the engine.
   static std::string Alone(FakeEngine::Model model, GenerationRequest spec) {

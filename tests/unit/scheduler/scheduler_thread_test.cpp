@@ -20,10 +20,11 @@ struct Gate {  // an engine that waits for permission before each step
   std::atomic<int> held{0};    // steps that have waited
 };
 
-std::unique_ptr<SchedulerThread> MakeLoop(FakeEngine::Model model, SchedulerOptions options = {},
-                                          Gate* gate = nullptr) {
+std::unique_ptr<SchedulerThread> MakeLoop(FakeEngine::Model model, SchedulerOptions options = {}, Gate* gate = nullptr,
+                                          bool async = false) {
   const auto factory = [=](std::stop_token) -> Result<std::unique_ptr<engine::Engine>> {
-    auto engine = std::make_unique<FakeEngine>(FakeEngineOptions{.blocks = 512, .context = 1000}, model);
+    auto engine =
+        std::make_unique<FakeEngine>(FakeEngineOptions{.blocks = 512, .context = 1000, .async_steps = async}, model);
     engine->on_step = [gate](const engine::UnifiedBatch&) {
       if (gate == nullptr || !gate->closed || gate->passes-- > 0) return;
       ++gate->held;
@@ -52,8 +53,8 @@ Received ReadAll(TokenStream& stream) {
   return received;
 }
 
-TEST(SchedulerThread, ServesManyClientsAtOnce) {
-  const auto loop = MakeLoop(Babble);
+void ExpectThatManyAreServed(bool async) {
+  const auto loop = MakeLoop(Babble, {}, nullptr, async);
   std::vector<std::thread> clients;
   std::atomic<int> right{0};
   for (int i = 0; i < 12; ++i) {
@@ -69,6 +70,9 @@ TEST(SchedulerThread, ServesManyClientsAtOnce) {
   EXPECT_EQ(right, 12);
   EXPECT_EQ(loop->stats().queued, 0);
 }
+
+TEST(SchedulerThread, ServesManyClientsAtOnce) { ExpectThatManyAreServed(false); }
+TEST(SchedulerThread, ServesManyClientsWhileStepsRunOnADevice) { ExpectThatManyAreServed(true); }
 
 TEST(SchedulerThread, IsReadyOnlyAfterAWarmUpThatLeavesNothing) {
   std::binary_semaphore load(0);

@@ -13,9 +13,10 @@ static_assert(LlmBackend<Cuda, KvFp32> && LlmBackend<Cuda, KvFp16> && LlmBackend
 static_assert(MoeLlmBackend<Cuda, KvFp16> && MoeLlmBackend<Cuda, KvInt8> && ActOrder<Cuda>);
 static_assert(AttentionSinks<Cuda, KvFp16> && AttentionBiases<Cuda, KvFp32> && TensorScales<Cuda>);
 static_assert(AddressableKv<Cuda, KvFp16> && AddressableKv<Cuda, KvInt8> && DeviceTimer<Cuda>);
-static_assert(DeviceSampling<Cuda> && SelectiveScans<Cuda> && GraphCapture<Cuda> && MeasuresRates<Cuda>);
+static_assert(DeviceSampling<Cuda> && SelectiveScans<Cuda> && GraphCapture<Cuda> && MeasuresRates<Cuda> &&
+              AddNorms<Cuda> && LateResults<Cuda>);
 static_assert(SparseKv<Cuda, KvFp32> && SparseKv<Cuda, KvBf16> && SparseKv<Cuda, KvInt8> && SparseKv<Cuda, KvFp8>);
-static_assert(StreamMixing<Cuda> && ActivationSparsity<Cuda> && RankCollectives<Cuda>);
+static_assert(StreamMixing<Cuda> && ActivationSparsity<Cuda> && RankCollectives<Cuda> && DeviceCollectives<Cuda>);
 static_assert(!BatchInvariant<Cuda>);  // cuBLASLt chooses a kernel by the number of rows
 
 }  // namespace inferflux::compute

@@ -13,13 +13,17 @@ Result<std::unique_ptr<Cuda::Context>> Cuda::Context::Open(std::unique_ptr<cuda:
   context->stream = *stream;
   context->arena = std::make_unique<cuda::DeviceArena>(*context->runtime);
   context->graph_arena = std::make_unique<cuda::DeviceArena>(*context->runtime, cuda::DeviceArena::Unused::kKeep);
+  context->late = std::make_unique<cuda::LateResults>(*context->runtime);
   context->staging = std::make_unique<cuda::Staging>(*context->runtime, *stream);
   if (auto opened = context->staging->Open(); !opened) return Forward(opened);
   return context;
 }
 
 Cuda::Context::~Context() {
+  if (devices != nullptr) (void)runtime->Synchronize(stream);  // work that waits for ranks ends while they are watched
+  devices.reset();
   staging.reset();
+  late.reset();
   graph_arena.reset();
   arena.reset();
   if (runtime != nullptr && stream.native != nullptr) (void)runtime->Destroy(stream);  // fails if the device has failed
@@ -52,6 +56,12 @@ Result<std::unique_ptr<Cuda::Context>> Cuda::CreateContext(const ContextOptions&
 MemoryInfo Cuda::Memory(const Context& context) {
   const auto properties = cuda_ops::Must(context.runtime->Properties());
   return {.total = properties.total_bytes, .free = properties.free_bytes, .weight_bytes = context.weight_bytes};
+}
+
+std::string Cuda::BuildNote() {
+  const auto nccl = cuda::OpenNccl();
+  return nccl ? "ranks of a model exchange through NCCL " + (*nccl)->version()
+              : "ranks of a model exchange through the host, not NCCL: " + nccl.error().message;
 }
 
 std::string Cuda::WhyUnavailable() {

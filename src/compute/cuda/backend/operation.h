@@ -18,6 +18,12 @@ T Must(Result<T> result) {
   return *std::move(result);
 }
 
+// Waits for the context's work, whose results are then what they should be.
+inline void Wait(Cuda::Context& context) {
+  Must(context.runtime->Synchronize(context.stream));
+  if (context.devices != nullptr) Must(context.devices->Check());
+}
+
 inline Cuda::Buffer New(Cuda::Context& context, int64_t rows, int64_t cols) {
   Cuda::Buffer out{.memory = {}, .rows = rows, .cols = cols};
   if (rows * cols > 0) {

@@ -56,6 +56,24 @@ bool Cuda::CanSample(const SampleRow& row) {
 }
 
 Result<std::vector<SampledToken>> Cuda::Sample(Context& context, View logits, std::span<const SampleRow> rows) {
+  auto late = BeginSample(context, logits, rows);
+  if (!late) return Forward(late);
+  return FinishSample(context, std::move(*late));
+}
+
+Result<std::vector<SampledToken>> Cuda::FinishSample(Context& context, LateTokens late) {
+  std::vector<int32_t> tokens(late.bytes() / sizeof(int32_t));
+  if (!tokens.empty()) {
+    cuda_ops::Must(late.Finish(tokens.data()));
+    if (context.devices != nullptr) cuda_ops::Must(context.devices->Check());
+  }
+  std::vector<SampledToken> out;
+  for (const int32_t token : tokens) out.push_back({.token = token, .chosen = {}, .top = {}});
+  return out;
+}
+
+Result<Cuda::LateTokens> Cuda::BeginSample(Context& context, View logits, std::span<const SampleRow> rows) {
+  if (rows.empty()) return LateTokens();
   std::vector<cuda::SampleParams> params;
   std::vector<cuda::LogitEdit> edits;
   std::vector<uint64_t> words;
@@ -77,23 +95,16 @@ Result<std::vector<SampledToken>> Cuda::Sample(Context& context, View logits, st
     words.insert(words.end(), mask.begin(), mask.end());
     to.words = static_cast<int32_t>(mask.size());
   }
-  std::vector<int32_t> tokens(rows.size());
-  if (!rows.empty()) {
-    const auto param_memory = UploadAny(context, params), edit_memory = UploadAny(context, edits);
-    const auto word_memory = UploadAny(context, words);
-    const Buffer scratch = cuda_ops::New(context, logits.rows, logits.cols);
-    const auto chosen = cuda_ops::Must(context.arena->Allocate(tokens.size() * sizeof(int32_t)));
-    cuda_ops::Must(cuda::SampleRows(
-        cuda_ops::RowsOf(logits), static_cast<const cuda::SampleParams*>(param_memory.get()),
-        static_cast<const cuda::LogitEdit*>(edit_memory.get()), static_cast<const uint64_t*>(word_memory.get()),
-        scratch.data(), static_cast<int32_t*>(chosen.get()), context.stream));
-    cuda_ops::Must(
-        context.runtime->CopyToHost(tokens.data(), chosen.get(), tokens.size() * sizeof(int32_t), context.stream));
-    cuda_ops::Must(context.runtime->Synchronize(context.stream));
-  }
-  std::vector<SampledToken> out;
-  for (const int32_t token : tokens) out.push_back({.token = token, .chosen = {}, .top = {}});
-  return out;
+  const auto param_memory = UploadAny(context, params), edit_memory = UploadAny(context, edits);
+  const auto word_memory = UploadAny(context, words);
+  const Buffer scratch = cuda_ops::New(context, logits.rows, logits.cols);
+  const size_t bytes = rows.size() * sizeof(int32_t);
+  const auto chosen = cuda_ops::Must(context.arena->Allocate(bytes));
+  cuda_ops::Must(cuda::SampleRows(cuda_ops::RowsOf(logits), static_cast<const cuda::SampleParams*>(param_memory.get()),
+                                  static_cast<const cuda::LogitEdit*>(edit_memory.get()),
+                                  static_cast<const uint64_t*>(word_memory.get()), scratch.data(),
+                                  static_cast<int32_t*>(chosen.get()), context.stream));
+  return context.late->Begin(chosen.get(), bytes, context.stream);
 }
 
 }  // namespace inferflux::compute

@@ -30,6 +30,16 @@ struct RmsNormParams {
 };
 Status RmsNorm(const RmsNormParams& params, Stream stream);
 
+// sum = a + b and y = RmsNorm(sum) over whole rows, with the bits of Add and RmsNorm; both are dense.
+struct AddRmsNormParams {
+  Rows<const float> a, b;
+  const float* weight = nullptr;  // [columns]
+  float epsilon = 0.0f;
+  float* sum = nullptr;
+  float* y = nullptr;
+};
+Status AddRmsNorm(const AddRmsNormParams& params, Stream stream);
+
 // y = (x - mean(x)) / sqrt(var(x) + epsilon) * weight + bias, over whole rows (arXiv:1607.06450); y is dense.
 Status LayerNorm(Rows<const float> x, const float* weight, const float* bias, float epsilon, float* y, Stream stream);
 

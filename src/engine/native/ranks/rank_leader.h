@@ -28,6 +28,13 @@ class RankLeader {
     if (!result && announced_) Lose(result.error());
     return result;
   }
+  // The same for the end of a step that was announced before.
+  template <class F>
+  auto GuardEnd(F end) -> decltype(end()) {
+    auto result = end();
+    if (!result && leads()) Lose(result.error());
+    return result;
+  }
   // Inside Guard, before this rank does the same.
   Status Announce(const RankStep& step);
 

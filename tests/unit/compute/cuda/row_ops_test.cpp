@@ -61,6 +61,39 @@ TEST_F(RowOps, RmsNorm) {
   ExpectRmsNorm(random_, 1, 1, 1, 0);
 }
 
+// The bits of two operations: what a step computes does not depend on which it had.
+void ExpectAddRmsNorm(std::mt19937& random, int64_t rows, int64_t columns, int64_t gap, int64_t shift) {
+  SCOPED_TRACE(fmt::format("{} x {}, gap {}, shifted by {}", rows, columns, gap, shift));
+  const auto a = RandomElements<float>(random, rows * columns), b = RandomElements<float>(random, rows * columns);
+  const auto weight = RandomElements<float>(random, columns);
+  TestDevice device({.seed = random()});
+  Rows<const float> added = UploadRows(device, a, rows, columns, gap), other = UploadRows(device, b, rows, columns, 0);
+  added.data += shift;
+  if (shift > 0) added.columns = other.columns = columns - shift;
+  const int64_t width = added.columns;
+  const float* weights = device.Upload(weight);
+  float* sum = device.New<float>(rows * width);
+  float* y = device.New<float>(rows * width);
+  float* expected_sum = device.New<float>(rows * width);
+  float* expected = device.New<float>(rows * width);
+  Must(AddRmsNorm({.a = added, .b = other, .weight = weights, .epsilon = 1e-5f, .sum = sum, .y = y}, device.stream()));
+  Must(Add(added, other, {expected_sum, rows, width, width}, device.stream()));
+  Must(RmsNorm(
+      {.x = {expected_sum, rows, width, width}, .weight = weights, .width = width, .epsilon = 1e-5f, .y = expected},
+      device.stream()));
+  EXPECT_EQ(device.Download(sum, rows * width), device.Download(expected_sum, rows * width));
+  EXPECT_EQ(device.Download(y, rows * width), device.Download(expected, rows * width));
+}
+
+TEST_F(RowOps, AddRmsNormHasTheBitsOfBoth) {
+  ExpectAddRmsNorm(random_, 3, 512, 0, 0);
+  ExpectAddRmsNorm(random_, 2, 4096, 8, 0);
+  ExpectAddRmsNorm(random_, 2, 37, 3, 0);   // nothing is aligned
+  ExpectAddRmsNorm(random_, 2, 516, 0, 4);  // rows with gaps
+  ExpectAddRmsNorm(random_, 2, 130, 2, 2);  // rows that cannot be loaded in packs, beside ones that can
+  ExpectAddRmsNorm(random_, 1, 1, 0, 0);
+}
+
 TEST_F(RowOps, LayerNorm) {
   for (const int64_t columns : {int64_t{1}, int64_t{37}, int64_t{600}}) {
     constexpr int64_t kRows = 2;

@@ -89,6 +89,29 @@ TEST(CudaFailedStep, AKernelThatFailsIsTheStepsErrorAndNoSequenceChanges) {
   EXPECT_TRUE(engine->Close(b));
 }
 
+TEST(CudaFailedStep, AKernelThatFailsAfterSubmitIsCollectsErrorAndNoSequenceChanges) {
+  gates_left = -1;
+  const auto engine = MakeEngine();
+  const SequenceId a = engine->Open({}, 1)->sequence, b = engine->Open({}, 2)->sequence;
+  ASSERT_TRUE(engine->Reserve(a, 30));
+  ASSERT_TRUE(engine->Reserve(b, 30));
+  ASSERT_TRUE(engine->Submit(StepOf({a}, {0}, 5)));
+  ASSERT_TRUE(engine->Collect());
+
+  gates_left = 1;
+  ASSERT_TRUE(engine->Submit(StepOf({a, b}, {5, 0}, 3)));
+  const auto failed = engine->Collect();
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().message.find("LeavesABarrierKernel"), std::string::npos) << failed.error().message;
+  EXPECT_EQ(*engine->Length(a), 5);
+  EXPECT_EQ(*engine->Length(b), 0);
+  EXPECT_FALSE(engine->Collect()) << "the step is over";
+  ASSERT_TRUE(engine->Submit(StepOf({a}, {5}, 1)));
+  EXPECT_FALSE(engine->Collect());
+  EXPECT_TRUE(engine->Close(a));
+  EXPECT_TRUE(engine->Close(b));
+}
+
 TEST(CudaFailedStep, AStepWithoutMemoryForItFailsAndTheNextOneGoesOn) {
   gates_left = -1;
   const auto roomy = MakeEngine();

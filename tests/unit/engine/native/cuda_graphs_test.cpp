@@ -105,7 +105,7 @@ void ExpectEqual(Engine& captured, Engine& plain, const std::vector<int32_t>& si
 const std::vector<int32_t> kSizes = {1, 3, 3, 5, 9, 7, 1, 4, 2, 9, 6};
 
 TEST(CudaGraphs, ReplayedStepsHaveThePlainStepsBits) {
-  for (const std::string model : {"mistral", "gemma3", "gpt2"}) {
+  for (const std::string model : {"mistral", "gemma3", "gemma3n", "gpt2"}) {
     SCOPED_TRACE(model);
     const auto captured = Open(model, true), plain = Open(model, false);
     EXPECT_TRUE(captured->info().capabilities.graph_capture);
@@ -121,7 +121,7 @@ TEST(CudaGraphs, ReplayedStepsHaveThePlainStepsBits) {
 }
 
 TEST(CudaGraphs, ExpertsLatentsAndRecurrentStatesHaveGraphsOfTheirOwnSize) {
-  for (const std::string model : {"qwen2_moe", "deepseek_v3", "deepseek_v32", "glm_moe_dsa", "lfm2"}) {
+  for (const std::string model : {"llama4", "qwen2_moe", "deepseek_v3", "deepseek_v32", "glm_moe_dsa", "lfm2"}) {
     SCOPED_TRACE(model);
     const auto captured = Open(model, true), plain = Open(model, false);
     ExpectEqual(*captured, *plain, kSizes);

@@ -11,6 +11,7 @@
 #include "collective/shared_memory/shared_memory_collective.h"
 #include "compute/cuda/cuda_backend.h"
 #include "compute/cuda/host_runtime.h"
+#include "compute/cuda/nccl/host_nccl.h"
 #include "engine/native/native_engine.h"
 #include "engine/native/ranks/follow.h"
 #include "model/families/family.h"
@@ -28,9 +29,19 @@ std::shared_ptr<const model::ModelSource> SourceOf(const std::string& name) {
   return *source;
 }
 
-std::unique_ptr<Cuda::Context> DeviceOfItsOwn() {
-  auto context = Cuda::Context::Open(*cuda::HostRuntime::Open({.checked = false}));
+using Network = std::shared_ptr<cuda::HostNcclNetwork>;
+
+// With NCCL's place taken, where there is a network.
+std::unique_ptr<Cuda::Context> DeviceOfItsOwn(const Network& network = nullptr) {
+  auto runtime = *cuda::HostRuntime::Open({.checked = false});
+  cuda::HostRuntime& device = *runtime;
+  auto context = Cuda::Context::Open(std::move(runtime));
   EXPECT_TRUE(context) << context.error().message;
+  if (network) {
+    (*context)->open_nccl = [network, &device]() -> Result<std::unique_ptr<cuda::Nccl>> {
+      return std::make_unique<cuda::HostNccl>(network, device);
+    };
+  }
   return std::move(*context);
 }
 
@@ -58,22 +69,29 @@ std::vector<std::vector<float>> LogitsOf(Engine& engine) {
   return out;
 }
 
-std::vector<std::vector<float>> OfTwoRanks(const std::string& name, model::Parallelism parallelism) {
+// `through`: the end of the model's note on its ranks.
+std::vector<std::vector<float>> OfTwoRanks(const std::string& name, model::Parallelism parallelism,
+                                           const Network& network = nullptr,
+                                           const std::string& through = "shared memory") {
   const auto segment = *collective::Segment::Create(2, 4096);
   Status followed;
   std::thread other([&, ranks = std::shared_ptr(*collective::SharedMemoryCollective::Join(segment, 1))] {
     const auto source = SourceOf(name);
-    const auto context = DeviceOfItsOwn();
+    const auto context = DeviceOfItsOwn(network);
     followed = Follow<Cuda, KvFp16>(*context, *model::ReadModelConfig(*source), source, Options(parallelism, ranks));
   });
   std::vector<std::vector<float>> out;
   {
     const auto source = SourceOf(name);
     auto engine =
-        NativeEngine<Cuda, KvFp16>::Create(DeviceOfItsOwn(), *model::ReadModelConfig(*source), source,
+        NativeEngine<Cuda, KvFp16>::Create(DeviceOfItsOwn(network), *model::ReadModelConfig(*source), source,
                                            Options(parallelism, *collective::SharedMemoryCollective::Join(segment, 0)));
     EXPECT_TRUE(engine) << engine.error().message;
-    if (engine) out = LogitsOf(**engine);
+    if (engine) {
+      EXPECT_NE((*engine)->info().notes.back().find("through " + through), std::string::npos)
+          << (*engine)->info().notes.back();
+      out = LogitsOf(**engine);
+    }
   }
   other.join();
   EXPECT_TRUE(followed) << followed.error().message;
@@ -92,8 +110,7 @@ class CudaRanks : public ::testing::TestWithParam<const char*> {
 };
 
 // Sums of shards add in another order.
-TEST_P(CudaRanks, TensorParallelismGivesTheLogitsOfOneRank) {
-  const auto right = OfOne(), found = OfTwoRanks(GetParam(), {.tensor = 2});
+void ExpectNear(const std::vector<std::vector<float>>& right, const std::vector<std::vector<float>>& found) {
   ASSERT_EQ(found.size(), 6u);
   for (size_t i = 0; i < right.size(); ++i) {
     ASSERT_EQ(found[i].size(), right[i].size());
@@ -104,6 +121,22 @@ TEST_P(CudaRanks, TensorParallelismGivesTheLogitsOfOneRank) {
     }
     EXPECT_LT(most, 1e-3f * scale) << "step " << i;  // keys and values are rounded to 16 bits
   }
+}
+
+TEST_P(CudaRanks, TensorParallelismGivesTheLogitsOfOneRank) {
+  ExpectNear(OfOne(), OfTwoRanks(GetParam(), {.tensor = 2}));
+}
+
+TEST_P(CudaRanks, TensorParallelismThroughNcclsPlaceGivesTheLogitsOfOneRank) {
+  const auto network = std::make_shared<cuda::HostNcclNetwork>();
+  ExpectNear(OfOne(), OfTwoRanks(GetParam(), {.tensor = 2}, network, "NCCL 0.0.0"));
+  EXPECT_GT(network->operations(), 2 * 6 * 2) << "each step has sums in every layer, of both ranks";
+}
+
+TEST_P(CudaRanks, PipelineParallelismThroughNcclsPlaceGivesTheBitsOfOneRank) {
+  const auto network = std::make_shared<cuda::HostNcclNetwork>();
+  EXPECT_EQ(OfTwoRanks(GetParam(), {.pipeline = 2}, network, "NCCL 0.0.0"), OfOne());
+  EXPECT_GT(network->operations(), 2 * 6);
 }
 
 TEST_P(CudaRanks, PipelineParallelismGivesTheBitsOfOneRank) {

@@ -58,6 +58,8 @@ TEST(BackendRules, ASettingThatTheBackendCannotUseIsRefusedByName) {
   EXPECT_THAT(error({.backend = "cuda", .config = {.mlx_requantise = true}}), HasSubstr("'mlx_requantise'"));
   EXPECT_THAT(error({.backend = "cpu", .config = {.cuda_graphs = false}}), HasSubstr("'cuda_graphs'"));
   EXPECT_EQ(error({.backend = "native_cuda", .config = {.cuda_graphs = false}}), "(no error)");
+  EXPECT_THAT(error({.backend = "cpu", .config = {.collectives = "nccl"}}), HasSubstr("'collectives'"));
+  EXPECT_EQ(error({.backend = "native_cuda", .config = {.collectives = "nccl"}}), "(no error)");
   EXPECT_THAT(error({.backend = "native_cpu", .config = {.flash_attention = "on"}}), HasSubstr("'flash_attention'"));
   EXPECT_EQ(error({.backend = "cpu", .config = {.repack = false, .flash_attention = "on"}}), "(no error)")
       << "llama.cpp on a cpu has flash attention";

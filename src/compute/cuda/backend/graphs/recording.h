@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "compute/cuda/backend/copies/staging.h"
 #include "compute/cuda/backend/device_arena.h"
-#include "compute/cuda/backend/staging.h"
 #include "compute/cuda/runtime.h"
 
 namespace inferflux::cuda {

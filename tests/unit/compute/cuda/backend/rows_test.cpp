@@ -36,6 +36,18 @@ TEST_F(CudaRows, NoRowsGiveNoRows) {
   EXPECT_EQ(Cuda::Add(context, none, none).cols, 16);
 }
 
+TEST_F(CudaRows, ASumWithItsNormEqualsTheReference) {
+  for (const int64_t columns : {int64_t{192}, int64_t{33}}) {
+    const auto a = Random(5, columns), b = Random(5, columns), weight = Random(1, columns);
+    const auto made = Cuda::AddRmsNorm(context, On(a), On(b), On(weight), 1e-5f);
+    const auto sum = Reference::Add(reference, a, b);
+    EXPECT_EQ(Error(made.sum, sum), 0.0);
+    EXPECT_LT(Error(made.normed, Reference::RmsNorm(reference, sum, weight, 1e-5f)), 1e-6);
+  }
+  const Cuda::Buffer none = Cuda::GatherRows(context, On(Random(2, 16)), {});
+  EXPECT_EQ(Cuda::AddRmsNorm(context, none, none, On(Random(1, 16)), 1e-5f).normed.rows, 0);
+}
+
 TEST_F(CudaRows, Norms) {
   const auto x = Random(9, 192), whole = Random(1, 192), head = Random(1, 48), bias = Random(1, 192);
   for (const auto* weight : {&whole, &head}) {

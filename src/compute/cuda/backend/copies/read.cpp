@@ -2,16 +2,40 @@
 
 namespace inferflux::compute {
 
+namespace {
+
+// x, or a copy without gaps between its rows, which `dense` holds.
+Cuda::View Dense(Cuda::Context& context, Cuda::View x, Cuda::Buffer& dense) {
+  if (x.rows <= 1 || x.stride == x.cols) return x;
+  dense = Cuda::Scale(context, x, 1.0f);
+  return dense;
+}
+
+}  // namespace
+
 std::vector<float> Cuda::Read(Context& context, View x) {
   std::vector<float> out(static_cast<size_t>(x.rows * x.cols));
   if (out.empty()) return out;
-  Buffer dense;  // of rows with gaps
-  if (x.rows > 1 && x.stride != x.cols) {
-    dense = Scale(context, x, 1.0f);
-    x = dense;
-  }
+  Buffer dense;
+  x = Dense(context, x, dense);
   cuda_ops::Must(context.runtime->CopyToHost(out.data(), x.data, out.size() * sizeof(float), context.stream));
-  cuda_ops::Must(context.runtime->Synchronize(context.stream));
+  cuda_ops::Wait(context);
+  return out;
+}
+
+Cuda::LateRead Cuda::BeginRead(Context& context, View x) {
+  if (x.rows * x.cols == 0) return {};
+  Buffer dense;
+  x = Dense(context, x, dense);
+  const auto bytes = static_cast<size_t>(x.rows * x.cols) * sizeof(float);
+  return cuda_ops::Must(context.late->Begin(x.data, bytes, context.stream));
+}
+
+std::vector<float> Cuda::FinishRead(Context& context, LateRead read) {
+  std::vector<float> out(read.bytes() / sizeof(float));
+  if (out.empty()) return out;
+  cuda_ops::Must(read.Finish(out.data()));
+  if (context.devices != nullptr) cuda_ops::Must(context.devices->Check());
   return out;
 }
 

@@ -1,4 +1,4 @@
-#include "compute/cuda/backend/staging.h"
+#include "compute/cuda/backend/copies/staging.h"
 
 #include <algorithm>
 #include <cstring>
