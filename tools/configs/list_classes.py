@@ -36,8 +36,11 @@ def model_types():
     """The model types in the tables of src/model/families."""
     found = set()
     for path in sorted((ROOT / "src" / "model" / "families").rglob("*.cpp")):
-        for names in re.findall(r"\.model_types\s*=\s*\{([^}]*)\}", path.read_text()):
+        text = path.read_text()
+        for names in re.findall(r"\.model_types\s*=\s*\{([^}]*)\}", text):
             found.update(re.findall(r'"([^"]+)"', names))
+        # Families whose rows are made by a function.
+        found.update(re.findall(r'\.checkpoints\s*=\s*\{\w+\("([^"]+)"', text))
     return sorted(found)
 
 

@@ -6,6 +6,10 @@ namespace {
 constexpr ToolCallSyntax kSyntaxes[] = {
     {.id = "hermes", .call_opens = "<tool_call>\n", .call_closes = "\n</tool_call>"},
     {.id = "llama 3", .call_opens = "<|python_tag|>", .bare = true, .arguments_key = "parameters"},
+    {.id = "llama 4",  // what is said before a call would be between the two markers
+     .call_opens = "<|python_start|><|python_end|>",
+     .bare = true,
+     .arguments_key = "parameters"},
     {.id = "mistral", .opens = "[TOOL_CALLS]", .list = true},
     {.id = "mistral, named", .body = CallBody::kNamed, .call_opens = "[TOOL_CALLS]", .name_closes = "[ARGS]"},
     {.id = "mistral, numbered",

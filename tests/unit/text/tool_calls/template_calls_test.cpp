@@ -11,6 +11,7 @@
 
 #include "support/conformance.h"
 #include "text/tool_calls/past_calls.h"
+#include "text/tool_calls/tool_call_parser.h"
 
 namespace inferflux::text {
 namespace {
@@ -121,6 +122,28 @@ TEST(TemplateCallsTest, ResultsStandWhereTheTemplateWantsThem) {
       message(R"([{"name":"g","response":{"x":[1]}},{"name":"f","response":"plain"},{"name":"h","response":"[2]"}])"));
   EXPECT_EQ(messages[2].at("role"), "user");
   EXPECT_EQ(messages[3].at("tool_responses").as_array().size(), 0u);
+}
+
+// Llama 4 repeats a call behind the markers of what was said before it. Its answers may be bare, or begin with them.
+TEST(TemplateCallsTest, ACallMayFollowTheMarkersOfAnEmptyText) {
+  const auto compiled = ChatTemplate::Compile(
+      "{% for m in messages %}<|header_start|>{{ m.role }}<|header_end|>\n\n"
+      "{% if m.tool_calls %}<|python_start|>{{ m.content }}<|python_end|>{% for c in m.tool_calls %}"
+      "{\"name\": \"{{ c.function.name }}\", \"parameters\": {{ c.function.arguments | tojson }}}{% endfor %}"
+      "{% else %}{{ m.content }}{% endif %}<|eot|>{% endfor %}"
+      "{% if add_generation_prompt %}<|header_start|>assistant<|header_end|>\n\n{% endif %}");
+  ASSERT_TRUE(compiled);
+  const auto found = FindTemplateCalls(*compiled);
+  ASSERT_EQ(Described(found), "llama 4, one");
+  const auto tools = std::make_shared<const std::vector<OfferedTool>>(1, OfferedTool{.name = "f", .parameters = ""});
+  for (const std::string opens : {"", "<|python_start|><|python_end|>"}) {
+    ToolCallParser parser(*found->syntax, tools, {});
+    auto out = parser.Feed(opens + R"({"name": "f", "parameters": {"a": 1}})");
+    for (FoundToolCall& call : parser.Finish().calls) out.calls.push_back(std::move(call));
+    ASSERT_EQ(out.calls.size(), 1u) << opens;
+    EXPECT_EQ(boost::json::parse(out.calls[0].arguments), boost::json::parse(R"({"a":1})"));
+    EXPECT_EQ(out.content, "");
+  }
 }
 
 // Text about a marker is not a call. A format is not assumed if several markers match.

@@ -16,6 +16,7 @@ inline constexpr ToolCallSample kToolCallSamples[] = {
     {"hermes", "", "<tool_call>\n{\"name\": \"look_up\", \"arguments\": {\"word\": \"$\", \"pages\": %}}\n</tool_call>",
      "\n", ""},
     {"llama 3", "", R"({"name": "look_up", "parameters": {"word": "$", "pages": %}})", "; ", ""},
+    {"llama 4", "", R"({"name": "look_up", "parameters": {"word": "$", "pages": %}})", "; ", ""},
     {"mistral", "[TOOL_CALLS][", R"({"name": "look_up", "arguments": {"word": "$", "pages": %}})", ", ", "]"},
     {"mistral, named", "", R"([TOOL_CALLS]look_up[ARGS]{"word": "$", "pages": %})", "", ""},
     {"mistral, numbered", "", R"([TOOL_CALLS]look_up[CALL_ID]a0000000#[ARGS]{"word": "$", "pages": %})", "", ""},
