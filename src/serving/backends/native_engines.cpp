@@ -46,14 +46,18 @@ EngineMaker MakeNative(const engine::NativeBackend& backend, ThreadPool& pool) {
     if (!context) return Forward(context);
     auto config = model::ReadModelConfig(*request.source, *context);
     if (!config) return Forward(config);
-    engine::EngineOptions options{.context = *context, .kv_bytes = wanted.kv_budget.value_or(0), .stop = request.stop};
+    engine::EngineOptions options;
+    options.context = *context;
+    options.kv_bytes = wanted.kv_budget.value_or(0);
+    options.stop = request.stop;
     options.kv_dtype = wanted.kv_dtype.value_or(options.kv_dtype);
     options.graphs = wanted.cuda_graphs.value_or(options.graphs);
     options.parallelism = {.tensor = wanted.tensor_parallel.value_or(1),
                            .pipeline = wanted.pipeline_parallel.value_or(1)};
     const auto device = ChooseDevice(backend.devices({.pool = &pool}), wanted.device.value_or(""));
     if (!device) return Forward(device);
-    options.device = {.device = NumberOf(*device), .pool = &pool};
+    options.device.device = NumberOf(*device);
+    options.device.pool = &pool;
     options.device.repack = wanted.repack.value_or(options.device.repack);
     options.device.requantise = wanted.mlx_requantise.value_or(options.device.requantise);
     if (options.parallelism.ranks() > 1) {

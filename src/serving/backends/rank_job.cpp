@@ -111,8 +111,12 @@ Status FollowOne(const std::shared_ptr<collective::Collective>& ranks, const Ran
                     ? Result<OpenedModel>(Fail(ErrorCode::kUnsupported, "no compute backend '{}' here", load.backend))
                     : OpenModel(load);
   if (!opened) return collective::Agree(*ranks, Forward(opened));  // as the others do before they load
-  engine::EngineOptions options{.context = load.context, .kv_bytes = load.kv_bytes, .kv_dtype = load.kv_dtype};
-  options.device = {.pool = &pool, .repack = load.repack};
+  engine::EngineOptions options;
+  options.context = load.context;
+  options.kv_bytes = load.kv_bytes;
+  options.kv_dtype = load.kv_dtype;
+  options.device.pool = &pool;
+  options.device.repack = load.repack;
   // Ranks on one host have a device each, where there are several.
   if (const size_t devices = backend->devices({.pool = &pool}).size(); devices > 1) {
     options.device.device = std::to_string(static_cast<size_t>(ranks->rank()) % devices);
