@@ -208,7 +208,7 @@ __global__ void MergeChunksKernel(AttentionArguments<T> a) {
 
 // Blocks x are tiles, y are KV heads, z are chunks where KV is split.
 template <class T, int kDim>
-__global__ void __launch_bounds__(kAttendThreads) AttendKernel(AttentionArguments<T> a) {
+__global__ void __launch_bounds__(kAttendThreads, 2) AttendKernel(AttentionArguments<T> a) {
   const AttentionTile tile = a.tiles[BlockIndex().x];
   const int kv_head = static_cast<int>(BlockIndex().y);
   const int group = a.params.heads / a.params.kv_heads;

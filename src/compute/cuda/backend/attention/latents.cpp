@@ -2,10 +2,12 @@
 #include "compute/cuda/kernels/latents/latents.h"
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 
 #include "compute/cuda/backend/narrowed.h"
 #include "compute/cuda/backend/operation.h"
+#include "compute/cuda/kernels/narrow.h"
 
 namespace inferflux::compute {
 namespace {
@@ -16,19 +18,43 @@ constexpr int64_t kScoredAtOnce = 128;  // rows: enough to fill a device, and fe
 constexpr int64_t kBlocksAtOnce = 1024;
 constexpr int64_t kHeadsOfBlock = 8;
 
+template <class T>
+cuda::Rows<T> Part(cuda::Rows<T> x, int64_t first, int64_t count) {
+  return {x.data + first * x.stride, count, x.columns, x.stride};
+}
+
 // Rows [first, first + count) of the step, of arrays by row.
 template <class S>
 cuda::LatentArguments<S> Part(cuda::LatentArguments<S> a, int64_t first, int64_t count) {
-  for (cuda::Rows<const float>* rows : {&a.q, &a.rotated}) {
-    rows->data += first * rows->stride;
-    rows->rows = count;
-  }
+  a.q = Part(a.q, first, count);
+  a.rotated = Part(a.rotated, first, count);
   a.step.positions += first;
   a.step.sequences += first;
   if (a.selected.positions != nullptr) a.selected.positions += first * a.selected.top;
   a.y += first * a.heads * a.latent;
   return a;
 }
+
+// Whether there is a kernel with tensor cores.
+template <class E>
+bool HasTiles(const AttentionParams& params, int32_t latent) {
+  if constexpr (!std::same_as<E, KvFp16> && !std::same_as<E, KvBf16>) return false;
+  return latent == cuda::kTiledLatent && params.head_dim == cuda::kTiledLatent + cuda::kTiledRotated;
+}
+
+// x rounded to T, in memory of the arena.
+template <class T>
+struct Rounded {
+  cuda::ArenaPiece memory;
+  cuda::Rows<const T> rows;
+
+  Rounded(Cuda::Context& context, const Cuda::View& x)
+      : memory(cuda_ops::Must(context.arena->Allocate(static_cast<size_t>(x.rows * x.cols) * sizeof(T)))),
+        rows{static_cast<const T*>(memory.get()), x.rows, x.cols, x.cols} {
+    cuda_ops::Must(
+        cuda::Narrow<T>(cuda_ops::RowsOf(x), x.cols, static_cast<T*>(memory.get()), nullptr, context.stream));
+  }
+};
 
 // No row of the step sees more positions.
 int32_t LongestOf(const StepGeometry& step) {
@@ -110,6 +136,17 @@ Cuda::Buffer Cuda::AttendLatents(Context& context, View q, View rotated, const K
                                                        .y = out.data(),
                                                        .chunks = chunks,
                                                        .partial = partial.data()};
+  if constexpr (std::same_as<E, KvFp16> || std::same_as<E, KvBf16>) {
+    if (HasTiles<E>(params, latent)) {
+      const Rounded<typename E::Storage> narrow(context, q), narrow_rotated(context, rotated);
+      for (int64_t first = 0; first < q.rows; first += at_once) {
+        const int64_t count = std::min(at_once, q.rows - first);
+        cuda_ops::Must(cuda::AttendLatentsByTiles(Part(all, first, count), Part(narrow.rows, first, count),
+                                                  Part(narrow_rotated.rows, first, count), context.stream));
+      }
+      return out;
+    }
+  }
   for (int64_t first = 0; first < q.rows; first += at_once) {
     const int64_t count = std::min(at_once, q.rows - first);
     cuda_ops::Must(cuda::AttendLatents(Part(all, first, count), context.stream));

@@ -52,7 +52,14 @@ struct LatentArguments {
 template <class S>
 Status AttendLatents(const LatentArguments<S>& arguments, Stream stream);
 
-// Merges the chunks' results; AttendLatents does it.
+// The same by tensor cores, of latents and rotated keys as wide as DeepSeek's and their descendants' are, with a block
+// for each row, 32 heads and chunk. T is Fp16 or Bf16. `q` and `rotated`: the arguments', rounded.
+inline constexpr int kTiledLatent = 512;
+inline constexpr int kTiledRotated = 64;
+template <class T>
+Status AttendLatentsByTiles(const LatentArguments<T>& arguments, Rows<const T> q, Rows<const T> rotated, Stream stream);
+
+// Merges the chunks' results; both of them do it.
 template <class S>
 Status MergeChunks(const LatentArguments<S>& arguments, Stream stream);
 

@@ -43,8 +43,15 @@ TEST_F(CudaLatents, EqualTheReferenceForEveryKvType) {
   }
 }
 
+// As wide as DeepSeek's: by tensor cores, for which queries and weights are rounded, where KV have 16 bits.
 TEST_F(CudaLatents, AsWideAsDeepSeeks) {
-  EqualsReference<KvBf16>({.heads = 9, .latent = 512, .rotated = 64, .block_size = 16}, {20, 3}, {17, 2}, true, 2e-6);
+  const LatentShape shape{.heads = 9, .latent = 512, .rotated = 64, .block_size = 16, .top = 34};
+  EqualsReference<KvFp16>(shape, {40, 33, 1}, {38, 30, 0}, true, 2e-3);
+  EqualsReference<KvBf16>(shape, {20, 3}, {18, 2}, true, 2e-2);
+  EqualsReference<KvFp32>(shape, {20, 3}, {17, 2}, true, 2e-6);
+  LatentShape more = shape;
+  more.heads = 35;
+  ALongContextEqualsReference<KvFp16>(more, 1060, 2e-3);
 }
 
 TEST_F(CudaLatents, RowsReadWhatTheySelect) {
@@ -79,46 +86,56 @@ TEST_F(CudaLatents, LongContextsAreSplit) {
 
 // A row of a batch, and the same row alone and in steps that are prepared for longer sequences; with and without a
 // selection.
-TEST_F(CudaLatents, ARowsResultDoesNotDependOnTheBatch) {
-  const LatentShape shape{.heads = 3, .latent = 20, .rotated = 6, .block_size = 16, .top = 40};
-  PagedSequences sequences({200, 30}, shape.block_size, true, random);
-  const StepGeometry all = sequences.StepTo({200, 30});
-  auto cache = *Cuda::CreateKvCache<KvFp16>(context, shape.Kv(sequences.blocks()));
-  const Cuda::Batch batch = Cuda::LoadBatch(context, all);
-  Cuda::AppendLatents<KvFp16>(context, cache, 0, On(Random(230, 20)), On(Random(230, 6)), batch);
-  Cuda::AppendIndex<KvFp16>(context, cache, 0, On(Random(230, shape.index)), batch);
-  const auto q = Random(230, 60), rotated = Random(230, 18), index_q = Random(230, 70), weights = Random(230, 5);
+class CudaLatentsAlone : public CudaLatents {
+ protected:
+  void HaveTheBitsOfTheBatch(const LatentShape& shape, int32_t length) {
+    const int32_t total = length + 5, width = shape.heads * shape.latent;
+    PagedSequences sequences({length, 5}, shape.block_size, true, random);
+    const StepGeometry all = sequences.StepTo({length, 5});
+    auto cache = *Cuda::CreateKvCache<KvFp16>(context, shape.Kv(sequences.blocks()));
+    const Cuda::Batch batch = Cuda::LoadBatch(context, all);
+    Cuda::AppendLatents<KvFp16>(context, cache, 0, On(Random(total, shape.latent)), On(Random(total, shape.rotated)),
+                                batch);
+    Cuda::AppendIndex<KvFp16>(context, cache, 0, On(Random(total, shape.index)), batch);
+    const auto q = Random(total, width), rotated = Random(total, shape.heads * shape.rotated);
+    const auto index_q = Random(total, shape.index_heads * shape.index), weights = Random(total, shape.index_heads);
 
-  // The last rows of the first sequence by themselves.
-  const auto last = [&](int32_t count, int32_t most_tokens) {
-    StepGeometry step = all;
-    step.tokens.resize(static_cast<size_t>(count));
-    step.positions.resize(static_cast<size_t>(count));
-    std::iota(step.positions.begin(), step.positions.end(), 200 - count);
-    step.query_starts = {0, count};
-    step.table_starts.resize(2);
-    step.most_tokens = most_tokens;
-    return Cuda::LoadBatch(context, step);
-  };
-  const auto attend = [&](const Cuda::Batch& at, int32_t first, int32_t count, bool sparse) {
-    const auto rows = [&](host::View x) { return On(Rows(x, first, count)); };
-    Cuda::Selection selected;
-    if (sparse) {
-      selected = Cuda::SelectPositions<KvFp16>(context, rows(index_q), rows(weights), cache, 0, at, shape.Index());
-    }
-    return Cuda::Read(context, Cuda::AttendLatents<KvFp16>(context, rows(q), rows(rotated), cache, 0, at,
-                                                           shape.Attention(), sparse ? &selected : nullptr));
-  };
-  for (const bool sparse : {false, true}) {
-    const auto whole = attend(batch, 0, 230, sparse);
-    const auto rows = [&](int32_t count) {
-      return std::vector<float>(whole.begin() + (200 - count) * 60, whole.begin() + 200 * 60);
+    // The last rows of the first sequence by themselves.
+    const auto last = [&](int32_t count, int32_t most_tokens) {
+      StepGeometry step = all;
+      step.tokens.resize(static_cast<size_t>(count));
+      step.positions.resize(static_cast<size_t>(count));
+      std::iota(step.positions.begin(), step.positions.end(), length - count);
+      step.query_starts = {0, count};
+      step.table_starts.resize(2);
+      step.most_tokens = most_tokens;
+      return Cuda::LoadBatch(context, step);
     };
-    EXPECT_EQ(attend(last(1, 0), 199, 1, sparse), rows(1));
-    EXPECT_EQ(attend(last(3, 3000), 197, 3, sparse), rows(3));
-    if (sparse) continue;
-    EXPECT_EQ(attend(last(6, 256 << 10), 194, 6, sparse), rows(6)) << "of so many chunks, few rows at a time";
+    const auto attend = [&](const Cuda::Batch& at, int32_t first, int32_t count, bool sparse) {
+      const auto rows = [&](host::View x) { return On(Rows(x, first, count)); };
+      Cuda::Selection selected;
+      if (sparse) {
+        selected = Cuda::SelectPositions<KvFp16>(context, rows(index_q), rows(weights), cache, 0, at, shape.Index());
+      }
+      return Cuda::Read(context, Cuda::AttendLatents<KvFp16>(context, rows(q), rows(rotated), cache, 0, at,
+                                                             shape.Attention(), sparse ? &selected : nullptr));
+    };
+    for (const bool sparse : {false, true}) {
+      const auto whole = attend(batch, 0, total, sparse);
+      const auto rows = [&](int32_t count) {
+        return std::vector<float>(whole.begin() + (length - count) * width, whole.begin() + length * width);
+      };
+      EXPECT_EQ(attend(last(1, 0), length - 1, 1, sparse), rows(1));
+      EXPECT_EQ(attend(last(3, 3000), length - 3, 3, sparse), rows(3));
+      if (sparse) continue;
+      EXPECT_EQ(attend(last(6, 256 << 10), length - 6, 6, sparse), rows(6)) << "of so many chunks, few rows at a time";
+    }
   }
+};
+
+TEST_F(CudaLatentsAlone, ARowsResultDoesNotDependOnTheBatch) {
+  HaveTheBitsOfTheBatch({.heads = 3, .latent = 20, .rotated = 6, .block_size = 16, .top = 40}, 200);
+  HaveTheBitsOfTheBatch({.heads = 2, .latent = 512, .rotated = 64, .block_size = 16, .top = 33}, 66);
 }
 
 TEST_F(CudaLatents, WhatTheKernelsCannotHoldIsNamed) {
