@@ -46,6 +46,17 @@ concept LateResults = DeviceSampling<B> &&
   { B::FinishSample(context, std::move(tokens)) } -> std::same_as<Result<std::vector<SampledToken>>>;
 };
 
+// A backend that computes two parts of a step side by side, on a stream each.
+// Fork: what is put on the second stream from now on comes after all that is on the first. SwapStreams: operations go
+// to the other one; buffers may only be used by operations of the stream that they were made on. Join: what is put on
+// the first stream from now on comes after all that is on the second.
+template <class B>
+concept TwoStreams = LateResults<B> && requires(typename B::Context& context) {
+  { B::Fork(context) } -> std::same_as<Status>;
+  { B::SwapStreams(context) } -> std::same_as<void>;
+  { B::Join(context) } -> std::same_as<Status>;
+};
+
 // A backend with a device clock. A mark's time is when the work submitted before it has finished. SecondsBetween waits
 // for the second mark.
 template <class B>

@@ -27,6 +27,7 @@ constexpr BackendField kFields[] = {
     {"repack", KeyNamed("runtime.repack"), &BackendConfig::repack},
     {"mlx_requantise", KeyNamed("runtime.mlx_requantise"), &BackendConfig::mlx_requantise},
     {"cuda_graphs", KeyNamed("runtime.cuda_graphs"), &BackendConfig::cuda_graphs},
+    {"cuda_streams", KeyNamed("runtime.cuda_streams"), &BackendConfig::cuda_streams},
     {"rope_context", KeyNamed("runtime.rope_context"), &BackendConfig::rope_context},
     {"tensor_parallel", KeyNamed("runtime.tensor_parallel"), &BackendConfig::tensor_parallel},
     {"pipeline_parallel", KeyNamed("runtime.pipeline_parallel"), &BackendConfig::pipeline_parallel},

@@ -16,10 +16,11 @@ namespace inferflux::config {
 struct BackendConfig {
   std::optional<std::string> device;  // number, UUID, PCI address or name; empty or -1: the backend chooses
   std::optional<std::string> kv_dtype;
-  std::optional<int64_t> kv_budget;    // bytes; 0: derived from the free memory
-  std::optional<bool> repack;          // cpu: repack the weights for speed at load
-  std::optional<bool> mlx_requantise;  // mlx: 8 bits instead of BF16 for weights in a layout that it lacks
-  std::optional<bool> cuda_graphs;     // cuda: capture decode steps and replay them
+  std::optional<int64_t> kv_budget;     // bytes; 0: derived from the free memory
+  std::optional<bool> repack;           // cpu: repack the weights for speed at load
+  std::optional<bool> mlx_requantise;   // mlx: 8 bits instead of BF16 for weights in a layout that it lacks
+  std::optional<bool> cuda_graphs;      // cuda: capture decode steps and replay them
+  std::optional<int32_t> cuda_streams;  // cuda: of a step; 2: prompts beside decodes
   // "original": RoPE as trained and no more context than that allows; "configured": as the context needs it
   std::optional<std::string> rope_context;
   std::optional<int32_t> tensor_parallel;    // processes that share each layer

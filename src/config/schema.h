@@ -139,6 +139,8 @@ inline constexpr Key kSchema[] = {
     {"runtime.cuda_graphs", Type::kSwitch, "true",
      "on cuda, capture decode steps as graphs and replay them; false: launch each step's kernels one by one",
      "cuda-graphs"},
+    {"runtime.cuda_streams", Type::kInteger, "1",
+     "on cuda, streams of a step; 2: prompts run beside decodes, and weights are read twice", "cuda-streams", 1, 2},
     {"runtime.rope_context", Type::kText, "configured",
      "of models with LongRoPE or dynamic scaling, on InferFlux's own engines: scale RoPE for the configured context, "
      "or "

@@ -70,8 +70,16 @@ struct Cuda {
     std::unique_ptr<cuda::Staging> staging;
     std::unique_ptr<cuda::LateResults> late;
     std::unique_ptr<cuda::DeviceArena> graph_arena;  // of captured steps, which run one after the other
-    cuda::Recording* recording = nullptr;            // of the step that is being captured
-    collective::Collective* ranks = nullptr;         // RankCollectives
+    // A second stream, with what belongs to a stream; null until it is used. While work is put on it, it is the first.
+    struct Side {
+      cuda::Stream stream;
+      std::unique_ptr<cuda::DeviceArena> arena;
+      std::unique_ptr<cuda::Staging> staging;
+      cuda::Event forked, done;
+    };
+    std::unique_ptr<Side> side;
+    cuda::Recording* recording = nullptr;     // of the step that is being captured
+    collective::Collective* ranks = nullptr;  // RankCollectives
     cuda::NcclOpener open_nccl = cuda::OpenNccl;
     std::unique_ptr<cuda::DeviceRanks> devices;  // null: ranks exchange over the host
     int32_t multiprocessors = 1;
@@ -234,6 +242,11 @@ struct Cuda {
   static std::vector<float> FinishRead(Context& context, LateRead read);
   static Result<LateTokens> BeginSample(Context& context, View logits, std::span<const SampleRow> rows);
   static Result<std::vector<SampledToken>> FinishSample(Context& context, LateTokens tokens);
+
+  // Parts of a step side by side (compute/device_features.h).
+  static Status Fork(Context& context);
+  static void SwapStreams(Context& context);
+  static Status Join(Context& context);
 
   // A model that several ranks share (compute/rank_collectives.h).
   static Result<std::string> JoinRanks(Context& context, const std::shared_ptr<collective::Collective>& ranks,

@@ -2,6 +2,8 @@
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
+#include <map>
+
 #include "compute/cuda/cuda_launch.h"
 #include "compute/cuda/runtime.h"
 
@@ -112,13 +114,12 @@ class CudaRuntime final : public Runtime {
 
   ~CudaRuntime() override {
     if (blas_ != nullptr) cublasLtDestroy(blas_);
-    cudaFree(workspace_);
+    for (const auto& [stream, workspace] : workspaces_) cudaFree(workspace);
   }
 
   Status Open() {
     if (auto set = Check(cudaSetDevice(device_), "the device"); !set) return set;
-    if (auto made = Check(cublasLtCreate(&blas_), "cuBLASLt"); !made) return made;
-    return Check(cudaMalloc(&workspace_, kWorkspaceBytes), "cuBLASLt's workspace");
+    return Check(cublasLtCreate(&blas_), "cuBLASLt");
   }
 
   Result<DeviceProperties> Properties() override {
@@ -168,10 +169,19 @@ class CudaRuntime final : public Runtime {
     cudaStream_t stream = nullptr;
     auto made = Check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
     if (!made) return Forward(made);
+    // One for each stream, because products of two streams run side by side; now, because captures do not allocate.
+    void* workspace = nullptr;
+    if (auto room = Check(cudaMalloc(&workspace, kWorkspaceBytes), "cuBLASLt's workspace"); !room) {
+      cudaStreamDestroy(stream);
+      return Forward(room);
+    }
+    workspaces_[stream] = workspace;
     return Stream{stream};
   }
   Status Destroy(Stream stream) override {
     if (auto done = Synchronize(stream); !done) return done;
+    const auto workspace = workspaces_.extract(Native(stream));
+    if (!workspace.empty()) cudaFree(workspace.mapped());
     return Check(cudaStreamDestroy(Native(stream)), "a stream's end");
   }
   Status Synchronize(Stream stream) override { return Check(cudaStreamSynchronize(Native(stream)), "a stream's work"); }
@@ -216,6 +226,9 @@ class CudaRuntime final : public Runtime {
 
   Status MatMul(const MatMulParams& p, Stream stream) override {
     if (auto allowed = CheckMatMul(p); !allowed) return allowed;
+    const auto workspace = workspaces_.find(Native(stream));
+    if (workspace == workspaces_.end())
+      return Fail(ErrorCode::kInvalidArgument, "a product on no stream of this device");
     Descriptors use;
     if (auto described = use.Describe(p, kWorkspaceBytes); !described) return described;
     cublasLtMatmulHeuristicResult_t choice{};
@@ -230,7 +243,7 @@ class CudaRuntime final : public Runtime {
       return Fail(ErrorCode::kUnsupported, "cuBLASLt has no algorithm for {} x {} x {}", p.m, p.n, p.k);
     }
     return Check(cublasLtMatmul(blas_, use.operation, &p.alpha, p.a, use.a, p.b, use.b, &p.beta, p.d, use.d, p.d, use.d,
-                                &choice.algo, workspace_, kWorkspaceBytes, Native(stream)),
+                                &choice.algo, workspace->second, kWorkspaceBytes, Native(stream)),
                  "a product");
   }
 
@@ -239,7 +252,7 @@ class CudaRuntime final : public Runtime {
 
   int device_;
   cublasLtHandle_t blas_ = nullptr;
-  void* workspace_ = nullptr;
+  std::map<cudaStream_t, void*> workspaces_;
 };
 
 }  // namespace

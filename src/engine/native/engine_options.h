@@ -23,8 +23,9 @@ struct EngineOptions {
   compute::ContextOptions device = {};  // device, threads, and how weights are held
   bool time_steps = false;              // fills StepResult::device_seconds; waits for the device, which may cost time
   bool graphs = true;                   // captures decode steps and replays them, on backends that can (GraphCapture)
-  std::stop_token stop = {};            // cancels the load: kCancelled
-  model::Parallelism parallelism = {};  // the model's ranks, of which this is one:
+  int32_t streams = 1;  // of a step, on backends that can (TwoStreams): 2: prompts beside decodes; not with other ranks
+  std::stop_token stop = {};                                // cancels the load: kCancelled
+  model::Parallelism parallelism = {};                      // the model's ranks, of which this is one:
   std::shared_ptr<collective::Collective> ranks = nullptr;  // null: the only one
   // What the ranks' devices exchange through, on backends that have a choice (DeviceCollectives): auto, nccl or host.
   std::string collectives = "auto";

@@ -3,6 +3,7 @@
 // kv_blocks/.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -26,6 +27,7 @@
 #include "engine/native/step_results.h"
 #include "engine/native/step_states.h"
 #include "engine/native/step_timer.h"
+#include "engine/native/two_streams.h"
 #include "engine/sampling/sampler.h"
 #include "engine/step_outputs.h"
 #include "model/model_runner.h"
@@ -219,9 +221,17 @@ class NativeEngine final : public Engine {
     LateOutputs outputs;
     std::optional<StepValues<B>> hidden = {};
   };
+  // The whole step, or one of two parts that run side by side.
+  struct StepPart {
+    std::optional<PartOfBatch> part;  // none: the whole
+    StartedStep started;
+
+    const UnifiedBatch& BatchOf(const UnifiedBatch& whole) const { return part ? part->batch : whole; }
+  };
+  using StepParts = std::vector<StepPart>;
   struct StepOnDevice {
     UnifiedBatch batch;
-    std::optional<Result<StartedStep>> started;  // an error: Collect's
+    std::optional<Result<StepParts>> started;  // an error: Collect's
   };
 
   static tl::unexpected<Error> StepUnderWay() {
@@ -236,7 +246,36 @@ class NativeEngine final : public Engine {
     return {};
   }
 
-  Result<StartedStep> Start(const UnifiedBatch& batch) {
+  Result<StepParts> Start(const UnifiedBatch& batch) {
+    if constexpr (compute::TwoStreams<B>) {
+      if (two_streams_ && std::ranges::any_of(batch.items, IsDecodeItem) && !IsDecodeStep(batch)) {
+        return StartSideBySide(batch);
+      }
+    }
+    auto whole = StartPart(batch);
+    if (!whole) return Forward(whole);
+    StepParts parts;
+    parts.push_back({std::nullopt, std::move(*whole)});
+    return parts;
+  }
+
+  Result<StepParts> StartSideBySide(const UnifiedBatch& batch) requires compute::TwoStreams<B> {
+    // What is wrong with an item is said with its number in the whole.
+    if (auto valid = PlanStep(store_, batch, info_.vocab_size, info_.context); !valid) return Forward(valid);
+    SideBySide<B> sides(*context_);
+    if (!sides.forked()) return Forward(sides.forked());
+    StepParts parts;
+    PartOfBatch decodes = PartOf(batch, true), prompts = PartOf(batch, false);
+    auto first = StartPart(decodes.batch);  // which is given out sooner, often as one graph
+    if (!first) return Forward(first);
+    parts.push_back({std::move(decodes), std::move(*first)});
+    auto second = sides.Aside([&] { return StartPart(prompts.batch); });
+    if (!second) return Forward(second);
+    parts.push_back({std::move(prompts), std::move(*second)});
+    return parts;
+  }
+
+  Result<StartedStep> StartPart(const UnifiedBatch& batch) {
     auto plan = PlanStep(store_, batch, info_.vocab_size, info_.context);
     if (!plan) return Forward(plan);
     if (!info_.capabilities.generation) {
@@ -269,22 +308,47 @@ class NativeEngine final : public Engine {
     return step;
   }
 
-  Result<StepResult> Finish(const UnifiedBatch& batch, StartedStep& step) {
-    auto outputs = Take(step.outputs);
-    if (!outputs) return Forward(outputs);
-    const std::vector<float> hidden_states = step.hidden ? step.hidden->Finish(*context_) : std::vector<float>();
-    const std::optional<double> device_seconds = step.timer.Seconds();
-    for (size_t i = 0; i < batch.items.size(); ++i) {
-      if (!info_.causal) break;  // the room was for this step only; no KV is kept
-      const BatchItem& item = batch.items[i];
-      auto committed = store_.Commit(item.sequence, item.tokens, step.states.Take(i));
-      if (!committed) return Forward(committed);
+  // What the device gave for a part.
+  struct FinishedPart {
+    LogitOutputs outputs;
+    std::vector<float> hidden;
+  };
+
+  Result<StepResult> Finish(const UnifiedBatch& batch, StepParts& parts) {
+    StepResult result;
+    std::vector<FinishedPart> finished;
+    for (StepPart& part : parts) {  // all of them, before a sequence changes
+      auto outputs = Take(part.started.outputs);
+      if (!outputs) return Forward(outputs);
+      auto& hidden = part.started.hidden;
+      finished.push_back({std::move(*outputs), hidden ? hidden->Finish(*context_) : std::vector<float>()});
+      const auto seconds = part.started.timer.Seconds();
+      if (seconds) result.device_seconds = std::max(*seconds, result.device_seconds.value_or(0.0));
+    }
+    for (StepPart& part : parts) {
+      if (auto committed = Commit(part.BatchOf(batch), part.started.states); !committed) return Forward(committed);
     }
     const auto tokens_of = [&](SequenceId id) { return std::span<const TokenId>((*store_.Find(id))->tokens); };
-    StepResult result = MakeOutputs(tokens_of, batch, outputs->logits, info_.vocab_size, sampler_, outputs->sampled);
-    FillHidden(batch, hidden_states, info_.hidden, &result);
-    result.device_seconds = device_seconds;
+    result.items.resize(batch.items.size());
+    for (size_t p = 0; p < parts.size(); ++p) {
+      const UnifiedBatch& own = parts[p].BatchOf(batch);
+      LogitOutputs& outputs = finished[p].outputs;
+      StepResult made = MakeOutputs(tokens_of, own, outputs.logits, info_.vocab_size, sampler_, outputs.sampled);
+      FillHidden(own, finished[p].hidden, info_.hidden, &made);
+      for (size_t i = 0; i < made.items.size(); ++i) {
+        result.items[parts[p].part ? parts[p].part->items[i] : i] = std::move(made.items[i]);
+      }
+    }
     return result;
+  }
+
+  Status Commit(const UnifiedBatch& batch, StepStates& states) {
+    if (!info_.causal) return {};  // the room was for this step only; no KV is kept
+    for (size_t i = 0; i < batch.items.size(); ++i) {
+      const BatchItem& item = batch.items[i];
+      if (auto committed = store_.Commit(item.sequence, item.tokens, states.Take(i)); !committed) return committed;
+    }
+    return {};
   }
 
   Result<LogitOutputs> Take(LateOutputs& late) {
@@ -369,6 +433,8 @@ class NativeEngine final : public Engine {
         graphs_(*context_, runner_, graphs ? std::optional(LimitsOf(runner_.config(), budget)) : std::nullopt),
         store_(budget.blocks, options.block_size, budget.sequences, budget.states),
         time_steps_(options.time_steps),
+        two_streams_(options.streams > 1 && runner_.config().causal &&
+                     (options.ranks == nullptr || options.ranks->size() == 1)),
         ranks_(options.ranks, options.on_lost_rank) {
     info_ = {.backend = B::kName,
              .provider = "native",
@@ -419,6 +485,7 @@ class NativeEngine final : public Engine {
   BlockManager store_;
   Sampler sampler_;
   bool time_steps_;
+  bool two_streams_;
   RankLeader ranks_;
   EngineInfo info_;
   std::unique_ptr<StepOnDevice> under_way_;  // what is left of it ends before the rest

@@ -84,7 +84,7 @@ std::vector<BackendRow> MakeTable() {
       {.target = Target::kCuda,
        .kv_dtypes = {"fp32", "fp16", "bf16", "int8", "fp8"},
        .facts = kOnCuda,
-       .settings = {"cuda_graphs", "rope_context", "tensor_parallel", "pipeline_parallel", "collectives"},
+       .settings = {"cuda_graphs", "cuda_streams", "rope_context", "tensor_parallel", "pipeline_parallel", "collectives"},
        .tested = "the host executor on x86-64; no GPU yet",
        .switched_on_by = "scripts/install-cuda, then -DENABLE_CUDA=ON (on the CPU, for tests: -DENABLE_CUDA=HOST)"},
       {.target = Target::kVulkan, .written = false, .switched_on_by = "not written yet"},

@@ -52,6 +52,7 @@ EngineMaker MakeNative(const engine::NativeBackend& backend, ThreadPool& pool) {
     options.stop = request.stop;
     options.kv_dtype = wanted.kv_dtype.value_or(options.kv_dtype);
     options.graphs = wanted.cuda_graphs.value_or(options.graphs);
+    options.streams = wanted.cuda_streams.value_or(options.streams);
     options.parallelism = {.tensor = wanted.tensor_parallel.value_or(1),
                            .pipeline = wanted.pipeline_parallel.value_or(1)};
     const auto device = ChooseDevice(backend.devices({.pool = &pool}), wanted.device.value_or(""));

@@ -151,7 +151,7 @@ TEST_F(ResolveTest, ModelsAndBackendsSayWhatTheyRunWith) {
       "  backends:\n"
       "  - {backend: llama_cpp_cuda, device: 1, gpu_layers: 20, kv_budget: 2GiB}\n"
       "  - {backend: cpu, repack: false}\n"
-      "  - {backend: native_cuda, cuda_graphs: false, collectives: host}\n"
+      "  - {backend: native_cuda, cuda_graphs: false, cuda_streams: 2, collectives: host}\n"
       "models:\n"
       "- {path: a.gguf, format: gguf, device: 0, flash_attention: off, gpu_layers: -1, mlx_requantise: true, "
       "rope_context: original}\n");
@@ -173,6 +173,7 @@ TEST_F(ResolveTest, ModelsAndBackendsSayWhatTheyRunWith) {
   EXPECT_EQ(settings->backends()[1].config.repack, false);
   EXPECT_EQ(all.cuda_graphs, true);
   EXPECT_EQ(settings->backends()[2].config.cuda_graphs, false);
+  EXPECT_EQ(settings->backends()[2].config.cuda_streams, 2);
   EXPECT_EQ(all.collectives, "auto");
   EXPECT_EQ(settings->backends()[2].config.collectives, "host");
   const ModelSetting& model = settings->models()[0];

@@ -22,6 +22,13 @@ Result<std::unique_ptr<Cuda::Context>> Cuda::Context::Open(std::unique_ptr<cuda:
 Cuda::Context::~Context() {
   if (devices != nullptr) (void)runtime->Synchronize(stream);  // work that waits for ranks ends while they are watched
   devices.reset();
+  if (side != nullptr) {
+    side->staging.reset();  // waits for its stream
+    arena->set_neighbour(nullptr);
+    side->arena.reset();
+    for (const cuda::Event event : {side->forked, side->done}) (void)runtime->Destroy(event);
+    (void)runtime->Destroy(side->stream);
+  }
   staging.reset();
   late.reset();
   graph_arena.reset();

@@ -23,6 +23,7 @@ Result<ArenaPiece> DeviceArena::Allocate(size_t bytes) {
   const bool frees = unused_ == Unused::kFreeWhereMemoryIsShort;
   if (!at && frees && at.error().code == ErrorCode::kResourceExhausted) {
     FreeUnused();
+    if (neighbour_ != nullptr) neighbour_->FreeUnused();
     at = runtime_.Allocate(size.bytes);
   }
   if (!at) return Forward(at, fmt::format("{} bytes for a step's activations", size.bytes));

@@ -38,6 +38,9 @@ class DeviceArena {
   // first. Every piece must be destroyed before its arena.
   Result<ArenaPiece> Allocate(size_t bytes);
 
+  // Where memory is short, what this one keeps for reuse is freed too. It has to live as long.
+  void set_neighbour(DeviceArena* neighbour) { neighbour_ = neighbour; }
+
   // Bytes held, both in use and kept for reuse.
   size_t bytes() const { return bytes_; }
 
@@ -58,6 +61,7 @@ class DeviceArena {
   };
 
   Unused unused_;
+  DeviceArena* neighbour_ = nullptr;
   std::array<std::vector<void*>, compute::SizeClass::kCount> free_;  // by size class
   std::vector<Made> made_;                                           // with kKeep, in order
   size_t bytes_ = 0;

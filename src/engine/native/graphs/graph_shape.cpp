@@ -13,11 +13,13 @@ int32_t BlocksOf(const GraphShape& shape, int32_t block_size) { return (shape.to
 
 }  // namespace
 
+bool IsDecodeItem(const BatchItem& item) {
+  return item.tokens.size() == 1 && item.outputs.size() == 1 && item.second_text == 0 &&
+         item.outputs[0].kind != OutputSpec::Kind::kHidden;
+}
+
 bool IsDecodeStep(const UnifiedBatch& batch) {
-  return !batch.items.empty() && std::ranges::all_of(batch.items, [](const BatchItem& item) {
-    return item.tokens.size() == 1 && item.outputs.size() == 1 && item.second_text == 0 &&
-           item.outputs[0].kind != OutputSpec::Kind::kHidden;
-  });
+  return !batch.items.empty() && std::ranges::all_of(batch.items, IsDecodeItem);
 }
 
 GraphShape ShapeOf(const compute::StepGeometry& step, const GraphLimits& limits,

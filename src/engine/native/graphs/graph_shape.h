@@ -10,6 +10,8 @@
 
 namespace inferflux::engine {
 
+// Whether the item has one token and one output, which needs logits.
+bool IsDecodeItem(const BatchItem& item);
 // Whether every sequence has one token and one output, which needs logits.
 bool IsDecodeStep(const UnifiedBatch& batch);
 

@@ -26,7 +26,7 @@ struct OpenedEngine {
   std::unique_ptr<Engine> engine;
 };
 
-OpenedEngine OpenOn(const std::string& name, uint64_t seed, bool graphs = true) {
+OpenedEngine OpenOn(const std::string& name, uint64_t seed, bool graphs = true, int32_t streams = 1) {
   const auto path = std::filesystem::path(INFERFLUX_SOURCE_DIR) / "tests/data/models" / (name + ".gguf");
   const auto source = model::ModelSource::Open(path.string());
   EXPECT_TRUE(source) << source.error().message;
@@ -34,6 +34,7 @@ OpenedEngine OpenOn(const std::string& name, uint64_t seed, bool graphs = true) 
   OpenedEngine out{.device = runtime.get(), .engine = nullptr};
   EngineOptions options{.max_sequences = 8, .block_size = 8, .kv_bytes = 1 << 20, .kv_dtype = "fp16"};
   options.graphs = graphs;
+  options.streams = streams;
   auto engine = NativeEngine<Cuda, compute::KvFp16>::Create(*Cuda::Context::Open(std::move(runtime)),
                                                             *model::ReadModelConfig(**source), *source, options);
   EXPECT_TRUE(engine) << engine.error().message;
@@ -61,8 +62,8 @@ void ExpectEqualResults(const StepResult& a, const StepResult& b) {
 // The same random life on two engines: one collects its steps later, and is used in between.
 class TwoLives {
  public:
-  TwoLives(const std::string& model, uint32_t seed)
-      : random_(seed), late_(OpenOn(model, seed)), plain_(OpenOn(model, seed + 77)) {}
+  TwoLives(const std::string& model, uint32_t seed, int32_t streams)
+      : random_(seed), late_(OpenOn(model, seed, true, streams)), plain_(OpenOn(model, seed + 77, true, streams)) {}
 
   void Run(int steps) {
     for (int step = 0; step < steps; ++step) {
@@ -150,9 +151,73 @@ TEST(CudaOverlap, RandomMixesHaveTheBitsOfStepsThatAreWaitedFor) {
   for (const std::string model : {"mistral", "lfm2"}) {  // with states that cannot be cut, too
     for (uint32_t seed = 1; seed <= 2; ++seed) {
       SCOPED_TRACE(model + ", seed " + std::to_string(seed));
-      TwoLives(model, seed).Run(12);
+      TwoLives(model, seed, 1).Run(12);
     }
   }
+}
+
+TEST(CudaOverlap, RandomMixesOnTwoStreamsHaveTheBitsOfStepsThatAreWaitedFor) {
+  for (uint32_t seed = 11; seed <= 13; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    TwoLives("mistral", seed, 2).Run(12);
+  }
+  TwoLives("lfm2", 14, 2).Run(10);
+}
+
+// Parts of so few rows have the kernels of the whole, so the bits are those of one stream. Each sequence is a prompt in
+// one step and decodes in the next, on the other stream; a block that was shared is copied in between.
+TEST(CudaOverlap, TwoStreamsHaveTheBitsOfOne) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const OpenedEngine one = OpenOn("mistral", seed, true, 1), two = OpenOn("mistral", 100 + seed, true, 2);
+    std::vector<std::vector<float>> logits[2];
+    for (const OpenedEngine* opened : {&one, &two}) {
+      Engine& engine = *opened->engine;
+      auto& out = logits[opened == &two];
+      SequenceId a = engine.Open({}, 1)->sequence;
+      const SequenceId b = engine.Open({}, 2)->sequence;
+      int32_t lengths[2] = {0, 0};
+      for (int32_t step = 0; step < 8; ++step) {
+        // In turn one has two tokens, which is no decode, and the other one has one.
+        UnifiedBatch batch;
+        for (int32_t s = 0; s < 2; ++s) {
+          std::vector<TokenId> tokens(step % 2 == s ? 2 : 1, 3 + step + s);
+          const SequenceId id = s == 0 ? a : b;
+          const auto count = static_cast<int32_t>(tokens.size());
+          ASSERT_TRUE(engine.Reserve(id, lengths[s] + count));
+          batch.items.push_back(ItemOf(id, lengths[s], std::move(tokens), {.kind = OutputSpec::Kind::kLogits}));
+          lengths[s] += count;
+        }
+        ASSERT_TRUE(engine.Submit(batch));
+        const auto result = engine.Collect();
+        ASSERT_TRUE(result) << result.error().message;
+        for (const auto& item : result->items) out.push_back(item[0].logits);
+        if (step == 3) {  // the fork copies its last block when it grows
+          const auto fork = engine.Fork(a);
+          ASSERT_TRUE(fork);
+          a = *fork;  // and the other one goes on to hold the block
+        }
+      }
+    }
+    EXPECT_EQ(logits[0], logits[1]);
+    EXPECT_EQ(one.engine->graphs().replays, 0) << "a mixed step is no captured one";
+    EXPECT_EQ(two.engine->graphs().replays, 8) << "but its decodes are";
+  }
+}
+
+TEST(CudaOverlap, WhatIsWrongWithAnItemHasItsNumberInTheWholeStep) {
+  const OpenedEngine opened = OpenOn("mistral", 9, true, 2);
+  Engine& engine = *opened.engine;
+  const SequenceId a = engine.Open({}, 1)->sequence, b = engine.Open({}, 2)->sequence;
+  for (const SequenceId id : {a, b}) ASSERT_TRUE(engine.Reserve(id, 20));
+  const auto one = OpenOn("mistral", 9, true, 1);
+  const SequenceId c = one.engine->Open({}, 1)->sequence, d = one.engine->Open({}, 2)->sequence;
+  for (const SequenceId id : {c, d}) ASSERT_TRUE(one.engine->Reserve(id, 20));
+  const auto ours = engine.ExecuteUnifiedBatch({{ItemOf(a, 0, {3}), ItemOf(b, 7, {3, 4})}});
+  const auto theirs = one.engine->ExecuteUnifiedBatch({{ItemOf(c, 0, {3}), ItemOf(d, 7, {3, 4})}});
+  ASSERT_FALSE(ours);
+  EXPECT_EQ(ours.error().message, theirs.error().message);
+  EXPECT_EQ(*engine.Length(a), 0);
 }
 
 TEST(CudaOverlap, SubmitWaitsForNothingAndCollectWaits) {
