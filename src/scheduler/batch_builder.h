@@ -48,8 +48,8 @@ class BatchBuilder {
   struct PendingStep {
     Workload& load;
     StepBatch step;
-    int32_t budget = 0;    // rows left
-    bool crowded = false;  // a decode caused a preemption: admit no new requests
+    int32_t budget = 0;                  // rows left
+    bool crowded = false;                // a decode caused a preemption: admit no new requests
     std::set<std::string> sit_out = {};  // accounts that take no part
 
     bool TakesPart(const Request& request) const { return sit_out.empty() || !sit_out.contains(request.spec.account); }

@@ -7,7 +7,7 @@ namespace inferflux::scheduler {
 namespace {
 
 constexpr double kWorthwhile = 0.5;  // of the time of a step with all rows
-constexpr double kEfficient = 1.5;  // of the time of a row in the best step
+constexpr double kEfficient = 1.5;   // of the time of a row in the best step
 
 }  // namespace
 

@@ -1,5 +1,6 @@
-// How long steps of each size took lately. Sizes are powers of two: class k has steps of 2^k to 2^(k+1) - 1 rows. Unlike
-// a line through all steps (step_cost.h), it says nothing about sizes that were not seen, rather than something wrong.
+// How long steps of each size took lately. Sizes are powers of two: class k has steps of 2^k to 2^(k+1) - 1 rows.
+// Unlike a line through all steps (step_cost.h), it says nothing about sizes that were not seen, rather than something
+// wrong.
 #pragma once
 
 #include <array>

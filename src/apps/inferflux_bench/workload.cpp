@@ -72,7 +72,8 @@ class Sequences {
     return {};
   }
 
-  // Back to `length` tokens. A recurrent state is only kept at the end of a block, so the last tokens are computed again.
+  // Back to `length` tokens. A recurrent state is only kept at the end of a block, so the last tokens are computed
+  // again.
   Status Rewind(int length) {
     const int kept = length - length % engine_.info().block_size;
     for (const auto& id : ids_) {

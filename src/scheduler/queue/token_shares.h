@@ -1,7 +1,7 @@
 // How many tokens each account was served, so that the least served account comes next: the virtual token counter of
 // Sheng et al., "Fairness in serving large language models" (arXiv:2401.00588). An account does not accumulate credit
-// while it is absent: on return, its counter is raised to just below the lowest of the present accounts, so that it comes
-// before them once. Beside it, how fast each account's requests finish.
+// while it is absent: on return, its counter is raised to just below the lowest of the present accounts, so that it
+// comes before them once. Beside it, how fast each account's requests finish.
 #pragma once
 
 #include <chrono>

@@ -191,13 +191,14 @@ TEST(InferfluxBenchTest, ReckonsWithRecurrentStatesAndHasRoomForThem) {
   const Ceilings slow{.read_bytes = 1e3, .int8_operations = 1e12, .bf16_operations = 1e12, .float_operations = 1e12};
   const double one = LeastTime(work, StepShape{}, slow).seconds;
   const double two = LeastTime(work, StepShape{.sequences = 2}, slow).seconds;
-  EXPECT_NEAR((two - one) * 1e3, static_cast<double>(token) + 2 * work.state_bytes, 1e-3) << "KV, and states there and back";
+  EXPECT_NEAR((two - one) * 1e3, static_cast<double>(token) + 2 * work.state_bytes, 1e-3)
+      << "KV, and states there and back";
 
   const Workload test{.decode = 3, .depth = 40, .batch = 9};
   const int64_t memory = MemoryFor(work, 64, test.batch);
-  auto engine = engine::CreateEngine(
-      "cpu", *config, *source,
-      {.context = 64, .max_sequences = test.batch, .kv_bytes = memory, .device = {.pool = &pool}});
+  auto engine =
+      engine::CreateEngine("cpu", *config, *source,
+                           {.context = 64, .max_sequences = test.batch, .kv_bytes = memory, .device = {.pool = &pool}});
   ASSERT_TRUE(engine) << engine.error().message;
   Profile none;
   const auto times = Time(**engine, test, 1, none);
