@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "compute/cuda/host_runtime.h"
 #include "compute/cuda/nccl/nccl.h"
