@@ -103,6 +103,9 @@ class Engine {
   virtual Result<int32_t> Length(SequenceId sequence) const = 0;
   virtual KvUsage usage() const = 0;
   virtual GraphUsage graphs() const { return {}; }
+  // Does a short piece of work that later steps would do, as capturing a graph; to be called while nothing waits and no
+  // step is under way. False: there is nothing left to do.
+  virtual bool PrepareAhead() { return false; }
 
   // Returns the sequence's KV as bytes, in the engine's own layout. kUnsupported if the engine cannot save KV.
   virtual Result<std::vector<std::byte>> Save(SequenceId) {

@@ -50,6 +50,8 @@ class Scheduler {
   // nothing until a request arrives, a client reads or cancels, the disk has done something for a session, or
   // `next_deadline` of a request or session passes.
   bool Step();
+  // When there is nothing to run: a piece of work that later steps would do. False: there is none left.
+  bool PrepareAhead() { return engine_.PrepareAhead(); }
 
   // Ends the requests that wait and have no token yet. One that was preempted stays: its client reads already.
   void EndWaiting(const Error& error);

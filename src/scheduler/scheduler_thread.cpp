@@ -206,7 +206,7 @@ void SchedulerThread::Serve(Engines engines) {
   while (TakeSubmitted(core)) {
     RunCommands(&core);
     EndDrained(core);
-    if (!core.Step()) wakeup_->Wait(core.next_deadline());
+    if (!core.Step() && !core.PrepareAhead()) wakeup_->Wait(core.next_deadline());
   }
   core.EndAll(FinishReason::kCancelled, {.code = ErrorCode::kUnavailable, .message = "the model is being unloaded"});
   {

@@ -65,6 +65,7 @@ class NativeEngine final : public Engine {
   }
   KvUsage usage() const override { return store_.usage(); }
   GraphUsage graphs() const override { return graphs_.usage(); }
+  bool PrepareAhead() override { return !under_way_ && graphs_.CaptureAhead(info_.block_size); }
 
   Status Reserve(SequenceId sequence, int32_t tokens) override {
     if (auto free = CheckFree(sequence); !free) return free;
@@ -471,7 +472,8 @@ class NativeEngine final : public Engine {
     return {.sequences = budget.sequences,
             .context = budget.context,
             .spare_block = budget.blocks,
-            .pads = config.moe.experts == 0 && !IsRecurrent(config)};
+            .pads = config.moe.experts == 0 && !IsRecurrent(config),
+            .ahead = !IsRecurrent(config)};
   }
 
   int64_t KvBytes(const KvBudget& budget, const EngineOptions& options) const {

@@ -27,7 +27,7 @@ def test_the_model_answers():
         graphs = requests.get(server.url + "/v1/admin/pools", timeout=20).json()["data"][0]["graphs"]
         assert graphs["captured"] > 0 and graphs["replays"] >= answer.usage.completion_tokens - 2 and graphs["refusals"] == 0
         labels = {"model": MODEL.stem, "backend": "cuda"}
-        assert server.metric("inferflux_graphs", **labels) == graphs["captured"]
+        assert server.metric("inferflux_graphs", **labels) >= graphs["captured"], "more are captured while nothing runs"
         assert server.metric("inferflux_graph_replays_total", **labels) == graphs["replays"]
         assert server.metric("inferflux_graph_refusals_total", **labels) == 0
 

@@ -71,6 +71,7 @@ class FakeEngine final : public engine::Engine {
   }
   engine::KvUsage usage() const override { return store_.usage(); }
   engine::GraphUsage graphs() const override { return graph_usage; }
+  bool PrepareAhead() override { return prepare_ahead && prepare_ahead(); }
   Status Reserve(engine::SequenceId id, int32_t tokens) override {
     CountMisuse(id);
     return store_.Reserve(id, tokens).map([](const auto&) {});
@@ -147,6 +148,7 @@ class FakeEngine final : public engine::Engine {
 
   const engine::BlockManager& store() const { return store_; }
 
+  std::function<bool()> prepare_ahead;                       // in place of graphs to capture
   std::function<void(const engine::UnifiedBatch&)> on_step;  // sees every step before it runs
   std::function<Status(const engine::UnifiedBatch&)> fault;  // an error fails the step
   std::function<void(engine::StepResult&)> on_result;        // may damage it

@@ -53,6 +53,31 @@ Received ReadAll(TokenStream& stream) {
   return received;
 }
 
+// While nothing waits, the engine prepares what later steps would do, a piece at a time. A request need not wait for
+// the rest.
+TEST(SchedulerThread, AnEngineThatIsIdlePreparesAheadUntilARequestComes) {
+  std::atomic<int> prepared{0}, more{3};
+  const auto factory = [&](std::stop_token) -> Result<std::unique_ptr<engine::Engine>> {
+    auto engine = std::make_unique<FakeEngine>(FakeEngineOptions{.blocks = 512, .context = 1000}, Babble);
+    engine->prepare_ahead = [&] {
+      if (more == 0) return false;
+      --more;
+      ++prepared;
+      return true;
+    };
+    return engine;
+  };
+  const auto loop = std::make_unique<SchedulerThread>(factory, FakeTokenizer(), SchedulerOptions{});
+  ASSERT_TRUE(loop->ready().get());
+  for (int tries = 0; prepared < 3 && tries < 20000; ++tries) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(prepared, 3) << "without a request";
+  more = 1 << 30;  // without an end: it must not keep a request waiting
+  const auto stream = loop->Submit({.prompt = Bytes("hello"), .max_tokens = 4});
+  ASSERT_TRUE(stream) << stream.error().message;
+  EXPECT_EQ(ReadAll(**stream).text.size(), 4u);
+  more = 0;
+}
+
 void ExpectThatManyAreServed(bool async) {
   const auto loop = MakeLoop(Babble, {}, nullptr, async);
   std::vector<std::thread> clients;

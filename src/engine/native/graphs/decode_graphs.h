@@ -1,10 +1,11 @@
-// Decode steps as captured graphs, made when a step of a shape comes first.
+// Decode steps as captured graphs, made while there is nothing else to do, or when a step of a shape comes first.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "base/without_exceptions.h"
@@ -23,6 +24,7 @@ class DecodeGraphs {
 
   bool on() const { return false; }
   std::optional<compute::View<B>> Logits(const compute::StepGeometry&) { return std::nullopt; }
+  bool CaptureAhead(int32_t) { return false; }
   GraphUsage usage() const { return {}; }
 };
 
@@ -31,7 +33,9 @@ class DecodeGraphs<B, Kv> {
  public:
   // Without limits there are no graphs. The runner has to be where it is until the end.
   DecodeGraphs(typename B::Context& context, model::ModelRunner<B, Kv>& runner, std::optional<GraphLimits> limits)
-      : context_(context), runner_(runner), limits_(limits) {}
+      : context_(context), runner_(runner), limits_(limits) {
+    if (limits_) ahead_ = ShapesAhead(*limits_, &B::GraphRows);
+  }
 
   bool on() const { return limits_.has_value(); }
   GraphUsage usage() const { return usage_; }
@@ -53,6 +57,17 @@ class DecodeGraphs<B, Kv> {
     if (!found->second) return std::nullopt;
     ++usage_.replays;
     return B::Replay(context_, found->second->graph);
+  }
+
+  // Captures one of the shapes that steps will have, without running it. False: there is none left.
+  bool CaptureAhead(int32_t block_size) {
+    while (next_ < ahead_.size() && graphs_.size() < kMost) {
+      const GraphShape shape = ahead_[next_++];
+      if (graphs_.contains(shape)) continue;
+      graphs_.emplace(shape, Capture(shape, InShape({.block_size = block_size}, shape, *limits_)));
+      return true;
+    }
+    return false;
   }
 
  private:
@@ -89,6 +104,8 @@ class DecodeGraphs<B, Kv> {
   model::ModelRunner<B, Kv>& runner_;
   std::optional<GraphLimits> limits_;
   std::map<GraphShape, std::unique_ptr<Captured>> graphs_;  // null: refused
+  std::vector<GraphShape> ahead_;
+  size_t next_ = 0;  // of ahead_
   GraphUsage usage_;
 };
 

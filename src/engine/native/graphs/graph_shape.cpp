@@ -37,6 +37,18 @@ GraphShape ShapeOf(const compute::StepGeometry& step, const GraphLimits& limits,
   return shape;
 }
 
+std::vector<GraphShape> ShapesAhead(const GraphLimits& limits, FunctionRef<int32_t(int32_t)> rows_of) {
+  std::vector<GraphShape> out;
+  if (!limits.ahead) return out;
+  for (int32_t rows = 1; rows <= limits.sequences; ++rows) {
+    const int32_t padded = std::min(rows_of(rows), limits.sequences);
+    if (padded == 0) break;  // of larger steps nothing is captured
+    const bool is_new = out.empty() || out.back().rows < padded;
+    if (is_new && (limits.pads || padded == rows)) out.push_back({padded, std::min(kLeastTokens, limits.context)});
+  }
+  return out;
+}
+
 compute::StepGeometry InShape(const compute::StepGeometry& step, const GraphShape& shape, const GraphLimits& limits) {
   compute::StepGeometry out = step;
   const int32_t blocks = BlocksOf(shape, step.block_size);

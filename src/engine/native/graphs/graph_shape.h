@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <vector>
 
 #include "base/function_ref.h"
 #include "compute/params.h"
@@ -30,11 +31,16 @@ struct GraphLimits {
   // Whether a step may have more lines than its own. They would change which kernels multiply by experts, and several
   // would store their recurrent states in one place.
   bool pads = true;
+  // Whether a step can be captured before there is one. Recurrent states are those of sequences.
+  bool ahead = true;
 };
 
 // The shape of a decode step. `rows_of`: to how many rows a step of so many is padded; 0: it has no graph.
 // The shape has no rows if the step has no graph.
 GraphShape ShapeOf(const compute::StepGeometry& step, const GraphLimits& limits, FunctionRef<int32_t(int32_t)> rows_of);
+
+// The shapes that the steps of short sequences will have, the smallest first; none if none can be captured ahead.
+std::vector<GraphShape> ShapesAhead(const GraphLimits& limits, FunctionRef<int32_t(int32_t)> rows_of);
 
 // The step in this shape: its own rows first. Each sequence has room for as many blocks as shape.tokens needs. Lines
 // that are added have a position of their own in the spare block.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -127,6 +128,23 @@ TEST(CudaGraphs, ExpertsLatentsAndRecurrentStatesHaveGraphsOfTheirOwnSize) {
     ExpectEqual(*captured, *plain, kSizes);
     EXPECT_EQ(captured->graphs().graphs, 8);
     EXPECT_EQ(captured->graphs().replays, std::ssize(kSizes));
+  }
+}
+
+// An engine that has nothing to do captures what steps will need, and the first steps replay it.
+TEST(CudaGraphs, StepsAreCapturedAheadAndThenReplayedWithThePlainStepsBits) {
+  for (const auto& [model, graphs] : std::map<std::string, int>{{"mistral", 5}, {"qwen2_moe", 5}, {"lfm2", 0}}) {
+    SCOPED_TRACE(model);
+    const auto captured = Open(model, true), plain = Open(model, false);
+    while (captured->PrepareAhead()) continue;
+    EXPECT_FALSE(plain->PrepareAhead());
+    EXPECT_EQ(captured->graphs().graphs, graphs) << "of 1, 2, 4, 8 and 12 lines";
+    EXPECT_EQ(captured->graphs().replays, 0);
+    ExpectEqual(*captured, *plain, kSizes);
+    EXPECT_EQ(captured->graphs().replays, std::ssize(kSizes));
+    if (model == "mistral") {
+      EXPECT_EQ(captured->graphs().graphs, graphs) << "each was there";
+    }
   }
 }
 
