@@ -39,7 +39,7 @@ TESTS = {
     "server": "server_test|anthropic|ollama|rerank|responses|batches|json_memory|client_limits",
     "serving": "routing|pool_test|backend_table|generation_test", "telemetry": "telemetry|server_test",
     "text": "tokenizer_test|detokenizer|tokenizer_golden|jinja|chat_template|tool_calls|reasoning|work_budget", "text/grammar": "grammar_test",
-    "unicode": "base_test|tokenizer_test|jinja|grammar_test", "worker": "worker|remote_scheduler",
+    "unicode": "unicode_test|tokenizer_test|jinja|grammar_test", "worker": "worker|remote_scheduler",
 }
 
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "dspy/programs/predict.h"
+#include "dspy_http/chat_body.h"
 #include "dspy_http/http_lm.h"
 #include "server/fake_model.h"
 
@@ -137,6 +138,28 @@ TEST(HttpAdapterTest, EachRefusalHasItsCode) {
   EXPECT_EQ(CodeOf(config, Hello()), Code::kModelNotFound);
   config.url = "http://127.0.0.1:1/v1";
   EXPECT_EQ(CodeOf(config, Hello()), Code::kBackendError);
+}
+
+TEST(HttpAdapterTest, EachStatusHasItsCodeAndOnlyAKeyIsBlamedForAKey) {
+  struct Row {
+    int status;
+    Code code;
+    std::string field;
+  };
+  for (const Row& row : {Row{400, Code::kInvalidConfig, "top_k"}, Row{401, Code::kInvalidConfig, "api_key"},
+                         Row{402, Code::kInvalidConfig, "top_k"}, Row{403, Code::kInvalidConfig, "api_key"},
+                         Row{404, Code::kInvalidConfig, "top_k"}, Row{408, Code::kTimeout, "top_k"},
+                         Row{429, Code::kBackendError, "top_k"}, Row{499, Code::kInvalidConfig, "top_k"},
+                         Row{500, Code::kInferenceFailed, "top_k"}, Row{502, Code::kBackendError, "top_k"},
+                         Row{503, Code::kBackendError, "top_k"}, Row{504, Code::kTimeout, "top_k"}}) {
+    const auto error = dspy::ReadRefusal(row.status, R"({"error":{"message":"no","param":"top_k"}})");
+    EXPECT_EQ(error.code, row.code) << row.status;
+    EXPECT_EQ(error.field, row.field) << row.status;
+    EXPECT_EQ(error.message, fmt::format("the server answered {}: no", row.status));
+  }
+  EXPECT_EQ(dspy::ReadRefusal(404, R"({"error":{"code":"model_not_found"}})").code, Code::kModelNotFound);
+  EXPECT_EQ(dspy::ReadRefusal(400, R"({"error":{"code":"context_length_exceeded"}})").code, Code::kContextTooLong);
+  EXPECT_THAT(dspy::ReadRefusal(502, "<h1>gateway</h1>").message, HasSubstr("<h1>gateway"));
 }
 
 TEST(HttpAdapterTest, AWrongUrlIsNamedBeforeAnythingIsSent) {

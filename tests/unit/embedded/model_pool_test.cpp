@@ -3,6 +3,7 @@
 #include <inferflux/model_pool.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -118,6 +119,22 @@ TEST_F(ModelPoolTest, UnloadEndsCallsAfterItsGraceAndFreesTheName) {
   LoadOptions other = Small();
   other.context = 128;
   EXPECT_EQ(pool.LoadModel("one", other)->info().context, 128);
+}
+
+TEST_F(ModelPoolTest, ThreadsAreFromOneTo1024) {
+  for (const int64_t wrong : {-1, 0, 1025}) {
+    const auto refused = ModelPool::Open({.threads = wrong});
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(refused.error().field, "threads");
+    EXPECT_EQ(refused.error().message, "threads is " + std::to_string(wrong) + "; it must be from 1 to 1024");
+  }
+  EXPECT_TRUE(ModelPool::Open({.threads = 1}));
+  EXPECT_TRUE(ModelPool::Open({.threads = 1024}));
+}
+
+TEST_F(ModelPoolTest, AMemoryBudgetIsAtLeastOneByte) {
+  EXPECT_EQ(ModelPool::Open({.threads = 1, .memory_budget = 0}).error().field, "memory_budget");
+  EXPECT_TRUE(ModelPool::Open({.threads = 1, .memory_budget = 1}));
 }
 
 TEST_F(ModelPoolTest, APathLoadsToo) {

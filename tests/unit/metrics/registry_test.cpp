@@ -5,7 +5,9 @@
 #include <prometheus/collectable.h>
 #include <prometheus/text_serializer.h>
 
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "metrics/model_metrics.h"
 
@@ -94,6 +96,42 @@ TEST(ModelMetricsTest, LatencyBucketsReachFromOneMillisecondToOneMinute) {
   EXPECT_THAT(text, HasSubstr(name + "\"0.001\"} 1"));
   EXPECT_THAT(text, HasSubstr(name + "\"60\"} 2"));
   EXPECT_THAT(text, HasSubstr(name + "\"+Inf\"} 3"));
+}
+
+TEST(ModelMetricsTest, EachCountHasItsName) {
+  Registry registry;
+  const ModelMetrics metrics(registry, "tiny", "cpu");
+  double value = 100;  // another one each
+  for (const Counter* counter :
+       {&metrics.prompt_tokens, &metrics.cached_tokens, &metrics.generated_tokens, &metrics.drafted_tokens,
+        &metrics.accepted_tokens, &metrics.graph_replays, &metrics.graph_refusals, &metrics.session_file_errors}) {
+    counter->Add(++value);
+  }
+  metrics.queue_depth.Set(201);
+  metrics.running_sequences.Set(202);
+  metrics.graphs.Set(203);
+  metrics.graphs.Add(-0.5);
+  metrics.SetKvBlocks(6, 18, 5);
+  metrics.time_to_first.Observe(0.001);
+  metrics.inter_token.Observe(60);
+  const std::string text = Expose(registry);
+  for (const char* sample :
+       {"model_prompt_tokens_total 101", "cached_prompt_tokens_total 102", "model_completion_tokens_total 103",
+        "drafted_tokens_total 104", "accepted_tokens_total 105", "graph_replays_total 106", "graph_refusals_total 107",
+        "session_file_errors_total 108", "queue_depth 201", "running_sequences 202", "graphs 202.5", "kv_blocks_used 6",
+        "kv_blocks_free 18", "kv_blocks_cached 5", "kv_cache_utilization 0.25", "time_to_first_token_seconds_sum 0.001",
+        "inter_token_latency_seconds_sum 60"}) {
+    const std::string_view line = sample;
+    const size_t space = line.find(' ');
+    EXPECT_THAT(text, HasSubstr("\ninferflux_" + std::string(line.substr(0, space)) +
+                                "{backend=\"cpu\",model=\"tiny\"}" + std::string(line.substr(space)) + "\n"));
+  }
+}
+
+// Recorded series and dashboards hold on to these bounds.
+TEST(ModelMetricsTest, LatencyBucketsStayTheSame) {
+  EXPECT_THAT(LatencyBuckets(),
+              ::testing::ElementsAre(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60));
 }
 
 TEST(ModelMetricsTest, KvUtilizationIsAShareOfAllBlocks) {

@@ -51,6 +51,20 @@ TEST_F(Directory, RefusesWhatIsTooLargeOrNoFile) {
   EXPECT_EQ(store->Get("ab14", 10).error().code, ErrorCode::kIo);
 }
 
+// The kernel's files of settings say that they have a page, and end after a few bytes: as one that another server cuts
+// while this one reads it.
+TEST_F(Directory, AFileThatEndsEarlyIsAnError) {
+  const fs::path settings = "/sys/devices/system/cpu";
+  std::error_code error;
+  if (fs::file_size(settings / "online", error) != 4096) GTEST_SKIP() << settings << " has no such file here";
+  auto store = *DirectoryStore::Open(path);
+  fs::create_directory_symlink(settings, path / "on");
+  const auto read = store->Get("online", 4096);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::kIo);
+  EXPECT_NE(read.error().message.find("it became shorter"), std::string::npos) << read.error().message;
+}
+
 TEST_F(Directory, DeletesWhatExpiredADayAgo) {
   auto store = *DirectoryStore::Open(path);
   ASSERT_TRUE(store->Put("ab12", "old", now - 25h));

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <ios>
+#include <string>
 
 namespace inferflux::session_store {
 namespace {
@@ -46,6 +49,32 @@ TEST_F(OpenStoreTest, AFolderIsAStore) {
   }
 }
 
+TEST_F(OpenStoreTest, AKeyHas32To4096Characters) {
+  const auto why = [&](const std::string& text) {
+    std::ofstream(folder / "sized", std::ios::binary) << text;
+    return Why(folder.string() + "/store", (folder / "sized").string());
+  };
+  EXPECT_EQ(why(std::string(32, 'a')), "");
+  EXPECT_EQ(why(std::string(4096, 'a')), "");
+  EXPECT_NE(why(std::string(31, 'a') + " \r\n").find("32 to 4096 characters is needed, and it has 31"),
+            std::string::npos);
+  EXPECT_NE(why(std::string(5000, 'a')).find("it has 4097"), std::string::npos) << "no more is read";
+  EXPECT_NE(why("\n\n").find("is empty"), std::string::npos);
+}
+
+// Another line end is the same key, and another key opens nothing.
+TEST_F(OpenStoreTest, TheKeyIsTheTextOfTheFile) {
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const auto open = [&](const std::string& text) {
+    std::ofstream(folder / "another", std::ios::binary) << text;
+    return OpenStore(folder.string() + "/store", (folder / "another").string()).value();
+  };
+  const std::string one = std::string(40, 'k') + "a", other = std::string(40, 'k') + "b";
+  ASSERT_TRUE(open(one)->Put("name", "blob", now));
+  EXPECT_EQ(open(one + " \r\n")->Get("name", 10).value(), "blob");
+  EXPECT_FALSE(open(other)->Get("name", 10));
+}
+
 TEST_F(OpenStoreTest, WhatIsMissingIsNamed) {
   EXPECT_NE(Why(folder.string(), "").find("runtime.session_store_key_file"), std::string::npos);
   EXPECT_NE(Why(folder.string(), (folder / "none").string()).find("cannot be read"), std::string::npos);
@@ -53,9 +82,11 @@ TEST_F(OpenStoreTest, WhatIsMissingIsNamed) {
   EXPECT_NE(Why(folder.string(), (folder / "short").string()).find("it has 6"), std::string::npos);
   EXPECT_NE(Why("relative/path", key).find("s3://BUCKET"), std::string::npos);
   EXPECT_NE(Why("s3://", key).find("s3://BUCKET"), std::string::npos);
+  EXPECT_NE(Why("s3://buc_ket", key).find("s3://BUCKET"), std::string::npos);
   EXPECT_NE(Why("s3://bucket/a b", key).find("s3://BUCKET"), std::string::npos);
   EXPECT_NE(Why("s3://bucket", key).find("AWS_ACCESS_KEY_ID"), std::string::npos);
   ::setenv("AWS_ACCESS_KEY_ID", "id", 1);
+  EXPECT_NE(Why("s3://bucket", key).find("AWS_SECRET_ACCESS_KEY"), std::string::npos);
   ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
   EXPECT_EQ(Why("s3://bucket/prefix/", key), "");
   ::setenv("AWS_ENDPOINT_URL", "ftp://host", 1);

@@ -1,15 +1,21 @@
 #include "telemetry/span_exporter.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <prometheus/collectable.h>
+#include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <atomic>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "net/router.h"
 #include "net/server.h"
@@ -19,6 +25,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+using ::testing::HasSubstr;
 
 // Takes what is sent, answers with `status`.
 struct Collector {
@@ -67,6 +74,40 @@ TEST(SpanExporterTest, AFullBatchIsSentAtOnceAndTheRestAtTheEnd) {
   EXPECT_EQ(collector.spans, SpanExporter::kMaxBatch + 3);
   (*exporter)->Add(Spans(1));
   EXPECT_EQ(collector.spans, SpanExporter::kMaxBatch + 3);
+  const std::string text = prometheus::TextSerializer().Serialize(metrics.Collectable().Collect());
+  EXPECT_THAT(text, HasSubstr("inferflux_spans_sent_total " + std::to_string(SpanExporter::kMaxBatch + 3) + "\n"));
+}
+
+TEST(SpanExporterTest, ABatchThatIsJustFullDoesNotWait) {
+  metrics::Registry metrics;
+  Collector collector;
+  auto exporter = SpanExporter::Start(collector.url(), "test", metrics);
+  ASSERT_TRUE(exporter.has_value()) << exporter.error().message;
+  // The fastest of several: a machine that is busy makes some of them late.
+  auto fastest = steady_clock::duration::max();
+  for (size_t batches = 1; batches <= 4; ++batches) {
+    std::this_thread::sleep_for(milliseconds(100));  // the exporter pauses, for a second unless a full batch ends it
+    const auto began = steady_clock::now();
+    (*exporter)->Add(Spans(SpanExporter::kMaxBatch));
+    EXPECT_TRUE(Eventually([&] { return collector.spans == batches * SpanExporter::kMaxBatch; }));
+    fastest = std::min(fastest, steady_clock::now() - began);
+  }
+  EXPECT_LT(fastest, SpanExporter::kPause / 2);
+}
+
+TEST(SpanExporterTest, WhatDoesNotFitIsDroppedAndCounted) {
+  metrics::Registry metrics;
+  auto exporter = SpanExporter::Start("http://127.0.0.1:1", "test", metrics);
+  ASSERT_TRUE(exporter.has_value());
+  // More than the queue and the batch that is being delivered hold, wherever the thread is.
+  (*exporter)->Add(Spans(SpanExporter::kMaxQueued + SpanExporter::kMaxBatch + 7));
+  (*exporter)->Stop(milliseconds(300));
+  const std::string text = prometheus::TextSerializer().Serialize(metrics.Collectable().Collect());
+  const size_t overflow = SpanExporter::kMaxBatch + 7;
+  EXPECT_THAT(text,
+              HasSubstr("inferflux_spans_dropped_total{reason=\"queue_full\"} " + std::to_string(overflow) + "\n"));
+  EXPECT_THAT(text, HasSubstr("inferflux_spans_dropped_total{reason=\"undelivered\"} 4096\n"));
+  EXPECT_THAT(text, HasSubstr("inferflux_spans_sent_total 0\n"));
 }
 
 TEST(SpanExporterTest, ACollectorThatIsBusyIsAskedAgain) {

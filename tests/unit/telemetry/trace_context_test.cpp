@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <set>
+#include <string>
+#include <string_view>
 
 namespace inferflux::telemetry {
 namespace {
@@ -18,7 +21,9 @@ TEST(TraceContextTest, TheStandardsExampleIsReadAndWritten) {
   EXPECT_EQ(ToHex(context->span), kSpan);
   EXPECT_TRUE(context->sampled);
   EXPECT_EQ(FormatTraceParent(*context), header);
-  EXPECT_FALSE(ParseTraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-02")->sampled);
+  const auto unsampled = ParseTraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-02");
+  EXPECT_FALSE(unsampled->sampled);
+  EXPECT_TRUE(FormatTraceParent(*unsampled).ends_with("-00"));
 }
 
 TEST(TraceContextTest, ALaterVersionMayHaveMore) {
@@ -36,9 +41,31 @@ TEST(TraceContextTest, WrongHeadersAreNone) {
                             "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
                             "00-4bf92f3577b34da6a3ce929d0e0e473g-00f067aa0ba902b7-01",
                             "00_4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                            "00-4bf92f3577b34da6a3ce929d0e0e4736_00f067aa0ba902b7-01",
+                            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7_01",
+                            "0x-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902bz-01",
+                            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0x",
                             "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0"}) {
     EXPECT_FALSE(ParseTraceParent(wrong).has_value()) << wrong;
   }
+}
+
+// Every server that sees a trace decides alike: by the last seven bytes, which are random.
+TEST(TraceContextTest, ATraceIsSampledByItsLastSevenBytes) {
+  const auto ending = [](uint64_t value) {
+    TraceId out;
+    out.fill(0xff);
+    for (size_t i = 0; i < 7; ++i) out[15 - i] = static_cast<uint8_t>(value >> (8 * i));
+    return out;
+  };
+  const uint64_t percent = (uint64_t{1} << 56) / 100, most = (uint64_t{1} << 56) - 1;
+  EXPECT_TRUE(IsSampled(ending(0), 1));
+  EXPECT_TRUE(IsSampled(ending(25 * percent - 1), 25));
+  EXPECT_FALSE(IsSampled(ending(25 * percent), 25));
+  EXPECT_FALSE(IsSampled(ending(most), 99));
+  EXPECT_TRUE(IsSampled(ending(most), 100));
+  EXPECT_FALSE(IsSampled(ending(0), 0));
 }
 
 TEST(TraceContextTest, IdsAreDifferentAndSampledByTheirShare) {

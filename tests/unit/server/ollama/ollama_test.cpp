@@ -123,5 +123,18 @@ TEST(OllamaTest, KeepAliveIsADuration) {
   EXPECT_EQ(unloaded.at("model"), "fake:latest");
 }
 
+TEST(OllamaTest, TheTagLatestIsNotPartOfAModelsName) {
+  FakeServer fake(SayHello);
+  EXPECT_EQ(fake.Post("/api/chat", R"({"model":"fake:latest","messages":[{"role":"user","content":"Hi"}]})").status,
+            200);
+  // A model that the server can load: it tries, and says what is wrong with the file.
+  fake.pool.Offer({.id = "own", .path = "/nonexistent/own.gguf"});
+  EXPECT_THAT(fake.Post("/api/generate", R"({"model":"own:latest","prompt":"Hi"})").body,
+              HasSubstr("/nonexistent/own.gguf"));
+  const auto unknown = fake.Post("/api/generate", R"({"model":"other:latest","prompt":"Hi"})");
+  EXPECT_EQ(unknown.status, 404);
+  EXPECT_THAT(unknown.body, HasSubstr("other:latest")) << "the name that was asked for";
+}
+
 }  // namespace
 }  // namespace inferflux::testing
