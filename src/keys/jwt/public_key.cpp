@@ -207,7 +207,7 @@ std::string DerOf(std::string_view signature) {
   const int size = i2d_ECDSA_SIG(both.get(), &bytes);
   if (size <= 0) return {};
   std::string out(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size));
-  OPENSSL_free(bytes);
+  CRYPTO_free(bytes, "", 0);  // OPENSSL_free, which would put this file's path into the program
   return out;
 }
 
