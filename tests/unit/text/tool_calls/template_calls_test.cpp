@@ -134,7 +134,7 @@ TEST(TemplateCallsTest, ACallMayFollowTheMarkersOfAnEmptyText) {
       "{% if add_generation_prompt %}<|header_start|>assistant<|header_end|>\n\n{% endif %}");
   ASSERT_TRUE(compiled);
   const auto found = FindTemplateCalls(*compiled);
-  ASSERT_EQ(Described(found), "llama 4, one");
+  ASSERT_EQ(Described(found), "llama 4");
   const auto tools = std::make_shared<const std::vector<OfferedTool>>(1, OfferedTool{.name = "f", .parameters = ""});
   for (const std::string opens : {"", "<|python_start|><|python_end|>"}) {
     ToolCallParser parser(*found->syntax, tools, {});
