@@ -197,7 +197,7 @@ __device__ inline int32_t Draw(const SampleParams& params, Kept& kept, SampleSha
 }
 
 // A block takes one row.
-__global__ void __launch_bounds__(kSampleThreads)
+__global__ void __launch_bounds__(kSampleThreads, 1)
     SampleKernel(Rows<const float> logits, const SampleParams* all, const LogitEdit* edits, const uint64_t* masks,
                  float* scratch, int32_t* tokens) {
   const int64_t row = BlockIndex().x;
