@@ -4,6 +4,8 @@
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
+#include <string>
+#include <utility>
 
 namespace inferflux::server {
 namespace {
