@@ -12,8 +12,6 @@
 namespace inferflux::config {
 namespace {
 
-constexpr int kMaxDepth = 8;
-
 class Reader {
  public:
   explicit Reader(const std::string& path)
@@ -22,15 +20,16 @@ class Reader {
   Result<Layer> Read() {
     const YAML::Node root = YAML::LoadFile(source_.name);
     if (!root.IsNull()) {
-      if (Status taken = TakeMap(root, "", 0); !taken) return Forward(taken);
+      if (Status taken = TakeMap(root, ""); !taken) return Forward(taken);
     }
     return std::move(layer_);
   }
 
  private:
-  // Walks nested maps. The key is the path of names, joined by dots.
-  Status TakeMap(const YAML::Node& map, const std::string& prefix, int depth) {
-    if (!map.IsMap() || depth > kMaxDepth) {
+  // Walks nested maps. The key is the path of names, joined by dots. A map is entered only on the way to a known key,
+  // so no file makes this deeper than the longest of these names.
+  Status TakeMap(const YAML::Node& map, const std::string& prefix) {
+    if (!map.IsMap()) {
       return Fail(ErrorCode::kInvalidArgument, "{}: '{}' must be a map of settings", source_.At(map), prefix);
     }
     std::set<std::string> seen;
@@ -40,13 +39,13 @@ class Reader {
         return Fail(ErrorCode::kInvalidArgument, "{}: '{}' is set twice", source_.At(entry.first), name);
       Status taken = name == "models"             ? Keep(ReadModels(source_, entry.second), layer_.models)
                      : name == "runtime.backends" ? Keep(ReadBackends(source_, entry.second), layer_.backends)
-                                                  : TakeEntry(entry.first, entry.second, name, depth);
+                                                  : TakeEntry(entry.first, entry.second, name);
       if (!taken) return taken;
     }
     return {};
   }
 
-  Status TakeEntry(const YAML::Node& key, const YAML::Node& value, const std::string& name, int depth) {
+  Status TakeEntry(const YAML::Node& key, const YAML::Node& value, const std::string& name) {
     std::vector<std::string_view> known = {"models", "runtime.backends"};
     for (size_t i = 0; i < kKeyCount; ++i) {
       known.push_back(kSchema[i].name);
@@ -62,7 +61,7 @@ class Reader {
         layer_.values[i] = {value.Scalar(), source_.At(key)};
         return {};
       }
-      if (kSchema[i].name.starts_with(name + ".")) return TakeMap(value, name, depth + 1);
+      if (kSchema[i].name.starts_with(name + ".")) return TakeMap(value, name);
     }
     return Fail(ErrorCode::kInvalidArgument, "{}: unknown key '{}'{}", source_.At(key), name, Suggestion(name, known));
   }

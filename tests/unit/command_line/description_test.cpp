@@ -2,6 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdio.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
 
 #include "command_line/command_line.h"
 
@@ -79,11 +86,45 @@ TEST_F(DescriptionTest, EachShellsScriptHasEachOptionInItsForm) {
                     HasSubstr("__fish_seen_subcommand_from admin; and __fish_seen_subcommand_from load")));
 }
 
+// What bash offers behind these words, of which the last may be empty; in the order of the script.
+std::vector<std::string> Offered(const std::string& script, const std::vector<std::string>& words) {
+  const std::string path = ::testing::TempDir() + "inferflux_completion.bash";
+  std::ofstream out(path);
+  out << script << "COMP_WORDS=(";
+  for (const std::string& word : words) out << " '" << word << "'";
+  out << ")\nCOMP_CWORD=" << words.size() - 1 << "\n_program\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n";
+  out.close();
+  std::vector<std::string> offered;
+  std::FILE* bash = ::popen(("bash --norc " + path + " 2>&1").c_str(), "r");
+  char line[256];
+  while (std::fgets(line, sizeof line, bash) != nullptr) {
+    offered.emplace_back(line);
+    offered.back().pop_back();
+  }
+  ::pclose(bash);
+  std::remove(path.c_str());
+  return offered;
+}
+
+TEST_F(DescriptionTest, BashOffersWhatMayFollow) {
+  if (std::system("bash -c 'compgen -W x' > /dev/null 2>&1") != 0) GTEST_SKIP() << "no bash that completes";
+  const std::string script = Printed({"--print-completion", "bash"});
+  EXPECT_THAT(Offered(script, {"program", "ad"}), ElementsAre("admin"));
+  EXPECT_THAT(Offered(script, {"program", "--js"}), ElementsAre("--json")) << "once";
+  EXPECT_THAT(Offered(script, {"program", "admin", "lo"}), ElementsAre("load"));
+  EXPECT_THAT(Offered(script, {"program", "admin", "load", "--p"}),
+              ElementsAre("--pin", "--print-completion", "--print-man"));
+  EXPECT_THAT(Offered(script, {"program", "admin", "load", "--js"}), ElementsAre("--json")) << "the program's own";
+  EXPECT_THAT(Offered(script, {"program", "--level", ""}), ElementsAre("debug", "info"));
+  EXPECT_THAT(Offered(script, {"program", "--level", "=", "de"}), ElementsAre("debug"));
+  EXPECT_THAT(Offered(script, {"program", "--url", "admin", "ad"}), ElementsAre("admin")) << "a value is no command";
+}
+
 TEST_F(DescriptionTest, TheManualPageHasOptionsCommandsAndExitCodes) {
   EXPECT_THAT(Printed({"--print-man"}),
               AllOf(StartsWith(".TH PROGRAM 1 \"\" \"InferFlux 1.2\""), HasSubstr("program \\- Does things.\n"),
                     HasSubstr("\\fB\\-\\-url\\fR, \\fB\\-u\\fR \\fIURL\\fR"), HasSubstr(".SS program admin load"),
-                    HasSubstr("\\fB130\\fR\ninterrupted")));
+                    HasSubstr("\n.SH EXIT STATUS\n"), HasSubstr("\\fB130\\fR\ninterrupted")));
 }
 
 TEST_F(DescriptionTest, AShellThatIsNotKnownIsRefused) {

@@ -48,6 +48,21 @@ TEST_F(VulkanDevicesTest, EachDeviceHasItsIdentityAndItsOwnMemory) {
   EXPECT_EQ(driver_->instances, 0) << "an instance is left over";
 }
 
+TEST_F(VulkanDevicesTest, EachVersionTellsWhatItKnows) {
+  driver_->version = vulkan::MakeVersion(1, 1);  // a loader of the oldest version that is taken
+  for (auto& device : driver_->devices) device.uuid[0] = 1;
+  driver_->devices[0].version = vulkan::MakeVersion(1, 1);
+  driver_->devices[1].version = vulkan::MakeVersion(1, 2);
+  const DriverReport report = VulkanDevices(driver_.path());
+  ASSERT_EQ(report.devices.size(), 3u) << report.reason;
+  EXPECT_NE(report.devices[0].uuid, "") << "UUIDs came with 1.1";
+  EXPECT_EQ(report.devices[0].driver, "") << "and the driver's name with 1.2";
+  EXPECT_NE(report.devices[1].uuid, "");
+  EXPECT_EQ(report.devices[1].driver, "llvmpipe 22.3.6");
+  EXPECT_EQ(report.devices[2].uuid, "") << "1.0 tells neither";
+  EXPECT_THAT(driver_->forbidden, IsEmpty());
+}
+
 TEST_F(VulkanDevicesTest, WhatADriverDoesNotTellIsUnknown) {
   const DriverReport report = VulkanDevices(driver_.path());
   ASSERT_EQ(report.devices.size(), 3u);

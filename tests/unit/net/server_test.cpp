@@ -2,6 +2,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+
 #include "net/raw_client.h"
 #include "net/test_server.h"
 
@@ -32,6 +36,22 @@ TEST_F(ServerTest, KeepsTheConnectionForTheNextRequest) {
   }
   EXPECT_EQ(server_->connections(), 1u);
 }
+
+#if defined(__linux__)
+TEST(ServerThreadsTest, AreAsManyAsWereAskedForAndAtLeastOne) {
+  const auto threads = [] {
+    const std::filesystem::directory_iterator all("/proc/self/task");
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = threads();
+  for (const int asked : {0, 1, 3}) {
+    Faucet faucet;
+    const auto server = net::Server::Start({.io_threads = asked}, TestRouter(faucet));
+    ASSERT_TRUE(server) << server.error().message;
+    EXPECT_EQ(threads() - before, std::max(1, asked)) << asked;
+  }
+}
+#endif
 
 TEST_F(ServerTest, APortInUseSaysByWhom) {
   const auto second = net::Server::Start({.port = server_->port()}, TestRouter(faucet_));

@@ -31,6 +31,7 @@ TEST(Parity, EveryEngineOfThisBuildGivesWhatTheReferenceGives) {
   for (const ParityRow& row : rows) {
     EXPECT_TRUE(row.outcome == Outcome::kSame)
         << row.backend << " (" << row.provider << "), " << row.check << ": " << row.detail;
+    EXPECT_FALSE(row.detail.starts_with("0 requests")) << row.check << " compares nothing: " << row.detail;
   }
 }
 
@@ -58,12 +59,15 @@ class BrokenEngine : public engine::Engine {
     bool first_of_ties = false;   // samples the lowest id instead of the best
     bool mixes_rows = false;      // returns the first sequence's logits for all
     bool damages_saved = false;   // changes saved bytes
+    bool cannot_cut = false;      // says that it cannot truncate
   };
 
   BrokenEngine(std::unique_ptr<engine::Engine> engine, const Faults& faults)
-      : engine_(std::move(engine)), faults_(faults) {}
+      : engine_(std::move(engine)), faults_(faults), info_(engine_->info()) {
+    if (faults_.cannot_cut) info_.capabilities.speculative_verification = false;
+  }
 
-  const engine::EngineInfo& info() const override { return engine_->info(); }
+  const engine::EngineInfo& info() const override { return info_; }
   Result<engine::PrefixMatch> Open(std::span<const TokenId> tokens, uint64_t salt) override {
     return engine_->Open(tokens, salt);
   }
@@ -103,6 +107,7 @@ class BrokenEngine : public engine::Engine {
  private:
   std::unique_ptr<engine::Engine> engine_;
   Faults faults_;
+  engine::EngineInfo info_;
 };
 
 struct Fault {
@@ -137,13 +142,25 @@ TEST_P(Breakage, IsSeen) {
   EXPECT_TRUE(seen) << GetParam().check;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Breakage,
-                         ::testing::Values(Fault{"Noise", {.noise = 0.2f}, "prefill"},
-                                           Fault{"Tail", {.keeps_the_tail = true}, "truncate"},
-                                           Fault{"Saved", {.damages_saved = true}, "save and restore"},
-                                           Fault{"Sampler", {.first_of_ties = true}, "samplers"},
-                                           Fault{"Rows", {.mixes_rows = true}, "unified batch"}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    All, Breakage,
+    ::testing::Values(Fault{"Noise", {.noise = 0.2f}, "prefill"}, Fault{"Tail", {.keeps_the_tail = true}, "truncate"},
+                      Fault{"Saved", {.damages_saved = true}, "save and restore"},
+                      Fault{"SavedWithoutCuts", {.damages_saved = true, .cannot_cut = true}, "save and restore"},
+                      Fault{"Sampler", {.first_of_ties = true}, "samplers"},
+                      Fault{"Rows", {.mixes_rows = true}, "unified batch"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Parity, LogitsBeyondTheOraclesAndNoLogitsAreNoComparison) {
+  const std::vector<float> row{1.0f, 2.0f};
+  const Oracle oracle{.logits = {row, row, row}};
+  const std::vector<std::vector<float>> two{row, row};
+  EXPECT_TRUE(CompareLogits(two, oracle, 1, 1e-6)) << "the last rows";
+  EXPECT_FALSE(CompareLogits(two, oracle, 2, 1e-6)) << "one row too far";
+  EXPECT_FALSE(CompareLogits({}, oracle, 1, 1e-6));
+  EXPECT_FALSE(CompareLogits({row, {1.0f, 2.1f}}, oracle, 0, 1e-2));
+  EXPECT_TRUE(CompareLogits({row, {1.0f, 2.1f}}, oracle, 0, 5e-2));
+}
 
 TEST(Parity, OnlyANearTieExcusesAnotherToken) {
   const Answer expected{.prompt = {1}, .tokens = std::vector<TokenId>(100, 5), .gaps = std::vector<float>(100, 1.0f)};

@@ -98,6 +98,24 @@ TEST(CellLedger, WhereTheMemoryCannotBeCutNothingChangesAndOnlyWholePrefixesAreS
   EXPECT_TRUE(ledger.Truncate(first, 0));
 }
 
+// The last id there is has a longer text of another end, and its memory cannot be cut: all of it is computed again.
+TEST(CellLedger, WhatCannotBeCutToThePrefixBeginsAnew) {
+  FakeMemory memory;
+  memory.cuts = false;
+  CellLedger ledger({.cells = 64, .ids = 2, .max_sequences = 2}, memory);
+  const SequenceId lives = ledger.Open({}, 1)->sequence, closed = ledger.Open({}, 1)->sequence;
+  Feed(ledger, memory, lives, {1, 2, 3, 4});
+  Feed(ledger, memory, closed, {5, 6, 7, 8});
+  ASSERT_TRUE(ledger.Close(closed));
+  const auto next = ledger.Open(Tokens{5, 6, 9}, 1);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->cached_tokens, 0);
+  EXPECT_TRUE(ledger.Tokens(next->sequence)->empty());
+  EXPECT_TRUE(memory.TokensOf(static_cast<int32_t>(next->sequence.slot)).empty());
+  EXPECT_EQ(ledger.Tokens(lives)->size(), 4u);
+  EXPECT_EQ(ledger.usage().blocks_used, 4);
+}
+
 // In both orders of ids, so that the one with the lower id is not simply the first.
 TEST(CellLedger, TheClosedSequenceThatWasUsedLongestAgoGivesWay) {
   for (const bool lower_first : {true, false}) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "compute/sampling_random.h"
@@ -130,6 +131,18 @@ TEST(Sampler, OnlyWhatTheMaskAllowsIsChosenWhateverTheParameters) {
   EXPECT_EQ(Pick(logits, Greedy(), {.banned = banned, .mask = &mask}), 64);
   const TokenMask none(100);
   EXPECT_EQ(Pick(logits, hot, {.mask = &none}), kNoToken);
+}
+
+// Rows lie one behind the other, and a vocabulary is seldom a multiple of the mask's 64 tokens a word.
+TEST(Sampler, AMaskChangesNoOtherRow) {
+  for (const size_t vocabulary : {1u, 63u, 64u, 65u, 130u}) {
+    TokenMask mask(vocabulary);
+    mask.Allow(0);
+    std::vector<float> rows(vocabulary + 128, 1.0f);
+    const SampleContext context{.mask = &mask};
+    EXPECT_EQ(Sampler().Sample(std::span(rows).first(vocabulary), Greedy(), context).token, 0);
+    EXPECT_EQ(std::ranges::count(std::span(rows).subspan(vocabulary), 1.0f), 128) << vocabulary;
+  }
 }
 
 TEST(Sampler, RepetitionPenaltyActsOncePerTokenOnPromptAndOutput) {

@@ -131,6 +131,18 @@ TEST(Dry, AHugeRepetitionStaysFinite) {
   EXPECT_EQ(Sampler().Sample(logits, params, {.history = history}).token, 2);
 }
 
+TEST(Dry, ABreakerLimitsWhatCountsAsRepeatedToWhatIsBehindIt) {
+  SamplingParams params{.temperature = 0.0f, .dry_multiplier = 10.0f, .dry_allowed_length = 1, .dry_breakers = {0}};
+  const auto chosen = [&](const std::vector<TokenId>& history) {
+    std::vector<float> logits{1.0f, 2.0f, 50.0f, 45.0f};
+    return Sampler().Sample(logits, params, {.history = history}).token;
+  };
+  EXPECT_EQ(chosen({1, 2, 3, 0, 1}), 3) << "one token behind a breaker is repeated too: 2 would follow it again";
+  EXPECT_EQ(chosen({1, 2, 3, 1, 0}), 2) << "nothing is behind the breaker";
+  params.dry_allowed_length = 2;
+  EXPECT_EQ(chosen({1, 2, 3, 0, 1}), 2) << "one token is shorter than what is allowed";
+}
+
 TEST(Greedy, FiltersChangeNothingAtTemperatureZero) {
   const SamplingParams params{
       .temperature = 0.0f, .typical_p = 0.1f, .xtc_probability = 1.0f, .xtc_threshold = 0.01f, .mirostat = true};

@@ -66,6 +66,15 @@ TEST(HostileGguf, Metadata) {
   EXPECT_THAT(ErrorOf(GgufBytes().Header(0, 1).Key("k", Type::kArray).Put(99u).Put<uint64_t>(1).Zeros(8)),
               HasSubstr("value type 99"));
   EXPECT_THAT(ErrorOf(GgufBytes().Header(0, 1).Key("k", Type::kBool).Put<uint8_t>(2)), HasSubstr("neither 0 nor 1"));
+  EXPECT_THAT(ErrorOf(GgufBytes()
+                          .Header(0, 1)
+                          .Key("k", Type::kArray)
+                          .Put(Type::kBool)
+                          .Put<uint64_t>(3)
+                          .Put<uint8_t>(1)
+                          .Put<uint8_t>(0)
+                          .Put<uint8_t>(2)),
+              AllOf(HasSubstr("neither 0 nor 1"), HasSubstr("at byte 51")));
   EXPECT_THAT(ErrorOf(GgufBytes().Header(0, 1).Key("", Type::kBool).Put<uint8_t>(1).Zeros(8)),
               HasSubstr("0 bytes, not 1"));
   EXPECT_THAT(ErrorOf(GgufBytes().Header(0, 1).Key(std::string(70000, 'k'), Type::kBool).Put<uint8_t>(1)),

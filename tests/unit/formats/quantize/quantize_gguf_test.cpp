@@ -63,17 +63,18 @@ TEST(QuantMix, LeavesSmallTensorsAndFindsATypeForEveryRow) {
 class QuantizeFile : public ::testing::Test {
  protected:
   // A model of two layers with normally distributed weights.
-  std::string MakeModel(float spoiled = 0.0f) {
+  std::string MakeModel(float spoiled = 0.0f, bool with_output = false) {
     std::ostringstream out;
     GgufWriter writer(out);
     writer.Set("general.architecture", "llama");
     writer.Set<uint32_t>("llama.block_count", 2);
     writer.Set<uint32_t>("llama.attention.head_count", 4);
     writer.Set<uint16_t>("split.count", 1);
-    const std::pair<const char*, Dims> tensors[] = {{"token_embd.weight", {256, 40}},
-                                                    {"blk.0.attn_norm.weight", {256}},
-                                                    {"blk.0.ffn_down.weight", {512, 256}},
-                                                    {"blk.1.ffn_down.weight", {512, 256}}};
+    std::vector<std::pair<const char*, Dims>> tensors = {{"token_embd.weight", {256, 40}},
+                                                         {"blk.0.attn_norm.weight", {256}},
+                                                         {"blk.0.ffn_down.weight", {512, 256}},
+                                                         {"blk.1.ffn_down.weight", {512, 256}}};
+    if (with_output) tensors.emplace_back("output.weight", Dims{256, 40});
     std::mt19937_64 random(1);
     std::normal_distribution<float> normal(0.0f, 0.02f);
     for (const auto& [name, dims] : tensors) EXPECT_TRUE(writer.AddTensor(name, TensorType::kF32, dims));
@@ -132,6 +133,19 @@ TEST_F(QuantizeFile, KeepsNamesMetadataAndNearlyTheValues) {
       EXPECT_NEAR(rmse, tensor.rmse, 1e-9) << mix << " " << found->name;
       EXPECT_LT(rmse, bound) << mix << " " << found->name;
     }
+  }
+}
+
+// Embeddings that are the output's weights too decide over every token: they get the output's type.
+TEST_F(QuantizeFile, SparesEmbeddingsThatAreTheOutputToo) {
+  for (const bool tied : {true, false}) {
+    const std::string model = MakeModel(0.0f, !tied);
+    const auto source = GgufFile::Parse(std::as_bytes(std::span(model)));
+    std::string written;
+    ASSERT_TRUE(Run(**source, "Q4_K_M", written));
+    const auto result = GgufFile::Parse(std::as_bytes(std::span(written)));
+    const auto expected = tied ? TensorType::kQ6_K : TensorType::kQ4_K;
+    EXPECT_EQ((*result)->FindTensor("token_embd.weight")->type, expected) << tied;
   }
 }
 

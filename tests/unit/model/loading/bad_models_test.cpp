@@ -167,6 +167,8 @@ TEST(BadModels, RoutingThatOneExpertOrTwoAreFor) {
 TEST(BadModels, ExpertsThatContradictEachOther) {
   EXPECT_THAT(Refusal(EditedModel("mixtral", [](GgufWriter& w) { w.Set("llama.expert_used_count", 9); })),
               AllOf(HasSubstr("llama.expert_used_count is 9"), HasSubstr("llama.expert_count is 4")));
+  EXPECT_EQ(Refusal(EditedModel("mixtral", [](GgufWriter& w) { w.Set("llama.expert_used_count", 4); })), "")
+      << "all experts may be used";
   EXPECT_THAT(Refusal(EditedModel("glm4_moe", [](GgufWriter& w) { w.Set("glm4moe.expert_group_count", 4); })),
               HasSubstr("6 experts cannot be in 4 groups"));
   EXPECT_THAT(Refusal(EditedModel("glm4_moe", [](GgufWriter& w) { w.Set("glm4moe.expert_used_count", 5); })),

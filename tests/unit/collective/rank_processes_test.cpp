@@ -1,0 +1,89 @@
+// What the processes of a job's other ranks begin with, on small shell scripts in place of a rank.
+#include "collective/shared_memory/rank_processes.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <memory>
+#include <string>
+
+namespace inferflux::collective {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class RankProcessesTest : public ::testing::Test {
+ protected:
+  RankProcessesTest() {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~RankProcessesTest() override { fs::remove_all(folder_); }
+
+  // A program that runs these lines of a shell.
+  std::string Program(const std::string& lines) {
+    const fs::path path = folder_ / "rank";
+    std::ofstream(path) << "#!/bin/sh\n" << lines << "\n";
+    fs::permissions(path, fs::perms::owner_all);
+    return path;
+  }
+  std::string Written(const std::string& name) {
+    std::ifstream file(folder_ / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::shared_ptr<Segment> Job(int32_t ranks) {
+    auto segment = Segment::Create(ranks, 1024);
+    EXPECT_TRUE(segment) << segment.error().message;
+    return *segment;
+  }
+
+  const fs::path folder_ =
+      fs::path(::testing::TempDir()) / ::testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+TEST_F(RankProcessesTest, EachRankKnowsItsNumberAndHasNoOtherDescriptors) {
+  const int leak = ::fcntl(::open("/dev/null", O_RDONLY | O_CLOEXEC), F_DUPFD, 57);  // as a library leaves one open
+  ASSERT_GE(leak, 57);
+  {
+    const auto ranks = RankProcesses::Start(
+        Job(3),
+        Program("echo \"$*\" > \"$6.$2\"\n[ -e /proc/$$/fd/3 ] && echo memory >> \"$6.$2\"\n[ -e /proc/$$/fd/" +
+                std::to_string(leak) + " ] && echo leak >> \"$6.$2\"\nexit 0"),
+        {"--out", (folder_ / "said").string()}, nullptr);
+    ASSERT_TRUE(ranks) << ranks.error().message;
+    (*ranks)->Expect();
+  }  // waits for them
+  ::close(leak);
+  for (const char* rank : {"1", "2"}) {
+    EXPECT_EQ(Written(std::string("said.") + rank),
+              std::string("--rank ") + rank + " --ranks 3 --out " + (folder_ / "said").string() + "\nmemory\n");
+  }
+}
+
+TEST_F(RankProcessesTest, AnEndThatNobodyExpectsIsReportedAndFailsTheJob) {
+  const auto job = Job(2);
+  std::promise<Error> death;
+  const auto ranks = RankProcesses::Start(job, Program("exit 7"), {}, [&](const Error& why) { death.set_value(why); });
+  ASSERT_TRUE(ranks) << ranks.error().message;
+  auto reported = death.get_future();
+  ASSERT_EQ(reported.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  EXPECT_THAT(reported.get().message, AllOf(HasSubstr("rank 1 of 2"), HasSubstr("with exit code 7")));
+  EXPECT_THAT(job->failed().error().message, HasSubstr("with exit code 7"));
+}
+
+TEST_F(RankProcessesTest, AProgramThatIsNotThereIsNamed) {
+  const auto ranks = RankProcesses::Start(Job(2), (folder_ / "none").string(), {}, nullptr);
+  ASSERT_FALSE(ranks);
+  EXPECT_EQ(ranks.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(ranks.error().message, HasSubstr("none"));
+}
+
+}  // namespace
+}  // namespace inferflux::collective
