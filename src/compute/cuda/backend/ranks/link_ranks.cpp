@@ -1,8 +1,9 @@
 // Which transport the ranks' devices use. Each decision is made of what all ranks have said, so that all make the same.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,9 +19,7 @@ constexpr size_t kMostText = 160;
 struct Text {
   std::array<char, kMostText> bytes{};
 
-  explicit Text(std::string_view text = {}) {
-    std::memcpy(bytes.data(), text.data(), std::min(text.size(), kMostText - 1));
-  }
+  explicit Text(std::string_view text = {}) { std::ranges::copy(text.substr(0, kMostText - 1), bytes.begin()); }
   std::string str() const { return bytes.data(); }
 };
 
