@@ -46,7 +46,7 @@ class Collective {
   Status Send(std::span<const std::byte> bytes, int32_t to);
   Status Receive(std::span<std::byte> bytes, int32_t from);
 
-  // An error once another rank is known to be lost or to have left. Waits for nobody; any thread.
+  // Returns an error if another rank is lost or has left. Does not block. Any thread may call it.
   virtual Status Health() { return {}; }
 
   // This rank gives up: its calls and those of the others fail with this reason.

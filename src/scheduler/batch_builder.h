@@ -38,8 +38,8 @@ class BatchBuilder {
                const StepCost& cost, std::vector<TokenId> end_tokens);
 
   StepBatch Build(Workload& load, TimePoint now);
-  // While `under_way` runs on a device: admits what the next step has room for, with its KV and its first mask, so that
-  // Build finds it. The step's own requests are left alone, and nobody loses room. Returns how many were admitted.
+  // While `under_way` runs on a device: admits the requests that the next step has room for, and prepares their KV and
+  // first masks for Build. Changes no request of `under_way` and preempts none. Returns how many were admitted.
   int32_t Prepare(Workload& load, const StepBatch& under_way, TimePoint now);
   // Reports the duration of a step that was built here.
   void Observe(const StepBatch& step, double seconds);

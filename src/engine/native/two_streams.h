@@ -17,7 +17,7 @@ struct PartOfBatch {
   std::vector<size_t> items;  // of the whole, ascending
 };
 
-// The items that are decodes, or those that are not.
+// The items of the batch that are decodes; with `decodes` false, all others.
 inline PartOfBatch PartOf(const UnifiedBatch& batch, bool decodes) {
   PartOfBatch out;
   for (size_t i = 0; i < batch.items.size(); ++i) {

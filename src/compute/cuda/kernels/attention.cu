@@ -123,14 +123,7 @@ struct RunningSoftmax {
       float top = largest[half];
       for (const auto& tile : scores) top = fmaxf(top, fmaxf(tile.x[2 * half], tile.x[2 * half + 1]));
       for (int flip = 1; flip < 4; flip *= 2) top = fmaxf(top, ShuffleXor(kFullWarp, top, flip));
-      const float base = top == kMasked ? 0.0f : top;
-      factor[half] = largest[half] == kMasked ? 0.0f : exp2f(largest[half] - base);  // 0: of zeros
-      float added = 0.0f;
-      for (auto& tile : scores) {
-        for (int e = 2 * half; e < 2 * half + 2; ++e) added += tile.x[e] = exp2f(tile.x[e] - base);
-      }
-      sum[half] = fmaf(sum[half], factor[half], added);
-      largest[half] = top;
+      factor[half] = WeighScores(scores, half, top, largest[half], sum[half]);
     }
   }
 };

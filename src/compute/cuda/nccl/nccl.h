@@ -39,8 +39,8 @@ class NcclCommunicator {
 
   // What has failed meanwhile, on this rank or another.
   virtual Status AsyncError() = 0;
-  // Ends work that waits for other ranks. It then counts as done, and its results are not what they should be: whoever
-  // waits for the stream has to look here. Later operations fail.
+  // Ends work that waits for other ranks. The stream then reports the work as done, but its results are wrong: check
+  // AsyncError after each wait for the stream. Later operations fail.
   virtual void Abort() = 0;
 };
 

@@ -42,7 +42,7 @@ Result<LateCopy> LateResults::Begin(const void* from, size_t bytes, Stream strea
   if (!place) return Forward(place);
   Status begun = runtime_.CopyToHost(place->memory, from, bytes, stream);
   if (begun) begun = runtime_.Record(place->done, stream);
-  if (!begun) {  // of a copy that was put on the stream without its event nobody knows the end
+  if (!begun) {  // the copy may be on the stream, and there is no event that shows its end
     (void)runtime_.Synchronize(stream);
     GiveBack(*place);
     return Forward(begun);

@@ -38,7 +38,7 @@ void DeviceRanks::Watch() {
     if (still) still = communicator_->AsyncError();
     lock.lock();
     if (still) continue;
-    failed_ = still;  // first, so that whoever an abort wakes sees it
+    failed_ = still;  // before the abort, so that a thread that it wakes sees the error
     lock.unlock();
     communicator_->Abort();
     return;

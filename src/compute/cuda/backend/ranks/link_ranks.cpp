@@ -27,7 +27,7 @@ struct Text {
 struct Offer {
   bool has = false;  // NCCL
   Text why;          // if not
-  Text device;       // its UUID; empty: unknown, and nobody else's
+  Text device;       // its UUID; empty: unknown, and taken for a device of its own
 };
 
 // Why these ranks cannot use NCCL; empty: they can.

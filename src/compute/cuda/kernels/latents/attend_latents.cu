@@ -65,13 +65,8 @@ __global__ void __launch_bounds__(kThreads, 4) AttendLatentsKernel(LatentArgumen
   const int first_head = static_cast<int>(BlockIndex().y) * kHeadsAtOnce;
   const int heads = a.heads - first_head < kHeadsAtOnce ? a.heads - first_head : kHeadsAtOnce;
   const int thread = static_cast<int>(ThreadIndex().x);
-  const int32_t* table = a.step.block_tables + a.step.table_starts[a.step.sequences[row]];
-  const int32_t* chosen = nullptr;
-  if (a.selected.positions != nullptr) chosen = a.selected.positions + row * a.selected.top;
-  const int begin = static_cast<int>(BlockIndex().z) * kAttentionChunk;
-  const int count = a.Count(row);
-  const int end = count - begin < kAttentionChunk ? count : begin + kAttentionChunk;
-  if (begin >= end) return;
+  const RowChunk chunk = a.Chunk(row, static_cast<int>(BlockIndex().z));
+  if (chunk.begin >= chunk.end) return;
 
   const LatentShared shared(a.latent, a.width);
   const int tail = a.width - a.latent;
@@ -88,13 +83,13 @@ __global__ void __launch_bounds__(kThreads, 4) AttendLatentsKernel(LatentArgumen
   for (int i = thread; i < kHeadsAtOnce * a.latent; i += kThreads) shared.out[i] = 0.0f;
   HeadSoftmax softmax[kHeadsOfWarp];
 
-  for (int first = begin; first < end; first += kThreads) {
+  for (int first = chunk.begin; first < chunk.end; first += kThreads) {
     SyncThreads();  // the queries are there; the weights of the keys before were used
     const int key = first + thread;
     float scores[kHeadsAtOnce] = {};
     int64_t slot = 0;
-    if (key < end) {
-      slot = a.step.Slot(table, chosen != nullptr ? chosen[key] : key);
+    if (key < chunk.end) {
+      slot = chunk.Slot(a.step, key);
       const S* elements = a.kv.keys + slot * a.width;
       for (int d = 0; d < a.width; ++d) {
         const float element = AsFloat(elements[d]);
@@ -103,9 +98,9 @@ __global__ void __launch_bounds__(kThreads, 4) AttendLatentsKernel(LatentArgumen
         }
       }
     }
-    const float scale = a.kv.key_scales != nullptr && key < end ? a.kv.key_scales[slot] : 1.0f;
+    const float scale = a.kv.key_scales != nullptr && key < chunk.end ? a.kv.key_scales[slot] : 1.0f;
     for (int h = 0; h < kHeadsAtOnce; ++h) {
-      shared.weights[h * kThreads + thread] = key < end ? scores[h] * a.scale * scale * kLog2E : kMasked;
+      shared.weights[h * kThreads + thread] = key < chunk.end ? scores[h] * a.scale * scale * kLog2E : kMasked;
     }
     shared.slots[thread] = slot;
     SyncThreads();
@@ -115,7 +110,7 @@ __global__ void __launch_bounds__(kThreads, 4) AttendLatentsKernel(LatentArgumen
       if (Lane() == 0) shared.factors[head] = factor;
     }
     SyncThreads();
-    const int keys = end - first < kThreads ? end - first : kThreads;
+    const int keys = chunk.end - first < kThreads ? chunk.end - first : kThreads;
     for (int d = thread; d < a.latent; d += kThreads) {
       float totals[kHeadsAtOnce];
       for (int h = 0; h < kHeadsAtOnce; ++h) totals[h] = shared.out[h * a.latent + d] * shared.factors[h];

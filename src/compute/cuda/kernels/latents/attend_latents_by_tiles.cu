@@ -62,18 +62,16 @@ __device__ inline void CopyHeads(T* to, const Rows<const T>& q, const Rows<const
   }
 }
 
-// Keys [first, first + 32) of those that the row reads, up to `end`; zeros beyond, since a weight of zero times garbage
-// may be no number.
+// Keys [first, first + 32) of the chunk; zeros beyond its end, since a weight of zero times garbage may be no number.
 template <class T>
-__device__ inline void CopyKeys(T* to, const LatentArguments<T>& a, const int32_t* table, const int32_t* chosen,
-                                int first, int end) {
+__device__ inline void CopyKeys(T* to, const LatentArguments<T>& a, const RowChunk& chunk, int first) {
   constexpr int kChunks = kWidth / 8;
   for (int i = static_cast<int>(ThreadIndex().x); i < kTileKeys * kChunks; i += kLatentThreads) {
     const int key = first + i / kChunks;
     const int at = i % kChunks * 8;
-    const bool present = key < end;
+    const bool present = key < chunk.end;
     int64_t from = 0;
-    if (present) from = a.step.Slot(table, chosen != nullptr ? chosen[key] : key) * kWidth + at;
+    if (present) from = chunk.Slot(a.step, key) * kWidth + at;
     CopyAsync16(to + i / kChunks * kLatentPitch + at, a.kv.keys + from, present);
   }
 }
@@ -128,14 +126,7 @@ struct SharedSoftmax {
     SyncThreads();
     for (int h = 0; h < 2; ++h) {
       const float top = fmaxf(largest[h], fmaxf(tops[8 * h], tops[kTileHeads + 8 * h]));
-      const float base = top == kMasked ? 0.0f : top;
-      factor[h] = largest[h] == kMasked ? 0.0f : exp2f(largest[h] - base);  // 0: of zeros
-      float added = 0.0f;
-      for (auto& tile : scores) {
-        for (int e = 2 * h; e < 2 * h + 2; ++e) added += tile.x[e] = exp2f(tile.x[e] - base);
-      }
-      sum[h] = fmaf(sum[h], factor[h], added);
-      largest[h] = top;
+      factor[h] = WeighScores(scores, h, top, largest[h], sum[h]);
     }
   }
 };
@@ -147,13 +138,8 @@ __global__ void __launch_bounds__(kLatentThreads, 2)
   const int64_t row = BlockIndex().x;
   const int first_head = static_cast<int>(BlockIndex().y) * kTileHeads;
   const int heads = a.heads - first_head < kTileHeads ? a.heads - first_head : kTileHeads;
-  const int32_t* table = a.step.block_tables + a.step.table_starts[a.step.sequences[row]];
-  const int32_t* chosen = nullptr;
-  if (a.selected.positions != nullptr) chosen = a.selected.positions + row * a.selected.top;
-  const int begin = static_cast<int>(BlockIndex().z) * kAttentionChunk;
-  const int count = a.Count(row);
-  const int end = count - begin < kAttentionChunk ? count : begin + kAttentionChunk;
-  if (begin >= end) return;
+  const RowChunk chunk = a.Chunk(row, static_cast<int>(BlockIndex().z));
+  if (chunk.begin >= chunk.end) return;
 
   const TileShared<T> shared;
   const int warp_head = Warp() / 2 * 16;
@@ -162,9 +148,9 @@ __global__ void __launch_bounds__(kLatentThreads, 2)
   CopyHeads(shared.queries, q, rotated, row, first_head, heads);
   FragmentC<float> out[kColumns / 8] = {};
   SharedSoftmax softmax;
-  for (int first = begin; first < end; first += kTileKeys) {
-    if (first > begin) SyncThreads();  // the keys and weights before were used
-    CopyKeys(shared.keys, a, table, chosen, first, end);
+  for (int first = chunk.begin; first < chunk.end; first += kTileKeys) {
+    if (first > chunk.begin) SyncThreads();  // the keys and weights before were used
+    CopyKeys(shared.keys, a, chunk, first);
     CommitCopies();
     WaitCopies<0>();
     SyncThreads();
@@ -173,7 +159,7 @@ __global__ void __launch_bounds__(kLatentThreads, 2)
     for (int j = 0; j < 2; ++j) {
       for (int e = 0; e < 4; ++e) {
         const int key = first + half * 16 + j * 8 + Lane() % 4 * 2 + e % 2;
-        scores[j].x[e] = key < end ? scores[j].x[e] * a.scale * kLog2E : kMasked;
+        scores[j].x[e] = key < chunk.end ? scores[j].x[e] * a.scale * kLog2E : kMasked;
       }
     }
     float factor[2];

@@ -22,6 +22,18 @@ struct SelectedPositions {
   int32_t top = 0;
 };
 
+// The keys [begin, end) of what a row reads. None if begin >= end.
+struct RowChunk {
+  const int32_t* table = nullptr;   // of the row's sequence
+  const int32_t* chosen = nullptr;  // the positions by key; null: key k is at position k
+  int begin = 0;
+  int end = 0;
+
+  __device__ int64_t Slot(const StepArrays& step, int key) const {
+    return step.Slot(table, chosen != nullptr ? chosen[key] : key);
+  }
+};
+
 template <class S>
 struct LatentArguments {
   Rows<const float> q;        // [rows, heads * latent]
@@ -44,6 +56,16 @@ struct LatentArguments {
   __device__ int Count(int64_t row) const {
     const int seen = step.positions[row] + 1;
     return selected.positions != nullptr && seen > selected.top ? selected.top : seen;
+  }
+
+  __device__ RowChunk Chunk(int64_t row, int chunk) const {
+    RowChunk out;
+    out.table = step.block_tables + step.table_starts[step.sequences[row]];
+    if (selected.positions != nullptr) out.chosen = selected.positions + row * selected.top;
+    out.begin = chunk * kAttentionChunk;
+    const int count = Count(row);
+    out.end = count - out.begin < kAttentionChunk ? count : out.begin + kAttentionChunk;
+    return out;
   }
 };
 
