@@ -3,29 +3,29 @@
 
 usage: tools/mutation/mutate.py --list [--seed 1] [--count 60] [--under src/scheduler ...]
        tools/mutation/mutate.py --build build/mutate [--seed 1] [--count 60] [--under ...] [--wider] [--report FILE.jsonl]
-       tools/mutation/mutate.py --build build/mutate --only src/net/sse.cpp:33 --tests 'net|server' [--seed 1] [--count 60]
 
 The mutants are drawn by the seed over all floors of src/, the same ones on each machine for the same sources: a comparison turned
 around or moved by one, a statement dropped, a constant changed, two arguments swapped, a condition taken as true or false. The tree
-is copied and built as ./test does it; each mutant is compiled beside that (trial.py), several at a time, and the test programs of its
-floor run; with --wider, all test programs run for those that survive. A mutant that does not compile, or that is in a source that is
-not built on this machine, is replaced by another. Each result is a JSON line, and a run that was interrupted goes on behind the lines
-of its report. What survives is to be judged by a person.
+is copied, every mutant is written into the copy behind a switch (switches.py), and the copy is built once, as ./test does it. Each
+mutant then meets the unit tests that come to its place; with --wider, those that survive meet the end-to-end tests that come to it.
+A mutant that does not compile is replaced by the next of the draw. Each result is a JSON line, and a run that was interrupted goes on
+behind the lines of its report. What survives is to be judged by a person: INFERFLUX_MUTANT=NUMBER chooses it in any program of the copy.
 """
 
 import argparse
-import itertools
 import json
 import os
 import random
 import shutil
 import subprocess
+import sys
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from mutants import draw
-from trial import Build, Trial
+from trial import Build, Switches
 
 ROOT = Path(__file__).resolve().parents[2]
 # The test programs that a folder's mutants meet first, as a pattern of CTest: that of the longest folder that holds them.
@@ -59,19 +59,10 @@ def copy_tree(target):
         shutil.copy2(source, copy)
 
 
-def judge(build, tree, mutant, number, options):
-    """'killed', 'survived', or 'left out' if it does not compile or is not built; and by what, or why."""
-    with Trial(build, mutant, tree, tree / "mutants" / str(number)) as trial:
-        if why := trial.compile():
-            return "left out", why
-        verdict, by = trial.try_tests(options.tests or own_tests(mutant.path))
-        return trial.try_tests("") if verdict == "survived" and options.wider else (verdict, by)
-
-
 def judged(report):
-    """The lines of an earlier run, by what was changed."""
+    """The verdicts of an earlier run of the same draw, by stage and number."""
     lines = [json.loads(line) for line in report.read_text().splitlines()] if report and report.exists() else []
-    return {(line["path"], line["line"], line["after"]): line["verdict"] for line in lines}
+    return {(line["stage"], line["number"]): line["verdict"] for line in lines}
 
 
 def main():
@@ -81,12 +72,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--under", action="append", help="folders of sources; all of src/ unless given")
-    parser.add_argument("--wider", action="store_true", help="run every test program on those that survive")
-    parser.add_argument("--seconds", type=int, default=900, help="the longest run of a test program; one that hangs kills the mutant")
+    parser.add_argument("--wider", action="store_true", help="run the end-to-end tests on those that survive")
+    parser.add_argument("--seconds", type=int, default=900, help="the longest run of a test without a mutant")
     parser.add_argument("--report", type=Path)
-    parser.add_argument("--only", action="append", help="PATH:LINE of drawn mutants; the others are passed over")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="mutants at a time")
-    parser.add_argument("--tests", help="pattern of CTest, in place of the floor's own test programs")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="tests at a time")
     options = parser.parse_args()
     folders = options.under or ["src"]
     files = [p for folder in folders for p in sorted((ROOT / folder).rglob("*.cpp")) if "precompiled" not in p.name]
@@ -102,42 +91,38 @@ def main():
     if not (options.build / "build" / "build.ninja").exists():
         subprocess.run(["scripts/build", "build", "-DENABLE_LLAMA_CPP=AUTO", "-DENABLE_MLX=AUTO", "--", "help"],
                        cwd=options.build, check=True, stdout=subprocess.DEVNULL)
-    shutil.rmtree(options.build / "mutants", ignore_errors=True)
-    build = Build(options.build.resolve() / "build", options.seconds)
-    known = judged(options.report)
-    if options.only:
-        mutants = [mutant for mutant in mutants if f"{mutant.path}:{mutant.line}" in options.only]
+    tree = options.build.resolve()
+    switches, build = Switches(tree, mutants), Build(tree, options.seconds)
+    build.compile(switches)
+    asked = [number for number in range(len(mutants)) if number in switches.chosen][: options.count]
+    print(f"{len(asked)} mutants are built, {len(switches.left_out)} are left out: {dict(Counter(switches.left_out.values()))}", file=sys.stderr)
+    verdicts = judged(options.report)
 
-    def result(numbered):
-        number, mutant = numbered
-        if verdict := known.get((mutant.path, mutant.line, mutant.after.strip())):
-            return verdict, None
-        began = time.monotonic()
-        verdict, by = judge(build, options.build.resolve(), mutant, number, options)
-        return verdict, {"verdict": verdict, "by": by, "path": mutant.path, "line": mutant.line, "kind": mutant.kind,
-                         "before": mutant.before.strip(), "after": mutant.after.strip(), "seconds": round(time.monotonic() - began)}
+    def judge(number, tests):
+        mutant, began = mutants[number], time.monotonic()
+        verdict, by = build.try_tests(number, tests, own_tests(mutant.path))
+        return {"verdict": verdict, "by": by, "number": number, "path": mutant.path, "line": mutant.line, "kind": mutant.kind,
+                "before": mutant.before.strip(), "after": mutant.after.strip(), "seconds": round(time.monotonic() - began)}
 
-    counts = {"killed": 0, "survived": 0, "left out": 0}
-    with ThreadPoolExecutor(options.jobs) as pool:
-        running, upcoming = [], enumerate(mutants)
-        while counts["killed"] + counts["survived"] < options.count:
-            wanted = options.count - counts["killed"] - counts["survived"]
-            for numbered in itertools.islice(upcoming, max(0, min(wanted, 3 * options.jobs) - len(running))):
-                running.append(pool.submit(result, numbered))
-            if not running:
-                break
-            # In the order of the draw, so that the same ones count wherever it runs.
-            verdict, line = running.pop(0).result()
-            counts[verdict] += 1
-            if line is None:
-                continue
-            print(json.dumps(line), flush=True)
-            if options.report:
-                with options.report.open("a") as report:
-                    report.write(json.dumps(line) + "\n")
-    del counts["left out"]
-    total = sum(counts.values())
-    print(f"{counts['killed']} of {total} mutants were killed ({100 * counts['killed'] / max(1, total):.0f}%), seed {options.seed}")
+    def stage(name, tests):
+        waiting = [n for n in asked if (name, n) not in verdicts and verdicts.get(("unit", n)) != "killed"]
+        if not waiting:
+            return
+        with ThreadPoolExecutor(options.jobs) as pool:
+            list(pool.map(build.measure, tests))
+            for line in pool.map(lambda n: judge(n, tests), waiting):
+                verdicts[name, line["number"]] = line["verdict"]
+                text = json.dumps({"stage": name, **line})
+                print(text, flush=True)
+                if options.report:
+                    with options.report.open("a") as report:
+                        report.write(text + "\n")
+
+    stage("unit", list(build.unit_tests()))
+    if options.wider:
+        stage("end to end", list(build.end_to_end_tests(ROOT / "build" / "venv" / "bin" / "python")))
+    killed = sum("killed" in (verdicts.get(("unit", n)), verdicts.get(("end to end", n))) for n in asked)
+    print(f"{killed} of {len(asked)} mutants were killed ({100 * killed / max(1, len(asked)):.0f}%), seed {options.seed}")
 
 
 if __name__ == "__main__":

@@ -1,28 +1,32 @@
-"""Builds a mutant beside a finished build, and runs test programs on it. Nothing in the build or in the tree changes.
+"""One build that holds every mutant behind a switch, and the tests that come to its place.
 
-A mutant costs one object: the sources that are compiled together with it, with -O1. Archives are made anew with that
-object, and test programs are linked with those archives into a folder of the mutant's own.
+The reach of each test is measured once, without a mutant; a mutant then meets only the tests that come to its place, first those
+of its floor.
 """
 
 import json
 import os
 import re
-import shlex
 import shutil
 import signal
 import subprocess
-import tempfile
-import threading
+import sys
+import time
+from collections import defaultdict
 from pathlib import Path
 
-INCLUDE = re.compile(r'^#include "(/[^"]+)"', re.MULTILINE)
-ARCHIVE = re.compile(r"\S+\.a$")
+from switches import forms, overlap, switched
+
+HEADER = Path(__file__).resolve().parent / "switch.h"
+PLACE = re.compile(r"^(?:In file included from |\s+from )?([^\s:]+):(\d+)[:,]", re.MULTILINE)
+STOP = re.compile(r"^(?=FAILED: )", re.MULTILINE)
 
 
-def run(command, cwd, seconds):
+def run(command, cwd, seconds, **environment):
     """The exit status and the output; 124 if it takes longer. What it started ends with it."""
-    with subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
-                          errors="replace", shell=isinstance(command, str), start_new_session=True) as process:
+    with subprocess.Popen([str(word) for word in command], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          stdin=subprocess.DEVNULL, text=True, errors="replace", start_new_session=True,
+                          env={**os.environ, **environment}) as process:
         try:
             said, _ = process.communicate(timeout=seconds)
             return process.returncode, said
@@ -31,135 +35,104 @@ def run(command, cwd, seconds):
             return 124, ""
 
 
-class Build:
-    """A build folder that Ninja and CMake have configured: what each source becomes, and the test programs."""
+class Switches:
+    """Which form of each mutant is in the tree. `left_out` says why there is none."""
 
-    def __init__(self, folder: Path, seconds: int):
-        self.folder, self.seconds = folder, seconds
-        self._built = set()
-        self._sound = {}  # by test: whether it passes without a mutant
-        self._lock = threading.RLock()  # of Ninja, and of the two above
-        # By source: the commands that compile it, with the file that is compiled and its text.
-        self.compilations = {}
-        for entry in json.loads((folder / "compile_commands.json").read_text()):
-            text = Path(entry["file"]).read_text(errors="replace")
-            sources = INCLUDE.findall(text) if "/Unity/" in entry["file"] else [entry["file"]]
-            for source in sources:
-                self.compilations.setdefault(str(Path(source)), []).append((entry["command"], entry["file"]))
-        listed = json.loads(self._output("ctest", "--show-only=json-v1"))
-        self.tests = {test["name"]: {p["name"]: p["value"] for p in test.get("properties", [])} for test in listed["tests"]}
-        self.links = {name: self._output("ninja", "-t", "commands", "-s", f"tests/{name}") for name in self.tests}
+    def __init__(self, tree: Path, mutants):
+        self.tree, self.mutants = tree, mutants
+        self.texts = {m.path: (tree / m.path).read_text() for m in mutants}
+        self.open = {n: forms(n, m, self.texts[m.path]) for n, m in enumerate(mutants)}
+        self.chosen, self.left_out = {}, {}
+        for number in range(len(mutants)):
+            self._next(number, "has no form that can be switched")
 
-    def _output(self, *command):
-        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=True).stdout
-
-    def ensure(self, test):
-        """The test program without a mutant is there, out of ccache where it has been built before."""
-        with self._lock:
-            if test in self._built:
+    def _next(self, number, why):
+        self.chosen.pop(number, None)
+        while self.open[number]:
+            edit = self.open[number].pop(0)
+            path = self.mutants[number].path
+            if not any(overlap(edit, other) for n, other in self.chosen.items() if self.mutants[n].path == path):
+                self.chosen[number] = edit
                 return
-            code, said = run(["ninja", f"tests/{test}"], self.folder, 20 * self.seconds)
-            if code:
-                raise RuntimeError(f"{test} is not built: {said[-2000:]}")
-            self._built.add(test)
+            why = "shares a statement with another"
+        self.left_out[number] = why
 
-    def inputs(self, archive):
-        queried = self._output("ninja", "-t", "query", archive)
-        return re.findall(r"^    (?!\|)(\S+\.o)$", queried.split("  outputs:")[0], re.MULTILINE)
+    def write(self):
+        edits = defaultdict(list)
+        for number, edit in self.chosen.items():
+            edits[self.mutants[number].path].append(edit)
+        for path, text in self.texts.items():
+            # Absolute, because the header is not on the compiler's path.
+            text = switched(text, edits[path], HEADER) if path in edits else text
+            if (self.tree / path).read_text() != text:
+                (self.tree / path).write_text(text)
 
-    def archives_of(self, output):
-        return [line.strip() for line in self._output("ninja", "-t", "query", output).split("  outputs:")[1].splitlines()
-                if ARCHIVE.match(line.strip())]
-
-    def surround(self, folder):
-        """Lets test programs in the folder find beside them what they find in the build: programs that they start."""
-        for entry in (self.folder / "tests").iterdir():
-            link = folder / entry.name
-            if entry.name not in self.tests and not entry.is_dir() and not link.exists():
-                link.symlink_to(entry.resolve())
-
-    def passes(self, test):
-        """Whether the test passes without a mutant, where a mutant's program would be: if not, it kills none."""
-        with self._lock:
-            if test not in self._sound:
-                with tempfile.TemporaryDirectory(dir=self.folder) as folder:
-                    self.surround(Path(folder))
-                    program = Path(folder) / test
-                    os.link(self.folder / "tests" / test, program)
-                    self._sound[test] = self.run_test(test, program) == 0
-            return self._sound[test]
-
-    def run_test(self, test, program):
-        cwd = self.tests[test].get("WORKING_DIRECTORY", str(self.folder))
-        return run([str(program), "--gtest_fail_fast"], cwd, self.seconds)[0]
+    def reject(self, said):
+        """Takes the next form of those whose lines an error names; if it names none, of all in the files that it names.
+        False if there is none."""
+        # A compiler names a file as it was asked for it: from the build's folder, or from the root.
+        places = {(os.path.relpath(self.tree / "build" / path, self.tree), int(line)) for path, line in PLACE.findall(said)}
+        named = [n for n, e in self.chosen.items() if any((self.mutants[n].path, line) in places for line in range(e.first, e.last + 1))]
+        files = {path for path, _ in places}
+        rejected = named or [n for n in self.chosen if self.mutants[n].path in files]
+        for number in rejected:
+            self._next(number, "does not compile")
+        return bool(rejected)
 
 
-class Trial:
-    """One mutant, in a folder that is removed afterwards. Use: compile, then try_tests."""
+class Build:
+    """The copy of the tree, its build and its tests."""
 
-    def __init__(self, build: Build, mutant, tree: Path, folder: Path):
-        self.build, self.mutant, self.folder = build, mutant, folder
-        self.source = tree / mutant.path
-        self.archives = {}  # the build's: the mutant's
+    def __init__(self, tree: Path, seconds: int):
+        self.tree, self.folder, self.seconds = tree, tree / "build", seconds
+        self.reach = {}  # by test: the numbers of the mutants that it comes to, and its seconds
 
-    def __enter__(self):
-        self.folder.mkdir(parents=True)
-        return self
+    def compile(self, switches):
+        for _ in range(12):
+            switches.write()
+            done = subprocess.run(["scripts/build", "build", "--", "-k", "0"], cwd=self.tree, capture_output=True, text=True,
+                                  errors="replace", check=False)
+            if done.returncode == 0:
+                return
+            said = done.stdout + done.stderr
+            failures = [re.split(r"^\[\d+/\d+ ", part, flags=re.MULTILINE)[0] for part in STOP.split(said)[1:]]
+            print(f"{len(failures)} objects do not compile, of {len(switches.chosen)} mutants", file=sys.stderr, flush=True)
+            rejected = [switches.reject(failure) for failure in failures]
+            if not any(rejected):
+                break
+        raise RuntimeError(f"the sources with mutants do not compile: {said[-3000:]}")
 
-    def __exit__(self, *_):
-        shutil.rmtree(self.folder)
+    def unit_tests(self):
+        listed = subprocess.run(["ctest", "--show-only=json-v1"], cwd=self.folder, capture_output=True, text=True, check=True).stdout
+        for test in json.loads(listed)["tests"]:
+            properties = {p["name"]: p["value"] for p in test.get("properties", [])}
+            yield test["name"], [*test["command"], "--gtest_fail_fast"], properties.get("WORKING_DIRECTORY", str(self.folder))
 
-    def compile(self):
-        """None, or why there is no mutant to test."""
-        copy = self.folder / self.source.name
-        copy.write_text(self.mutant.apply(self.source.read_text()))
-        compilations = self.build.compilations.get(str(self.source))
-        if not compilations:
-            return "is not built"
-        for number, (command, file) in enumerate(compilations):
-            compiled = copy
-            if Path(file) != self.source:
-                compiled = self.folder / f"together_{number}.cxx"
-                compiled.write_text(Path(file).read_text().replace(f'"{self.source}"', f'"{copy}"'))
-            words = shlex.split(command)
-            words = words[next(i for i, word in enumerate(words) if re.search(r"(c\+\+|g\+\+|clang\+\+)[-\d.]*$", word)):]
-            output = words[words.index("-o") + 1]
-            made = self.folder / f"{number}.o"
-            words[words.index("-o") + 1], words[words.index("-c") + 1] = str(made), str(compiled)
-            code, said = run([*words, "-O1", "-w", "-iquote", str(self.source.parent)], self.build.folder, 4 * self.build.seconds)
-            if code == 124:
-                raise TimeoutError(f"{self.mutant.path}: compiling takes longer than {4 * self.build.seconds} s")
-            if code:
-                return "does not compile: " + next((line for line in said.splitlines() if "error:" in line), "").split("error:")[-1].strip()
-            for archive in self.build.archives_of(output):
-                objects = self.archives.setdefault(archive, self.build.inputs(archive))
-                objects[objects.index(output)] = str(made)
-        return None
+    def end_to_end_tests(self, python):
+        for file in sorted((self.tree / "tests" / "e2e").rglob("test_*.py")):
+            name = str(file.relative_to(self.tree))
+            yield name, [python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", name], str(self.tree)
 
-    def _archive(self):
-        for number, (archive, objects) in enumerate(self.archives.items()):
-            made = self.folder / f"lib{number}.a"
-            run(["ar", "qcsT", str(made), *(str(self.build.folder / each) for each in objects)], self.build.folder, self.build.seconds)
-            self.archives[archive] = str(made)
+    def measure(self, test):
+        """Runs a test without a mutant. It kills none if it fails."""
+        name, command, cwd = test
+        noted = self.tree / "mutants" / "reached" / name.replace("/", ".")
+        shutil.rmtree(noted, ignore_errors=True)
+        noted.mkdir(parents=True)
+        began = time.monotonic()
+        code, said = run(command, cwd, self.seconds, INFERFLUX_MUTANTS_REACHED=str(noted))
+        if code not in (0, 5):
+            print(f"{name} fails without a mutant, and is left out: {said[-1500:]}", file=sys.stderr, flush=True)
+            self.reach[name] = set(), 0.0
+            return
+        self.reach[name] = {int(file.name) for file in noted.iterdir()}, time.monotonic() - began
 
-    def try_tests(self, pattern):
-        """'killed' and by which test, or 'survived' and how many test programs it passed."""
-        self._archive()
-        passed = 0
-        for test, link in self.build.links.items():
-            words = link.split(" ")
-            if not re.search(pattern, test) or not set(words) & set(self.archives):
-                continue
-            self.build.ensure(test)
-            program = self.folder / test
-            words = [self.archives.get(word, word) for word in words]
-            words[words.index("-o") + 1] = str(program)
-            code, said = run(" ".join(words), self.build.folder, self.build.seconds)
-            if code:
-                raise RuntimeError(f"{test} does not link: {said[-1000:]}")
-            self.build.surround(self.folder)
-            if self.build.run_test(test, program) and self.build.passes(test):
-                return "killed", test
-            program.unlink()
-            passed += 1
-        return "survived", f"{passed} test programs"
+    def try_tests(self, number, tests, own):
+        """'killed' and by which test, or 'survived' and how many it passed."""
+        tests = [test for test in tests if number in self.reach[test[0]][0]]
+        tests.sort(key=lambda test: (not re.search(own, test[0]), self.reach[test[0]][1]))
+        for name, command, cwd in tests:
+            code, _ = run(command, cwd, 20 + 6 * self.reach[name][1], INFERFLUX_MUTANT=str(number))
+            if code not in (0, 5):
+                return "killed", name
+        return "survived", f"{len(tests)} tests come to it"

@@ -8,8 +8,8 @@ from server_process import ROOT
 SOURCES = [*sorted((ROOT / "src" / "serving").rglob("*.cpp")),
            *(ROOT / "src" / name for name in (
                "engine/llama_cpp/llama_engine.cpp", "engine/llama_cpp/llama_load.cpp", "engine/native/kv_budget.cpp",
-               "engine/native/native_engine.h", "model/families/family.cpp", "model/huggingface/hf_family.cpp",
-               "model/loading/missing_concept.h", "model/loading/model_source.cpp"))]
+               "engine/native/native_engine.h", "engine/native/step_runner.h",
+               "model/families/family.cpp", "model/huggingface/hf_family.cpp", "model/loading/missing_concept.h", "model/loading/model_source.cpp"))]
 LITERALS = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
 MESSAGE = re.compile(r"(?:Fail\(\s*ErrorCode::\w+,|why_absent = (?:fmt::format\()?|reason = (?:fmt::format\()?)\s*" + LITERALS)
 
