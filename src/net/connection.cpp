@@ -108,7 +108,7 @@ asio::awaitable<bool> Connection::Answer(ReadOutcome& outcome, std::chrono::stea
         .duration = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin)};
     context_.options.on_answered(answered);
   }
-  co_return writer.complete() && outcome.keep_alive;
+  co_return writer.complete() && writer.keep_alive();
 }
 
 std::string Connection::RequestId(const Request& head) const {

@@ -72,6 +72,7 @@ std::string SocketWriter::Chunk(std::string& piece) const {
 
 asio::awaitable<bool> SocketWriter::Begin(Response head) {
   status_ = head.status;
+  if (!wire_.http11) wire_.keep_alive = false;  // only the end of the connection marks the end of the body
   std::string text = Head(head, wire_.http11 ? "Transfer-Encoding: chunked\r\n" : "");
   std::string piece = std::move(head.body);
   text += Chunk(piece);

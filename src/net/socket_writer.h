@@ -35,8 +35,9 @@ class SocketWriter final : public ResponseWriter {
   const std::shared_ptr<Notifier>& notifier() const override { return notifier_; }
 
   const std::vector<log::Field>& facts() const { return facts_; }
-  int status() const { return status_; }       // 0: nothing sent yet
-  bool complete() const { return complete_; }  // the whole response was sent, and another may follow
+  int status() const { return status_; }                // 0: nothing sent yet
+  bool complete() const { return complete_; }           // the whole response was sent
+  bool keep_alive() const { return wire_.keep_alive; }  // another may follow
 
  private:
   std::string Head(const Response& response, std::string_view length) const;
@@ -48,7 +49,7 @@ class SocketWriter final : public ResponseWriter {
   const ServerOptions& options_;
   const std::shared_ptr<Notifier>& notifier_;
   bool& gone_;
-  const Wire wire_;
+  Wire wire_;
   std::vector<log::Field> facts_;
   int status_ = 0;
   bool complete_ = false;

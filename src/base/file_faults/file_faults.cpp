@@ -115,7 +115,8 @@ GuardedRange::~GuardedRange() {
   slot.begin.store(0);
   slot.end.store(0);
   std::string path = std::exchange(all.paths[static_cast<size_t>(slot_)], {});
-  if (slot.fault.load() != 0) all.faulted_before.emplace_back(std::move(path), slot.fault.load());
+  const uint64_t fault = slot.fault.exchange(0);
+  if (fault != 0) all.faulted_before.emplace_back(std::move(path), fault);
 }
 
 std::vector<std::unique_ptr<GuardedRange>> GuardMappingsOf(const std::string& path) {

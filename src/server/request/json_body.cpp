@@ -28,7 +28,7 @@ ApiResult<json::object> ParseJsonBody(std::string_view body) {
   json::stream_parser parser({}, options);
   boost::system::error_code error;
   const size_t parsed = parser.write_some(body, error);
-  if (!error) parser.finish(error);
+  if (!error && parsed == body.size()) parser.finish(error);
   if (error == json::error::too_deep) {
     return RefuseAs("invalid_json", "",
                     fmt::format("the JSON is nested deeper than the limit of {} levels", kMaxJsonDepth));

@@ -241,11 +241,9 @@ asio::awaitable<void> ManagedWorker::ReadLog(int descriptor) {
     auto [error, read] = co_await pipe.async_read_some(asio::buffer(bytes), kPoolAwait);
     if (error) break;
     for (size_t i = 0; i < read; ++i) {
-      if (bytes[i] != '\n' && line.size() < kLogLineBytes) {
-        line += bytes[i];
-        continue;
-      }
-      AddLogLine(std::exchange(line, {}));
+      const bool ends = bytes[i] == '\n';
+      if (ends || line.size() == kLogLineBytes) AddLogLine(std::exchange(line, {}));
+      if (!ends) line += bytes[i];
     }
   }
   if (!line.empty()) AddLogLine(std::move(line));

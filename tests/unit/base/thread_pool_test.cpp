@@ -106,6 +106,68 @@ TEST(ThreadPoolTest, AStuckWorkerDoesNotHoldUpTheRest) {
   EXPECT_EQ(done.load(), 100);
 }
 
+// Every worker is needed in each round, so each must wake, also from its sleep, and none may come twice.
+TEST(ThreadPoolTest, EveryWorkerComesOnceARound) {
+  constexpr int kWorkers = 4;
+  ThreadPool pool(kWorkers);
+  for (const int pause : {0, 0, 1, 5, 50, 0}) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+    std::array<std::atomic<int>, kWorkers> calls{};
+    std::atomic<int> arrived{0};
+    const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    pool.Run([&](int worker) {
+      ++calls[worker];
+      ++arrived;
+      while (arrived.load() < kWorkers && std::chrono::steady_clock::now() < latest) std::this_thread::yield();
+      if (worker == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the round stays open
+    });
+    for (int worker = 0; worker < kWorkers; ++worker) EXPECT_EQ(calls[worker].load(), 1) << worker << ", " << pause;
+  }
+}
+
+TEST(ThreadPoolTest, TheCallerWaitsForWhoeverIsInside) {
+  ThreadPool pool(2);
+  std::atomic<bool> inside{false}, done{false};
+  const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  pool.Run([&](int worker) {
+    if (worker == 0) {
+      while (!inside.load() && std::chrono::steady_clock::now() < latest) std::this_thread::yield();
+      return;
+    }
+    inside = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    done = true;
+  });
+  EXPECT_TRUE(done.load());
+}
+
+TEST(ThreadPoolTest, OneChunkIsTheCallersOwn) {
+  struct Call {
+    int64_t begin, end;
+    int worker;
+    std::thread::id thread;
+    bool operator==(const Call&) const = default;
+  };
+  ThreadPool pool(3), alone(1);
+  std::vector<Call> calls;
+  const auto note = [&](int64_t begin, int64_t end, int worker) {
+    calls.push_back({begin, end, worker, std::this_thread::get_id()});
+  };
+  const std::thread::id self = std::this_thread::get_id();
+  pool.ParallelFor(5, 5, note);
+  EXPECT_EQ(calls, (std::vector<Call>{{0, 5, 0, self}}));
+  pool.ParallelFor(0, 5, note);
+  pool.ParallelFor(-1, 5, note);
+  EXPECT_EQ(calls.size(), 1u) << "nothing to do";
+  calls.clear();
+  alone.ParallelFor(3, -1, note);
+  EXPECT_EQ(calls, (std::vector<Call>{{0, 1, 0, self}, {1, 2, 0, self}, {2, 3, 0, self}}))
+      << "a chunk has one at least";
+  std::vector<int> workers;
+  alone.Run([&](int worker) { workers.push_back(worker); });
+  EXPECT_EQ(workers, std::vector<int>{0});
+}
+
 TEST(UsableCoresTest, IsWithinTheAffinityMask) {
   cpu_set_t before;
   ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);

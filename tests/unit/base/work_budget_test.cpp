@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <ctime>
+#include <stop_token>
+#include <string>
 #include <thread>
 
 namespace inferflux {
@@ -60,6 +64,46 @@ TEST(WorkBudget, AStopFromAnotherThreadEndsIt) {
   EXPECT_LT(WorkOn(kForever), kForever);
   EXPECT_EQ(budget.end(), End::kStopped);
   EXPECT_EQ(budget.status().error().code, ErrorCode::kCancelled);
+}
+
+TEST(WorkBudget, SaysWhatEndedIt) {
+  const auto past = std::chrono::steady_clock::now() - 1ms;
+  std::stop_source stopped;
+  stopped.request_stop();
+  const auto why = [](WorkBudget& budget) { return budget.status() ? "" : budget.status().error().message; };
+  WorkBudget none({});
+  EXPECT_EQ(none.end(), End::kNone);
+  EXPECT_EQ(why(none), "");
+  WorkBudget later({.deadline = std::chrono::steady_clock::now() + 1h});
+  EXPECT_EQ(later.end(), End::kNone);
+  WorkBudget least({.cpu = 1ms});
+  EXPECT_LT(WorkOn(kForever), kForever);
+  EXPECT_EQ(why(least), "the work takes more than 1 ms of processor time");
+  WorkBudget late({.deadline = past});
+  EXPECT_EQ(why(late), "the work was not done by its deadline");
+  WorkBudget left({.deadline = past, .stop = stopped.get_token()});
+  EXPECT_EQ(why(left), "the client left before the work was done") << "no one waits for it any more";
+}
+
+TEST(WorkBudget, TheTimeBeforeItDoesNotCount) {
+  {
+    WorkBudget before({.cpu = 100ms});
+    EXPECT_LT(WorkOn(kForever), kForever);
+  }
+  WorkBudget next({.cpu = 100ms});
+  EXPECT_EQ(next.end(), End::kNone);
+}
+
+TEST(WorkBudget, ProcessorTimeIsThatOfTheThreadsClock) {
+  const auto now = [] {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::nanoseconds(time.tv_sec * 1'000'000'000 + time.tv_nsec);
+  };
+  const auto before = now();
+  const auto between = ThreadCpuTime();
+  EXPECT_LE(before, between);
+  EXPECT_LE(between, now());
 }
 
 TEST(WorkBudget, IsOfOneThreadAndOneScope) {

@@ -4,14 +4,19 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace inferflux::collective {
 namespace {
@@ -76,6 +81,71 @@ TEST_F(RankProcessesTest, AnEndThatNobodyExpectsIsReportedAndFailsTheJob) {
   ASSERT_EQ(reported.wait_for(std::chrono::seconds(20)), std::future_status::ready);
   EXPECT_THAT(reported.get().message, AllOf(HasSubstr("rank 1 of 2"), HasSubstr("with exit code 7")));
   EXPECT_THAT(job->failed().error().message, HasSubstr("with exit code 7"));
+}
+
+TEST_F(RankProcessesTest, EachDeathIsReportedOnceWithItsSignal) {
+  sigset_t blocked, before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &blocked, &before);  // what this process blocks, the ranks do not
+  std::mutex mutex;
+  std::vector<std::string> deaths;
+  const auto job = Job(3);
+  const auto ranks = RankProcesses::Start(job, Program("kill -TERM $$\nexit 0"), {}, [&](const Error& why) {
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(why.code, ErrorCode::kUnavailable);
+    deaths.push_back(why.message);
+  });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ASSERT_TRUE(ranks) << ranks.error().message;
+  const auto reported = [&] {
+    const std::lock_guard lock(mutex);
+    return deaths.size();
+  };
+  for (int i = 0; i < 2000 && reported() < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const std::lock_guard lock(mutex);
+  std::vector<std::string> right;
+  for (const int rank : {1, 2}) {
+    right.push_back("rank " + std::to_string(rank) + " of 3 (process " +
+                    std::to_string(job->rank(rank).process.load()) + ") has ended by signal 15");
+  }
+  EXPECT_THAT(deaths, ::testing::UnorderedElementsAreArray(right));
+  EXPECT_THAT(right, ::testing::Contains(job->failed().error().message));
+}
+
+TEST_F(RankProcessesTest, AnExpectedEndIsNoDeathAndGroupsAreTheirOwn) {
+  const auto job = Job(2);
+  std::atomic<int> deaths{0};
+  {
+    const auto ranks = RankProcesses::Start(
+        job, Program("while [ ! -e \"$6.go\" ]; do sleep 0.01; done\ncut -d' ' -f5 /proc/$$/stat > \"$6\"\nexit 3"),
+        {"--out", (folder_ / "group").string()}, [&](const Error&) { ++deaths; });
+    ASSERT_TRUE(ranks) << ranks.error().message;
+    (*ranks)->Expect();
+    std::ofstream(folder_ / "group.go") << "";
+  }
+  EXPECT_EQ(deaths, 0);
+  EXPECT_TRUE(job->failed());
+  EXPECT_EQ(Written("group"), std::to_string(job->rank(1).process.load()) + "\n");
+}
+
+TEST_F(RankProcessesTest, AProcessThatDoesNotEndIsKilled) {
+  const auto job = Job(2);
+  const auto begin = std::chrono::steady_clock::now();
+  { const auto ranks = RankProcesses::Start(job, Program("exec sleep 60"), {}, nullptr); }
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(4500))
+      << "it had time to free its weights";
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_NE(::kill(job->rank(1).process.load(), 0), 0) << "it is gone";
+}
+
+TEST_F(RankProcessesTest, AProgramThatCannotRunIsNamed) {
+  const auto ranks = RankProcesses::Start(Job(2), folder_.string(), {}, nullptr);
+  ASSERT_FALSE(ranks);
+  EXPECT_EQ(ranks.error().code, ErrorCode::kIo);
+  EXPECT_THAT(ranks.error().message, ::testing::StartsWith("cannot start " + folder_.string() + ": "));
+  EXPECT_EQ(OwnFolder(), fs::read_symlink("/proc/self/exe").parent_path().string());
 }
 
 TEST_F(RankProcessesTest, AProgramThatIsNotThereIsNamed) {

@@ -10,8 +10,11 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "net/client.h"
+#include "net/raw_client.h"
 #include "net/test_server.h"
 #include "net/transport/tls_context.h"
 
@@ -103,6 +106,45 @@ TEST_F(ClientTlsTest, ATrustedCertificateOfAnotherHostIsRefused) {
 TEST_F(ClientTlsTest, ACertificateThatNobodyTrustsIsRefused) {
   const net::TlsFiles own = Certificate("IP:127.0.0.1");
   EXPECT_FALSE(Ask(own, Certificate("DNS:other.example").certificate));
+}
+
+TEST_F(ClientTlsTest, FilesThatDoNotServeAreNamedWithTheirSetting) {
+  const net::TlsFiles own = Certificate("IP:127.0.0.1"), other = Certificate("DNS:other.example");
+  const std::string none = (folder_ / "none").string();
+  const std::vector<std::pair<net::TlsFiles, std::string>> cases = {
+      {{none, own.key, ""}, "server.tls_cert " + none + ": "},
+      {{own.certificate, none, ""}, "server.tls_key " + none + ": "},
+      {{own.certificate, other.key, ""}, "server.tls_key " + other.key},
+      {{own.certificate, own.key, none}, "server.tls_client_ca " + none + ": "},
+  };
+  for (const auto& [files, right] : cases) {
+    const auto loaded = net::TlsContext::Load(files);
+    ASSERT_FALSE(loaded) << right;
+    EXPECT_EQ(loaded.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(loaded.error().message, ::testing::StartsWith(right));
+  }
+}
+
+TEST_F(ClientTlsTest, AClientWithoutTheCertificateThatIsAskedForIsRefused) {
+  net::TlsFiles own = Certificate("IP:127.0.0.1");
+  own.client_ca = own.certificate;
+  EXPECT_FALSE(Ask(own, own.certificate));
+}
+
+TEST_F(ClientTlsTest, AClientThatSpeaksNoTlsOrNothingIsCutOff) {
+  auto tls = net::TlsContext::Load(Certificate("IP:127.0.0.1"));
+  ASSERT_TRUE(tls);
+  net::ServerOptions options;
+  options.tls = *tls;
+  options.header_timeout = std::chrono::milliseconds(150);
+  const auto server = StartTestServer(faucet_, options);
+  RawClient plain(server->port()), silent(server->port());
+  plain.Send("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(plain.ReadToEnd().find("hello"), std::string::npos);
+  EXPECT_TRUE(plain.closed());
+  EXPECT_EQ(silent.ReadToEnd(), "");
+  EXPECT_TRUE(silent.closed());
+  EXPECT_TRUE(Eventually([&] { return server->connections() == 0; }));
 }
 
 }  // namespace

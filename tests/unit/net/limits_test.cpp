@@ -6,6 +6,9 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "net/listening/body_allowance.h"
 #include "net/listening/peer_connections.h"
@@ -125,6 +128,7 @@ TEST(LimitsTest, AnAddressHasAsManyConnectionsAsItMay) {
 TEST(LimitsTest, AClientIsAnIpv4AddressOrHalfOfAnIpv6Address) {
   EXPECT_EQ(net::ClientAddress("192.0.2.7"), "192.0.2.7");
   EXPECT_EQ(net::ClientAddress("::ffff:192.0.2.7"), "192.0.2.7");
+  EXPECT_EQ(net::ClientAddress("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::/64");
   EXPECT_EQ(net::ClientAddress("2001:db8:1:2:3:4:5:6"), net::ClientAddress("2001:db8:1:2:ffff::1"));
   EXPECT_NE(net::ClientAddress("2001:db8:1:2::1"), net::ClientAddress("2001:db8:1:3::1"));
   EXPECT_EQ(net::ClientAddress("unix"), "unix");
@@ -184,6 +188,58 @@ TEST(LimitsTest, SlowHeadsAndBodiesAreCutOff) {
     EXPECT_EQ(client.ReadToEnd(), "") << head;
     EXPECT_TRUE(client.closed()) << head;
   }
+}
+
+TEST(LimitsTest, AFirstRequestAndTheNextHaveTimesOfTheirOwn) {
+  Faucet faucet;
+  const std::string hello = "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n";
+  const auto short_idle = StartTestServer(faucet, {.idle_timeout = milliseconds(100)});
+  const auto long_idle = StartTestServer(faucet, {.header_timeout = milliseconds(100)});
+  RawClient fresh(short_idle->port()), served(short_idle->port()), kept(long_idle->port());
+  served.Send(hello);
+  kept.Send(hello);
+  EXPECT_THAT(served.ReadUntil("hello"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(kept.ReadUntil("hello"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(served.ReadToEnd(milliseconds(5000)), "");
+  EXPECT_TRUE(served.closed());
+  std::this_thread::sleep_for(milliseconds(300));
+  for (RawClient* client : {&fresh, &kept}) {
+    client->Send(hello);
+    EXPECT_THAT(client->ReadUntil("hello"), StartsWith("HTTP/1.1 200 "));
+  }
+}
+
+TEST(LimitsTest, ABodyEarnsTimeByItsBytes) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet, {.body_timeout = milliseconds(100), .min_body_rate = 1000});
+  RawClient client(server->port());
+  client.Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3001\r\n\r\n" + std::string(3000, 'a'));
+  std::this_thread::sleep_for(milliseconds(400));
+  client.Send("z");
+  EXPECT_THAT(client.ReadUntil("z"), StartsWith("HTTP/1.1 200 "));
+  const auto any_rate = StartTestServer(faucet, {.min_body_rate = 0});
+  EXPECT_THAT(Exchange(*any_rate, "POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 1\r\n\r\na"),
+              StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(LimitsTest, AClientThatLeavesIsNoticedBehindTheRequestsThatItHasSent) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet, {.max_header_bytes = 1000});
+  {
+    RawClient client(server->port());
+    client.Send("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
+    ASSERT_TRUE(Eventually([&] { return faucet.started == 1; }));
+    client.Send(std::string(63 << 10, 'x'));
+  }
+  EXPECT_TRUE(Eventually([&] { return faucet.abandoned == 1; }));
+}
+
+TEST(LimitsTest, AHeadMayBeLargerThanWhatIsReadAhead) {
+  Faucet faucet;
+  const auto server = StartTestServer(faucet, {.max_header_bytes = 64u << 10});
+  EXPECT_THAT(Exchange(*server, "GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\nA: " +
+                                    std::string(50'000, 'a') + "\r\n\r\n"),
+              StartsWith("HTTP/1.1 200 "));
 }
 
 TEST(LimitsTest, DribblingBytesDoNotExtendTheTimeOfAHead) {

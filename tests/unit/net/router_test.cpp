@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace inferflux::net {
 namespace {
 
@@ -31,6 +36,34 @@ TEST(RouterTest, OneSegmentParametersTakeOneSegment) {
   EXPECT_EQ(Find(router, "GET", "/a/1/b").parameters.at("x"), "1");
   EXPECT_EQ(Find(router, "GET", "/a/1/2/b").handler, nullptr);
   EXPECT_EQ(Find(router, "GET", "/a/1/b/").handler, nullptr);
+}
+
+TEST(RouterTest, OnlyASegmentInBracesIsAParameter) {
+  Router router;
+  router.Add("GET", "/a/{x", Nothing());
+  router.Add("GET", "/b/x}", Nothing());
+  router.Add("GET", "/c/{x}/{rest...}", Nothing());
+  EXPECT_EQ(Find(router, "GET", "/a/%7Bx").pattern, "/a/{x");
+  EXPECT_EQ(Find(router, "GET", "/b/x%7D").pattern, "/b/x}");
+  EXPECT_EQ(Find(router, "GET", "/a/y").handler, nullptr);
+  EXPECT_EQ(Find(router, "GET", "/b/y").handler, nullptr);
+  EXPECT_EQ(Find(router, "GET", "/c/1/2/3/4").parameters,
+            (std::map<std::string, std::string>{{"x", "1"}, {"rest", "2/3/4"}}));
+  EXPECT_EQ(Find(router, "GET", "/c/1").handler, nullptr);
+  EXPECT_EQ(Find(router, "GET", "/c//2").handler, nullptr);
+}
+
+TEST(RouterTest, OnlyGetServesHead) {
+  Router router;
+  router.Add("POST", "/post", Nothing());
+  router.Add("GET", "/get", Nothing(), [](Request&) { return std::optional<Response>(); });
+  EXPECT_EQ(Find(router, "HEAD", "/post").handler, nullptr);
+  EXPECT_EQ(Find(router, "HEAD", "/post").allow, "POST");
+  const Router::Match match = Find(router, "HEAD", "/get");
+  ASSERT_NE(match.handler, nullptr);
+  EXPECT_EQ(match.allow, "");
+  EXPECT_TRUE(*match.check);
+  EXPECT_EQ(Find(router, "GET", "/none").allow, "");
 }
 
 TEST(RouterTest, TheFirstPatternThatMatchesServes) {
@@ -74,6 +107,8 @@ TEST(ParseTargetTest, TheAbsoluteFormIsThePathOfIt) {
   EXPECT_EQ(target->path, "/a/b");
   EXPECT_EQ(target->query.at("c"), "1");
   EXPECT_EQ(ParseTarget("http://x.test")->path, "/");
+  EXPECT_EQ(ParseTarget("https://x.test/b")->path, "/b");
+  EXPECT_EQ(ParseTarget("http:///a").error().message, "the request target names no host");
 }
 
 TEST(ParseTargetTest, RefusesWhatIsNoPath) {

@@ -6,7 +6,10 @@
 #include <chrono>
 #include <filesystem>
 #include <iterator>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "net/raw_client.h"
 #include "net/test_server.h"
@@ -205,6 +208,29 @@ TEST_F(ServerTest, TakesTheAbsoluteFormAndEmptyLinesBeforeARequest) {
   EXPECT_THAT(client.ReadUntil("hello"), StartsWith("HTTP/1.1 200 "));
   client.Send("\r\n\r\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(client.ReadUntil("hello"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(ServerStartTest, AHostThatIsNoNameIsRefused) {
+  Faucet faucet;
+  const auto server = net::Server::Start({.host = "no..name"}, TestRouter(faucet));
+  ASSERT_FALSE(server);
+  EXPECT_EQ(server.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(server.error().message, StartsWith("cannot resolve the host 'no..name': "));
+}
+
+TEST(ServerStartTest, AnAddressOfIpv6CanBeTheLoopbackToo) {
+  const auto tell = [](const std::string& address, bool loopback) -> Status {
+    return Fail(ErrorCode::kInvalidArgument, "{} {}", address, loopback);
+  };
+  const std::vector<std::pair<const char*, const char*>> cases = {{"::1", "::1 true"},
+                                                                  {"::", ":: false"},
+                                                                  {"::ffff:127.0.0.1", "::ffff:127.0.0.1 true"},
+                                                                  {"::ffff:192.0.2.1", "::ffff:192.0.2.1 false"},
+                                                                  {"127.0.0.1", "127.0.0.1 true"}};
+  for (const auto& [host, right] : cases) {
+    Faucet faucet;
+    EXPECT_EQ(net::Server::Start({.host = host, .check_address = tell}, TestRouter(faucet)).error().message, right);
+  }
 }
 
 TEST(ServerStartTest, TheResolvedAddressDecidesWhetherItIsLoopback) {

@@ -36,12 +36,34 @@ TEST(SseTest, AllThreeLineEndsCommentsAndMultipleDataLines) {
   }
 }
 
-TEST(SseTest, AnEventWithoutEndIsAnError) {
+TEST(SseTest, OnlyNamesAndDataCountAndOneSpaceIsDropped) {
+  EXPECT_EQ(Parse("event: e\n\ndata: x\n\n", 100), (std::vector<std::string>{"|x"})) << "an event has data";
+  EXPECT_EQ(Parse("data:  two\ndatabase: x\n: data: y\nevents: z\n\n", 100), (std::vector<std::string>{"| two"}));
+  EXPECT_EQ(Parse("event: a\ndata: 1\n\ndata: 2\n\n", 100), (std::vector<std::string>{"a|1", "|2"}));
+  EXPECT_EQ(Parse("\n\ndata\ndata:\n\n", 1), (std::vector<std::string>{"|\n"}));
+  std::string out = "before";
+  AppendSseData(out, "x");
+  EXPECT_EQ(out, "beforedata: x\n\n");
+}
+
+// What the parser says to a line of this many bytes after an event's data of that many.
+std::string Fed(size_t data, size_t line) {
   SseParser parser;
-  const std::string piece(1u << 20, 'x');
-  Status status;
-  for (int i = 0; i < 17 && status; ++i) status = parser.Feed(piece, [](const SseParser::Event&) {});
-  EXPECT_FALSE(status.has_value());
+  const auto ignore = [](const SseParser::Event&) {};
+  if (data > 0) {
+    EXPECT_TRUE(parser.Feed("data:" + std::string(data, 'd') + "\n", ignore));
+  }
+  const Status fed = parser.Feed(std::string(line, 'x'), ignore);
+  return fed ? "" : fed.error().message;
+}
+
+TEST(SseTest, AnEventWithoutEndIsAnError) {
+  constexpr size_t kMost = SseParser::kMaxEventBytes;
+  const std::string refusal = "the server sent an event of more than 16777216 bytes";
+  EXPECT_EQ(Fed(0, kMost), "");
+  EXPECT_EQ(Fed(0, kMost + 1), refusal);
+  EXPECT_EQ(Fed(kMost / 2, kMost / 2), "");
+  EXPECT_EQ(Fed(kMost / 2, kMost / 2 + 1), refusal);
 }
 
 }  // namespace

@@ -2,8 +2,45 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace inferflux::net {
 namespace {
+
+// All that was read, or the refusal.
+std::string Text(const Result<ServerAddress>& read) {
+  if (!read) return read.error().message;
+  return std::string(read->tls ? "https " : "http ") + read->host + " " + std::to_string(read->port) + " '" +
+         read->base_path + "'";
+}
+
+TEST(ServerAddressTest, EveryPartOfAnAddressIsRead) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"http://example.org:8080/api/", "http example.org 8080 '/api'"},
+      {"http://h/a/b//", "http h 80 '/a/b'"},
+      {"h", "http h 80 ''"},
+      {"h:", "http h 80 ''"},
+      {"https://h:", "https h 443 ''"},
+      {"https://h:8443/", "https h 8443 ''"},
+      {"h:1", "http h 1 ''"},
+      {"h:65535", "http h 65535 ''"},
+      {"h:0", "'h:0': the port must be 1 to 65535"},
+      {"h:65536", "'h:65536': the port must be 1 to 65535"},
+      {"http://[::1]:80", "http ::1 80 ''"},
+      {"http://", "'http://' is not a server's address; write http://HOST:PORT"},
+      {"a b", "'a b' is not a server's address; write http://HOST:PORT"},
+      {"ftp://x", "'ftp://x': only http:// and https:// are supported"},
+  };
+  for (const auto& [url, right] : cases) EXPECT_EQ(Text(ParseServerAddress(url)), right) << url;
+}
+
+TEST(ServerAddressTest, APlainAddressHasNoTls) {
+  EXPECT_EQ(Text(ParsePlainAddress("h:9/x")), "http h 9 '/x'");
+  EXPECT_EQ(Text(ParsePlainAddress("https://h")), "'https://h': only http:// is supported; put a TLS proxy in between");
+  EXPECT_EQ(Text(ParsePlainAddress("ftp://h")), "'ftp://h': only http:// and https:// are supported");
+}
 
 TEST(ServerAddressTest, TakesHostPortAndPrefix) {
   const auto full = ParseServerAddress("http://example.org:8080/api/");

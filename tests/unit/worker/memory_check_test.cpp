@@ -20,6 +20,34 @@ TEST(MemoryCheck, NamesBothFigures) {
   EXPECT_TRUE(CheckMemory(100 << 20, 80 << 20, 200 << 20, "this machine"));
 }
 
+TEST(MemoryCheck, NeedsATenthMoreThanTheModel) {
+  EXPECT_EQ(NeededBytes(1000, 100), 1210);
+  EXPECT_TRUE(CheckMemory(1000, 0, 1100, "here"));
+  EXPECT_FALSE(CheckMemory(1000, 0, 1099, "here"));
+  EXPECT_TRUE(CheckMemory(1000, 0, 0, "here")) << "nobody knows what there is";
+  EXPECT_TRUE(CheckMemory(1000, 0, -1, "here"));
+  EXPECT_EQ(
+      CheckMemory(int64_t{30} << 20, 0, 1 << 20, "worker.memory_budget").error().message,
+      "the model needs 33 MiB for weights, keys and values, and worker.memory_budget has 1 MiB; use a smaller model, a "
+      "smaller runtime.kv_budget, or another device");
+}
+
+TEST(MemoryCheck, OfADirectoryCountsItsWeights) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "memory_check_folder";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "a.safetensors") << std::string(100, 'x');
+  std::ofstream(folder / "b.safetensors") << std::string(20, 'x');
+  std::ofstream(folder / "tokenizer.json") << std::string(3000, 'x');
+  EXPECT_EQ(WeightBytes(folder.string()).value(), 120);
+  // Names that only look like those of parts.
+  for (const char* name : {"-00001-of-00002.gguf", "m-00001_of-00002.gguf", "m_00001-of-00002.gguf"}) {
+    std::ofstream(folder / name) << std::string(7, 'x');
+    EXPECT_EQ(WeightBytes((folder / name).string()).value(), 7) << name;
+  }
+  const auto none = WeightBytes((folder / "none.gguf").string());
+  EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
+}
+
 TEST(MemoryCheck, CountsAllPartsOfASplitFile) {
   const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "memory_check_parts";
   std::filesystem::create_directories(folder);

@@ -31,6 +31,32 @@ TEST(Token, AShortSecretIsRefused) {
   EXPECT_TRUE(Token::ReadFile(path));
 }
 
+TEST(Token, IsTheFirstLineOfItsFile) {
+  const std::string path = ::testing::TempDir() + "/token_file";
+  std::ofstream(path) << "0123456789abcdef\nmore\n";
+  EXPECT_EQ(Token::ReadFile(path)->secret(), "0123456789abcdef");
+  std::ofstream(path) << "0123456789abcde\n";
+  const auto refused = Token::ReadFile(path);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(refused.error().message, "the token in " + path + " has 15 characters; use at least 16");
+  const auto none = Token::ReadFile(path + ".none");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(none.error().message, "cannot read a token from " + path + ".none");
+}
+
+TEST(Token, IsSentAsItIsRead) {
+  EXPECT_TRUE(Token().Headers().empty());
+  const Token token("0123456789abcdef");
+  const auto headers = token.Headers();
+  ASSERT_EQ(headers.size(), 1u);
+  EXPECT_EQ(headers[0].name, "Authorization");
+  EXPECT_EQ(headers[0].value, "Bearer 0123456789abcdef");
+  EXPECT_EQ(Token::Random()->secret().size(), 64u);
+  EXPECT_EQ(Token::Random()->secret().find_first_not_of("0123456789abcdef"), std::string::npos);
+}
+
 TEST(Token, RandomOnesDiffer) { EXPECT_NE(Token::Random()->secret(), Token::Random()->secret()); }
 
 TEST(Token, KnowsThisMachinesAddresses) {

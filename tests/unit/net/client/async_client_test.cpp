@@ -76,6 +76,25 @@ TEST_F(AsyncClientTest, AKeptConnectionThatTheServerHasClosedIsReplaced) {
   EXPECT_EQ(answer->body, "hello");
 }
 
+TEST_F(AsyncClientTest, TheOtherConnectionsToAServerThatHasClosedOneAreGivenUp) {
+  const auto two = [](AsyncClient& client) -> asio::awaitable<bool> {
+    auto first = co_await client.Start(Get("/hello"));
+    auto second = co_await client.Start(Get("/hello"));
+    co_return first&& second&& co_await (*first)->ReadAll() && co_await (*second)->ReadAll();
+  };
+  ASSERT_TRUE(Run(two(*client_)));
+  EXPECT_EQ(client_->kept(), 2u);
+  const uint16_t port = server_->port();
+  server_->Stop(0ms);
+  server_.reset();
+  Listen(port);
+  ASSERT_TRUE(Send(Get("/hello")));
+  EXPECT_EQ(client_->kept(), 1u);
+  EXPECT_EQ(server_->connections(), 1u);
+  client_->CloseKept();
+  EXPECT_EQ(client_->kept(), 0u);
+}
+
 TEST_F(AsyncClientTest, ARequestIsOnItsWayBeforeTheClientsThreadRuns) {
   ASSERT_TRUE(Send(Get("/hello")));
   auto sent = client_->SendNow(Get("/stream"));

@@ -44,6 +44,25 @@ TEST(BatchInputTest, ErrorsHaveTheirCodes) {
             "invalid_value");
 }
 
+TEST(BatchInputTest, EachErrorNamesItsLineAndItsField) {
+  const auto first = [](const std::string& content) {
+    const BatchInput input = ParseBatchInput(content, kPath);
+    if (input.errors.empty()) return std::string("taken");
+    const BatchInputError& error = input.errors.front();
+    return std::to_string(error.line) + " " + error.param + " " + error.code;
+  };
+  EXPECT_EQ(first(InputLine("a") + "x\n"), "2  invalid_json_line");
+  EXPECT_EQ(first(R"({"method":"POST","url":"/v1/embeddings","body":{}})"), "1 custom_id missing_required_parameter");
+  EXPECT_EQ(first(R"({"custom_id":null,"method":"POST","url":"/v1/embeddings","body":{}})"),
+            "1 custom_id missing_required_parameter");
+  EXPECT_EQ(first(InputLine("a") + InputLine("a")), "2 custom_id duplicate_custom_id");
+  EXPECT_EQ(first(InputLine("a", R"({"stream":true})")), "1 body.stream invalid_value");
+  EXPECT_EQ(first(InputLine("a", R"({"stream":false,"background":false})")), "taken");
+  EXPECT_EQ(first(InputLine("a", R"({"stream":1})")), "taken") << "the endpoint says what is wrong with it";
+  EXPECT_EQ(ParseBatchInput("x\n", kPath).lines.size(), 0u);
+  EXPECT_EQ(ParseBatchInput(InputLine("a") + "x\n" + InputLine("b"), kPath).errors.size(), 1u);
+}
+
 TEST(BatchInputTest, NumbersAreBounded) {
   std::string many;
   for (size_t i = 0; i <= kMostBatchLines; ++i) many += InputLine(std::to_string(i));

@@ -36,6 +36,43 @@ TEST(MultipartTest, PartsHaveNamesFilesAndBytes) {
   EXPECT_EQ((*parts)[2].content, "");
 }
 
+TEST(MultipartTest, BoundsAreExact) {
+  const std::string part = "--xyz\r\nContent-Disposition: form-data; name=a\r\n\r\n\r\n";
+  std::string many;
+  for (size_t i = 0; i < kMostFormParts; ++i) many += part;
+  const auto parts = ParseMultipart(kType, many + "--xyz--");
+  ASSERT_TRUE(parts) << parts.error().message;
+  EXPECT_EQ(parts->size(), 64u);
+  const std::string longest(70, 'b');
+  EXPECT_TRUE(ParseMultipart("multipart/form-data; boundary=" + longest, "--" + longest + "--"));
+  EXPECT_THAT(MessageOf("multipart/form-data; boundary=\"\"", "----"), HasSubstr("no boundary"));
+  // The headers, with the line end before them and both behind them, have 8192 bytes.
+  const std::string name = "Content-Disposition: form-data; name=a\r\nA: ";
+  const auto headers = [&](size_t bytes) {
+    return "--xyz\r\n" + name + std::string(bytes - name.size() - 6, 'a') + "\r\n\r\n\r\n--xyz--";
+  };
+  EXPECT_EQ(MessageOf(kType, headers(8192)), "");
+  EXPECT_THAT(MessageOf(kType, headers(8193)), HasSubstr("8192"));
+  EXPECT_EQ(MessageOf(kType, "--xyz--"), "");
+  EXPECT_EQ(MessageOf(kType, "x\r\n--xyz--"), "");
+}
+
+TEST(MultipartTest, ParametersOfAHeaderMayBeQuotedOrNot) {
+  const auto names = [](const std::string& disposition) {
+    const auto parts = ParseMultipart(
+        kType, "--xyz\r\nX: y\r\nContent-Disposition: " + disposition + "\r\nno colon\r\n\r\nc\r\n--xyz--");
+    if (!parts) return parts.error().message;
+    return parts->at(0).name + "|" + parts->at(0).filename.value_or("-") + "|" + std::string(parts->at(0).content);
+  };
+  EXPECT_EQ(names("form-data; name=a"), "a|-|c");
+  EXPECT_EQ(names("form-data ;  NAME = a ; FileName=\"b c\""), "a|b c|c");
+  EXPECT_EQ(names("form-data; filename=b; name=\"a\\\\\""), "a\\|b|c");
+  EXPECT_EQ(names("form-data; name=\"a\"; filename=\"\""), "a||c");
+  EXPECT_THAT(names("form-data; name=\"a"), HasSubstr("no name"));
+  EXPECT_THAT(names("form-data; name"), HasSubstr("no name"));
+  EXPECT_THAT(names("form-data; name=\xff"), HasSubstr("not UTF-8"));
+}
+
 TEST(MultipartTest, WhatIsWrongIsSaid) {
   EXPECT_THAT(MessageOf("application/json", "{}"), HasSubstr("'application/json'"));
   EXPECT_THAT(MessageOf("multipart/form-data", "--x--"), HasSubstr("no boundary"));

@@ -37,6 +37,35 @@ TEST(UploadFormTest, HasItsFileAndItsPurpose) {
   EXPECT_FALSE(form->lifetime);
 }
 
+TEST(UploadFormTest, WhatIsMissingOrWrongIsNamed) {
+  const auto parse = [](const std::string& fields) {
+    static std::string body;
+    body = fields + "--xyz--";
+    const auto form = ParseUpload(kForm, body);
+    return form ? form->filename + "|" + std::string(form->content)
+                : form.error().param + "/" + form.error().code + ": " + form.error().message;
+  };
+  const auto file = [](const std::string& name, const std::string& content = "{}") {
+    return "--xyz\r\nContent-Disposition: form-data; name=\"file\"" + name + "\r\n\r\n" + content + "\r\n";
+  };
+  const std::string purpose = Field("purpose", "batch"), longest(255, 'n');
+  EXPECT_EQ(parse(purpose + file("")), "file|{}");
+  EXPECT_EQ(parse(file("; filename=" + longest) + purpose), longest + "|{}");
+  EXPECT_EQ(parse(purpose + file("; filename=" + longest + "n")),
+            "file/invalid_value: 'file' must have a name of 1 to 255 bytes of UTF-8");
+  EXPECT_EQ(parse(purpose + file("; filename=\"\"")),
+            "file/invalid_value: 'file' must have a name of 1 to 255 bytes of UTF-8");
+  EXPECT_EQ(parse(purpose + file("; filename=\xff")),
+            "file/invalid_value: 'file' must have a name of 1 to 255 bytes of UTF-8");
+  EXPECT_EQ(parse(purpose + file("") + file("")), "file/invalid_value: 'file' must come once");
+  EXPECT_EQ(parse(purpose), "file/missing_required_parameter: 'file' is missing");
+  EXPECT_EQ(parse(purpose + file("", "")), "file/invalid_value: 'file' must not be empty");
+  EXPECT_EQ(parse(file("")), "purpose/missing_required_parameter: 'purpose' is missing");
+  EXPECT_EQ(parse(file("") + Field("purpose", "vision")),
+            "purpose/invalid_value: 'purpose' must be \"batch\": this server has no other use for a file");
+  EXPECT_THAT(parse(file("") + purpose + Field("other", "x")), HasSubstr("other/unknown_parameter: "));
+}
+
 TEST(UploadFormTest, AFileLivesFromAnHourTo30Days) {
   EXPECT_EQ(CheckLifetime("p", 3600), seconds(3600));
   EXPECT_EQ(CheckLifetime("p", 2'592'000), seconds(2'592'000));

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <ctime>
+#include <string>
+
 #include <string>
 
 #include "server/store/file_store.h"
@@ -42,6 +46,71 @@ TEST(FileStoreTest, AFileThatDoesNotFitIsRefusedAndNoneIsLost) {
   EXPECT_TRUE(store.Get("ann", "a"));
 }
 
+TEST(FileStoreTest, AFileIsDescribedAsItWasPut) {
+  FileStore store(*OpenBatchDatabase(""), {.lifetime = std::chrono::seconds(500)});
+  const int64_t before = std::time(nullptr);
+  const auto put = store.Put("ann", {.id = "a", .filename = "x.jsonl", .purpose = "batch"}, "12345");
+  ASSERT_TRUE(put);
+  EXPECT_GE(put->created, before);
+  EXPECT_LE(put->created, std::time(nullptr));
+  EXPECT_EQ(put->expires, put->created + 500);
+  const auto got = store.Get("ann", "a");
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->id, "a");
+  EXPECT_EQ(got->filename, "x.jsonl");
+  EXPECT_EQ(got->purpose, "batch");
+  EXPECT_EQ(got->bytes, 5);
+  EXPECT_EQ(got->created, put->created);
+  EXPECT_EQ(got->expires, put->expires);
+  const auto brief = store.Put("ann", NewFile("b"), "1", std::chrono::seconds(60));
+  EXPECT_EQ(brief->expires, brief->created + 60);
+  ASSERT_TRUE(store.Put("ann", {.id = "a", .filename = "y", .purpose = "other"}, "1"));
+  EXPECT_EQ(store.Get("ann", "a")->filename, "y") << "it is replaced";
+  EXPECT_EQ(store.List("ann", {})->files.size(), 2u);
+}
+
+TEST(FileStoreTest, AListHasAPurposeAndAnOrder) {
+  FileStore store(*OpenBatchDatabase(""));
+  for (const char* id : {"a", "b", "c"}) {
+    ASSERT_TRUE(store.Put("ann", {.id = id, .filename = "f", .purpose = id[0] == 'b' ? "other" : "batch"}, "1"));
+  }
+  const auto ids = [&](const FileQuery& query) {
+    std::string out;
+    const auto page = store.List("ann", query);
+    if (!page) return std::string("none");
+    for (const StoredFile& file : page->files) out += file.id;
+    return out + (page->has_more ? "+" : "");
+  };
+  EXPECT_EQ(ids({}), "cba");
+  EXPECT_EQ(ids({.newest_first = false}), "abc");
+  EXPECT_EQ(ids({.purpose = "batch"}), "ca");
+  EXPECT_EQ(ids({.purpose = "none"}), "");
+  EXPECT_EQ(ids({.after = "a", .newest_first = false}), "bc");
+  EXPECT_EQ(ids({.after = "a", .limit = 1, .newest_first = false}), "b+");
+  EXPECT_EQ(ids({.limit = 3}), "cba");
+  EXPECT_EQ(ids({.limit = 2}), "cb+");
+  EXPECT_EQ(ids({.after = "x"}), "none");
+}
+
+TEST(FileStoreTest, ResultsHaveRoomAndWhatHasExpiredGivesItsRoomBack) {
+  FileStore store(*OpenBatchDatabase(""), {.files = 1, .bytes = 10});
+  ASSERT_TRUE(store.Put("ann", NewFile("a"), "1234567890"));
+  EXPECT_TRUE(store.CheckRoom("ann", 0));
+  const Status full = store.CheckRoom("ann", 1);
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_EQ(full.error().message,
+            "it takes 1 bytes, and the key's files and batches hold 10 of the 10 that they may: delete some files");
+  EXPECT_EQ(store.Put("ann", NewFile("b"), "").error().message, "a key may store 1 files, and has them: delete some");
+  EXPECT_TRUE(store.PutResult("ann", NewFile("r"), "12345"));
+  EXPECT_EQ(store.Content("ann", "r"), "12345");
+  ASSERT_TRUE(store.Delete("ann", "a"));
+  ASSERT_TRUE(store.Delete("ann", "r"));
+  EXPECT_FALSE(store.Delete("ann", "r"));
+  ASSERT_TRUE(store.PutResult("ann", NewFile("old"), "1234567890", std::chrono::seconds(-2)));
+  EXPECT_TRUE(store.Put("ann", NewFile("new"), "1234567890"));
+}
+
 TEST(FileStoreTest, FilesExpire) {
   FileStore store(*OpenBatchDatabase(""));
   ASSERT_TRUE(store.Put("ann", NewFile("a"), "1", std::chrono::seconds(-1)));
@@ -73,6 +142,54 @@ TEST(BatchStoreTest, LinesAreTakenInOrderAndCounted) {
   EXPECT_EQ(store.Results("batch", false), "e5\n");
   ASSERT_TRUE(store.DropLines("batch"));
   EXPECT_TRUE(files.CheckRoom("ann", 12));
+}
+
+TEST(BatchStoreTest, ABatchIsReadAsItWasAddedAndForgottenOnceItHasEndedAndExpired) {
+  BatchStore store(*OpenBatchDatabase(""));
+  ASSERT_TRUE(store.Add({.id = "old", .owner = "ann", .input = "f", .expires = 5, .unfinished = false, .body = "{}"}));
+  ASSERT_TRUE(store.Add({.id = "runs", .owner = "ann", .input = "g", .expires = 6, .unfinished = true, .body = "{1}"}));
+  EXPECT_FALSE(store.Get("ann", "old")) << "the next one makes it go";
+  const auto got = store.Get("ann", "runs");
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->id, "runs");
+  EXPECT_EQ(got->owner, "ann");
+  EXPECT_EQ(got->input, "g");
+  EXPECT_EQ(got->expires, 6);
+  EXPECT_TRUE(got->unfinished);
+  EXPECT_EQ(got->body, "{1}");
+  ASSERT_TRUE(store.Add({.id = "next", .owner = "bob", .input = "g", .expires = 7, .unfinished = false, .body = "{}"}));
+  EXPECT_TRUE(store.Get("ann", "runs")) << "what runs is not forgotten";
+  EXPECT_TRUE(store.IsInput("ann", "g"));
+  EXPECT_FALSE(store.IsInput("bob", "g")) << "that one has ended";
+  EXPECT_FALSE(store.Add({.id = "runs", .owner = "ann", .input = "f", .body = "{}"})) << "ids are unique";
+  EXPECT_EQ(store.CountUnfinished("bob"), 0);
+  EXPECT_FALSE(store.List("ann", "", 1)->has_more);
+}
+
+TEST(BatchStoreTest, LinesAreReplacedAndReadWhole) {
+  const auto database = *OpenBatchDatabase("");
+  BatchStore store(database);
+  FileStore files(database, {.bytes = 100});
+  ASSERT_TRUE(store.Add({.id = "b", .owner = "ann", .input = "f", .body = "{}"}));
+  ASSERT_TRUE(store.SetLines("b", {{1, "x", std::string(90, 'r')}}));
+  EXPECT_FALSE(files.CheckRoom("ann", 11));
+  EXPECT_TRUE(files.CheckRoom("ann", 10));
+  ASSERT_TRUE(store.SetLines("b", {{2, "y", "{2}"}, {3, "z", "{3}"}}));
+  EXPECT_TRUE(files.CheckRoom("ann", 94));
+  EXPECT_FALSE(files.CheckRoom("ann", 95));
+  const auto line = store.NextLine("b", 0);
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->number, 2);
+  EXPECT_EQ(line->custom_id, "y");
+  EXPECT_EQ(line->request, "{2}");
+  ASSERT_TRUE(store.SetResult("b", 2, false, "1234"));
+  EXPECT_TRUE(files.CheckRoom("ann", 90));
+  EXPECT_FALSE(files.CheckRoom("ann", 91));
+  EXPECT_EQ(store.NextLine("b", 2)->number, 3);
+  EXPECT_FALSE(store.NextLine("b", 3));
+  EXPECT_EQ(store.Counts("b").completed, 0);
+  EXPECT_EQ(store.Counts("b").failed, 1);
+  EXPECT_EQ(store.Counts("none").total, 0);
 }
 
 TEST(BatchStoreTest, WhatHasEndedIsNotUnfinished) {

@@ -38,6 +38,29 @@ TEST(ObjectStoreTest, TheOldestGoWhereThereAreTooMany) {
   EXPECT_TRUE((*store)->Get("response", "ann", "larger"));
 }
 
+TEST(ObjectStoreTest, BoundsCountBodiesAndHistoriesOfEachOwner) {
+  auto store = *ObjectStore::Open("", {.objects = 2, .bytes = 10});
+  const StoredObject five{.id = "a", .body = "123", .history = "45"};
+  ASSERT_TRUE(store->Put("response", "ann", five));
+  ASSERT_TRUE(store->Put("conversation", "ann", {.id = "b", .body = "12", .history = "345"}));
+  EXPECT_TRUE(store->Get("response", "ann", "a")) << "both fit exactly";
+  EXPECT_EQ(store->Get("conversation", "ann", "b")->history, "345");
+  ASSERT_TRUE(store->Put("response", "bob", {.id = "c", .body = "1234567890", .history = ""}))
+      << "each owner has its own room";
+  EXPECT_TRUE(store->Get("response", "ann", "a"));
+  ASSERT_TRUE(store->Put("response", "ann", {.id = "d", .body = "1", .history = ""}));
+  EXPECT_FALSE(store->Get("response", "ann", "a")) << "two objects are the limit";
+  ASSERT_TRUE(store->Put("response", "ann", {.id = "d", .body = "12", .history = "3"}))
+      << "what is replaced counts once";
+  EXPECT_TRUE(store->Get("conversation", "ann", "b"));
+  ASSERT_TRUE(store->Put("response", "ann", {.id = "d", .body = "12", .history = "3456"}));
+  EXPECT_FALSE(store->Get("conversation", "ann", "b")) << "one byte too many";
+  const Status refused = store->Put("response", "ann", {.id = "e", .body = "123456", .history = "78901"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "it has 11 bytes, and at most 10 are stored for a key");
+  EXPECT_EQ(store->Get("response", "ann", "d")->body, "12");
+}
+
 TEST(ObjectStoreTest, ObjectsExpire) {
   auto store = ObjectStore::Open("", {.lifetime = std::chrono::seconds(-1)});
   ASSERT_TRUE((*store)->Put("response", "ann", Object("a")));

@@ -23,6 +23,17 @@ TEST(GpuLayers, AModelThatFitsIsOnTheGpuWhole) {
   EXPECT_EQ(GpuLayersThatFit(4 * kGiB, 0, kGiB), -1) << "unknown layers";
 }
 
+TEST(GpuLayers, BoundsAreEighthsFifthsAndTheProgram) {
+  constexpr int64_t kMiB = 1 << 20;
+  // 8 GiB of weights need 9 GiB and 128 MiB, which are four fifths of 11680 MiB.
+  EXPECT_EQ(GpuLayersThatFit(8 * kGiB, 32, 11'680 * kMiB), -1);
+  EXPECT_EQ(GpuLayersThatFit(8 * kGiB, 32, 11'680 * kMiB - 5), 32);
+  EXPECT_EQ(GpuLayersThatFit(8 * kGiB, 32, 320 * kMiB), 1) << "one of 256 MiB";
+  EXPECT_EQ(GpuLayersThatFit(8 * kGiB, 32, 320 * kMiB - 5), 0);
+  EXPECT_EQ(GpuLayersThatFit(8 * kGiB, 1, kGiB), 0);
+  EXPECT_EQ(GpuLayersThatFit(1, 32, 1), 1) << "layers of less than a byte";
+}
+
 TEST(GpuLayers, OtherwiseAsManyLayersAsFitInFourFifths) {
   EXPECT_EQ(GpuLayersThatFit(32 * kGiB, 32, 20 * kGiB), 16);
   EXPECT_EQ(GpuLayersThatFit(32 * kGiB, 32, 1), 0);

@@ -106,6 +106,51 @@ TEST(SelectModel, AModelThatIsComingIsWorthWaitingForWhereThePolicySaysSo) {
   EXPECT_EQ(SelectModelForRequest(table, "", kEmbed, {.require_ready_backend = false}).error().why, Why::kNotReady);
 }
 
+TEST(SelectModel, ARefusalSaysWhatToDoInstead) {
+  const auto refusal = [](auto change, Feature feature, RoutingPolicy policy = {}, const char* id = "a") {
+    auto model = std::make_shared<ServedModel>(*Model("a", "cpu", "x", false));
+    model->capabilities = {};
+    change(model->capabilities);
+    const Feature needs[] = {feature};
+    const auto selected = SelectModelForRequest(Table({model}), id, needs, policy);
+    if (selected) return std::string("selected");
+    EXPECT_EQ(selected.error().feature, feature);
+    EXPECT_EQ(selected.error().model->id, "a");
+    return selected.error().message;
+  };
+  const auto none = [](auto&) {};
+  EXPECT_EQ(refusal([](auto& can) { can.completions = true, can.chat = false; }, Feature::kChat),
+            "the model 'a' on cpu cannot do chat (it has no chat template; use /v1/completions)");
+  EXPECT_EQ(refusal([](auto& can) { can.completions = can.chat = false, can.scores = true; }, Feature::kChat),
+            "the model 'a' on cpu cannot do chat (it is a classifier; use /v1/rerank, /score or /classify)");
+  EXPECT_EQ(refusal([](auto& can) { can.completions = can.scores = false; }, Feature::kCompletions),
+            "the model 'a' on cpu cannot do completions (it is an encoder; use /v1/embeddings)");
+  EXPECT_EQ(refusal([](auto& can) { can.scores = false; }, Feature::kScores),
+            "the model 'a' on cpu cannot do scores (it has no classification head; rerank with a model that has one, "
+            "such as a "
+            "cross-encoder)");
+  const std::string embeddings =
+      "the model 'a' on cpu cannot do embeddings (GET /v1/models says what each model can do)";
+  EXPECT_EQ(refusal(none, Feature::kEmbeddings), embeddings);
+  EXPECT_EQ(refusal(none, Feature::kEmbeddings, {}, ""),
+            embeddings + ", and no other backend of the same file can (runtime.capability_routing.fallback_scope)");
+  EXPECT_EQ(refusal(none, Feature::kEmbeddings, {.fallback_scope = FallbackScope::kAnyCompatible}, ""),
+            embeddings + ", and no other loaded model can");
+  EXPECT_EQ(refusal(none, Feature::kEmbeddings, {.allow_default_fallback = false}, "default"),
+            embeddings + ", and runtime.capability_routing.allow_default_fallback is off");
+}
+
+TEST(SelectModel, OnlyAModelInTheScopeIsWorthWaitingFor) {
+  auto table = Table({Model("a", "cpu", "x", false)});
+  table.coming = {{"b", "y"}};
+  EXPECT_EQ(SelectModelForRequest(table, "", kEmbed, {.require_ready_backend = false}).error().why,
+            Why::kMissingCapability);
+  const auto waits = SelectModelForRequest(
+      table, "", kEmbed, {.require_ready_backend = false, .fallback_scope = FallbackScope::kAnyCompatible});
+  EXPECT_EQ(waits.error().why, Why::kNotReady);
+  EXPECT_EQ(waits.error().message, "a model that may do embeddings is still being loaded");
+}
+
 TEST(SelectModel, UnknownAndNoModels) {
   EXPECT_EQ(SelectModelForRequest(Table({}), "", kTalk, {}).error().why, Why::kNoModel);
   const auto unknown = SelectModelForRequest(Table({Model("tiny", "cpu", "x", false)}), "gpt-4", kTalk, {});

@@ -82,6 +82,62 @@ TEST_F(ModelsDirectoryTest, FindsFilesSplitFilesAndDirectories) {
   EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(ModelsDirectoryTest, OnlyTheFirstOfRightlyNumberedPartsIsAModelOfItsParts) {
+  for (const char* name : {"a-00001-of-00002", "b-00002-of-00002", "c-00000-of-00002", "d-00003-of-00002",
+                           "e-0001-of-00002", "f-00001-of-0000x", "g-00001_of-00002", "h_00001-of-00002",
+                           "-00001-of-00001", "i-00001-of-00001", "j-0000a-of-00002"}) {
+    Touch(std::string("models/") + name + ".gguf");
+  }
+  EXPECT_THAT(Names(),
+              ElementsAre("-00001-of-00001", "a", "c-00000-of-00002", "d-00003-of-00002", "e-0001-of-00002",
+                          "f-00001-of-0000x", "g-00001_of-00002", "h_00001-of-00002", "i", "j-0000a-of-00002"));
+}
+
+TEST_F(ModelsDirectoryTest, ADirectoryMayHaveSoManyFilesAndFolders) {
+  Touch("models/deep/config.json");
+  Touch("models/deep/1/2/3/file");
+  for (int i = 0; i < 999; ++i) Touch("models/wide/" + std::to_string(i));
+  Touch("models/wide/config.json");
+  EXPECT_THAT(Names(), ElementsAre("deep", "wide"));
+  Touch("models/deep/1/2/3/4/file");
+  Touch("models/wide/more");
+  EXPECT_THAT(Refusal("deep"), HasSubstr("leads out"));
+  EXPECT_THAT(Refusal("wide"), HasSubstr("leads out"));
+}
+
+TEST_F(ModelsDirectoryTest, NamesHaveTheirBounds) {
+  const std::string longest(255, 'n');
+  EXPECT_THAT(Refusal(longest), HasSubstr("there is no model"));
+  EXPECT_THAT(Refusal(longest + "n"), HasSubstr("cannot be the name of a model"));
+  EXPECT_THAT(Refusal("a\x1f"
+                      "b"),
+              HasSubstr("cannot be the name of a model"));
+  EXPECT_THAT(Refusal("a\x7f"
+                      "b"),
+              HasSubstr("cannot be the name of a model"));
+  EXPECT_THAT(Refusal("a b~"), HasSubstr("there is no model"));
+  const std::string suffix = ".inferflux.json";
+  EXPECT_TRUE(Open().SaveRecipe(std::string(255 - suffix.size(), 'r'), "1"));
+  const auto refused = Open().SaveRecipe(std::string(256 - suffix.size(), 'r'), "1");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(refused.error().message, HasSubstr("is too long: it may have 240 bytes"));
+}
+
+TEST_F(ModelsDirectoryTest, ARecipeHasTheTextThatWasSaved) {
+  ASSERT_TRUE(Open().SaveRecipe("r", "first, longer"));
+  ASSERT_TRUE(Open().SaveRecipe("r", "second"));
+  std::ifstream file(*Open().Find("r"));
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "second");
+  size_t files = 0;
+  for ([[maybe_unused]] const auto& each : fs::directory_iterator(base_ / "models")) ++files;
+  EXPECT_EQ(files, 1u) << "nothing else is left";
+  Touch("models/b.gguf");
+  EXPECT_EQ(Open().SaveRecipe("b", "x").error().message,
+            "'b' is the model of " + InModels("b.gguf") + ", which is not replaced; choose another name");
+  EXPECT_EQ(Open().RemoveRecipe("none").error().code, ErrorCode::kNotFound);
+}
+
 TEST_F(ModelsDirectoryTest, NamesThatCouldLeadElsewhereAreRefused) {
   Touch("outside/a.gguf");
   Touch("models/.hidden.gguf");

@@ -45,6 +45,24 @@ TEST(PoolBudget, MovingAClaimGivesBackWhatItReplaces) {
   EXPECT_EQ(first.bytes(), 20);
 }
 
+TEST(PoolBudget, AClaimOfAllThatIsLeftFits) {
+  PoolBudget budget(100);
+  auto all = budget.Take("m", 100);
+  ASSERT_TRUE(all);
+  EXPECT_EQ(budget.use().budget, 100);
+  EXPECT_EQ(budget.use().left(), 0);
+  EXPECT_EQ(budget.use().holders.at(0).bytes, 100);
+  EXPECT_FALSE(budget.Take("n", 1));
+  EXPECT_TRUE(budget.Take("n", 0));
+  all->Release();
+  all->Release();
+  EXPECT_EQ(all->bytes(), 0);
+  all->Resize(50);
+  EXPECT_EQ(budget.use().used, 0) << "what was released cannot grow";
+  const int64_t total = ReadHostMemory().total;
+  EXPECT_EQ(DefaultPoolBudget(), total / 10 * 9);
+}
+
 TEST(PoolBudget, AClaimMayOutliveItsBudget) {
   PoolBudget::Claim claim;
   {

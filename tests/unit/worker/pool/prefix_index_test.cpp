@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -78,7 +79,29 @@ TEST(PrefixIndex, AgreesWithACompleteList) {
 TEST(PrefixIndex, IsBounded) {
   PrefixIndex index(100);
   for (TokenId i = 0; i < 1000; ++i) index.Insert(Count(64, i * 64), 0, 1);
-  EXPECT_LE(index.blocks(), 100u);
+  EXPECT_EQ(index.blocks(), 100u);
+  EXPECT_EQ(index.Match(Count(64, 999 * 64), 0).at(1), 64) << "the latest stay";
+  EXPECT_TRUE(index.Match(Count(64, 900 * 64), 0).empty());
+}
+
+TEST(PrefixIndex, WhatIsUsedAgainStays) {
+  PrefixIndex index(4);
+  index.Insert(Count(64, 0), 0, 1);
+  index.Insert(Count(64, 1000), 0, 1);
+  index.Insert(Count(64, 0), 0, 2);
+  index.Insert(Count(64, 2000), 0, 1);
+  EXPECT_EQ(index.Match(Count(64, 0), 0), (std::map<int, int32_t>{{1, 64}, {2, 64}}));
+  EXPECT_TRUE(index.Match(Count(64, 1000), 0).empty());
+}
+
+TEST(PrefixIndex, OnlyAnUnbrokenRunCounts) {
+  PrefixIndex index;
+  index.Insert(Count(32), 0, 1);
+  index.Insert(Count(96), 0, 2);
+  index.Forget(1);
+  index.Insert(Count(31), 0, 1);
+  EXPECT_EQ(index.Match(Count(96), 0), (std::map<int, int32_t>{{2, 96}}));
+  EXPECT_EQ(index.Match(Count(95), 0), (std::map<int, int32_t>{{2, 64}}));
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace inferflux::worker {
 namespace {
 
@@ -66,6 +69,59 @@ TEST(RestartPolicy, OneFailedTryOpensAHalfOpenCircuitAgainAndOneSuccessClosesIt)
   EXPECT_FALSE(policy.open());
   policy.Ended(now + 10s, 10s);
   EXPECT_EQ(policy.next_start(), now + 10s);
+}
+
+TEST(RestartPolicy, FourSecondsAndNineTenthsAreTooShort) {
+  RestartPolicy policy(1);
+  policy.Ended(kStart, 4999ms);
+  EXPECT_GE(policy.next_start() - kStart, 900ms);
+  policy.Ended(kStart, 5000ms);
+  EXPECT_EQ(policy.next_start(), kStart);
+  policy.Ended(kStart, 0s);
+  EXPECT_NEAR(Seconds(policy.next_start() - kStart), 1, 0.1) << "it waits as after a first end again";
+}
+
+TEST(RestartPolicy, WaitsDoubleUpToAMinuteWithATenthOfJitter) {
+  double least = 2, most = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    RestartPolicy policy(seed);
+    Time now = kStart;
+    for (const double wait : {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0}) {
+      policy.Ended(now, 0s);
+      const double part = Seconds(policy.next_start() - now) / wait;
+      least = std::min(least, part);
+      most = std::max(most, part);
+      now += 61s;
+    }
+  }
+  EXPECT_GE(least, 0.9);
+  EXPECT_LT(least, 0.91);
+  EXPECT_LE(most, 1.1);
+  EXPECT_GT(most, 1.09);
+}
+
+TEST(RestartPolicy, AnEndAMinuteAgoNoLongerCounts) {
+  for (const auto& [gap, opens] : {std::pair{15s, false}, std::pair{14s, true}}) {
+    RestartPolicy policy(1);
+    Time now = kStart;
+    for (int i = 0; i < 5; ++i, now += gap) policy.Ended(now, 0s);
+    EXPECT_EQ(policy.open(), opens);
+  }
+}
+
+TEST(RestartPolicy, AnOperatorsRestartForgetsAll) {
+  RestartPolicy policy(1);
+  for (int i = 0; i < 5; ++i) policy.Ended(kStart, 0s);
+  ASSERT_TRUE(policy.open());
+  policy.Reset();
+  EXPECT_FALSE(policy.open());
+  EXPECT_EQ(policy.next_start(), Time{});
+  EXPECT_EQ(policy.restarts(), 5);
+  for (const double wait : {1.0, 2.0, 4.0, 8.0}) {
+    policy.Ended(kStart, 0s);
+    EXPECT_NEAR(Seconds(policy.next_start() - kStart), wait, 0.1 * wait);
+    EXPECT_FALSE(policy.open());
+  }
 }
 
 TEST(RestartPolicy, WorkersDoNotRestartInStep) {

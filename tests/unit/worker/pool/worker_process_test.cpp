@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <thread>
 
@@ -66,6 +67,45 @@ TEST(WorkerProcess, IsKilledWithItsOwner) {
     EXPECT_EQ(::kill(pid, 0), 0);
   }
   EXPECT_NE(::kill(pid, 0), 0);
+}
+
+TEST(WorkerProcess, ASecretMayComeOnItsInput) {
+  auto process = WorkerProcess::Start(
+      {.program = "/bin/sh",
+       .arguments = {"-c", "read line; echo \"$line\"; cut -d' ' -f5 /proc/$$/stat; echo $$ >&2; kill -TERM $$"},
+       .environment = {"PATH=/usr/bin:/bin"},
+       .secret = "token",
+       .secret_on_input = true});
+  ASSERT_TRUE(process) << process.error().message;
+  const std::string pid = std::to_string(process->pid());
+  EXPECT_EQ(ReadAll(process->TakeLog()), "token\n" + pid + "\n" + pid + "\n") << "it leads a group of its own";
+  EXPECT_EQ(process->TakeLog(), -1);
+  EXPECT_EQ(AwaitEnd(*process), "signal 15");
+  EXPECT_EQ(process->Ended(), "signal 15");
+}
+
+#if defined(__linux__)
+TEST(WorkerProcess, RunsOnItsCores) {
+  auto process = WorkerProcess::Start({.program = "/bin/sh",
+                                       .arguments = {"-c", "grep Cpus_allowed_list /proc/$$/status"},
+                                       .environment = {"PATH=/usr/bin:/bin"},
+                                       .cores = {0}});
+  ASSERT_TRUE(process) << process.error().message;
+  EXPECT_EQ(ReadAll(process->TakeLog()), "Cpus_allowed_list:\t0\n");
+}
+#endif
+
+TEST(WorkerProcess, PassesOnOnlyWhatIsNoSettingOfThePool) {
+  ::setenv("INFERFLUX_TEST_SETTING", "1", 1);
+  ::setenv("INFERFLUX_CPU_ISA", "avx2", 1);
+  ::setenv("A_TEST_VARIABLE", "1", 1);
+  const auto environment = EnvironmentForWorkers();
+  ::unsetenv("INFERFLUX_TEST_SETTING");
+  ::unsetenv("INFERFLUX_CPU_ISA");
+  ::unsetenv("A_TEST_VARIABLE");
+  EXPECT_THAT(environment, ::testing::Contains("A_TEST_VARIABLE=1"));
+  EXPECT_THAT(environment, ::testing::Contains("INFERFLUX_CPU_ISA=avx2"));
+  EXPECT_THAT(environment, ::testing::Not(::testing::Contains("INFERFLUX_TEST_SETTING=1")));
 }
 
 TEST(WorkerProcess, AMissingProgramIsNamed) {

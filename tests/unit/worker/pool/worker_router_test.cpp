@@ -4,6 +4,9 @@
 
 #include <numeric>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace inferflux::worker {
 namespace {
@@ -55,6 +58,68 @@ TEST(WorkerRouter, TiesAreSpreadAndOnlyALostWorkersRequestsMove) {
     }
   }
   EXPECT_EQ(used.size(), 3u);
+}
+
+TEST(WorkerRouter, APrefixCountsUpToEightRequestsAhead) {
+  for (const auto& [ahead, worker] : {std::pair{8, 1}, std::pair{9, 2}}) {
+    WorkerRouter router;
+    ASSERT_EQ(router.Route(Request(0), std::vector<RouteChoice>{{1, 0}, {2, 1}}).worker, 1);
+    EXPECT_EQ(router.Route(Request(0), std::vector<RouteChoice>{{1, 3 + ahead}, {2, 3}}).worker, worker) << ahead;
+    WorkerRouter turned;
+    ASSERT_EQ(turned.Route(Request(0), std::vector<RouteChoice>{{1, 0}, {2, 1}}).worker, 1);
+    EXPECT_EQ(turned.Route(Request(0), std::vector<RouteChoice>{{2, 3}, {1, 3 + ahead}}).worker, worker) << ahead;
+  }
+}
+
+TEST(WorkerRouter, TheLongerPrefixWinsWhereverItStands) {
+  for (const bool first : {true, false}) {
+    WorkerRouter router;
+    ASSERT_EQ(router.Route(Request(0, 96), std::vector<RouteChoice>{{1, 0}}).worker, 1);
+    ASSERT_EQ(router.Route(Request(0, 32), std::vector<RouteChoice>{{2, 0}}).worker, 2);
+    const auto choices = first ? std::vector<RouteChoice>{{1, 2}, {2, 0}} : std::vector<RouteChoice>{{2, 0}, {1, 2}};
+    const Routed routed = router.Route(Request(0, 200), choices);
+    EXPECT_EQ(routed.worker, 1);
+    EXPECT_EQ(routed.prefix_tokens, 96);
+    EXPECT_EQ(router.LongestPrefix(Request(0, 200), std::vector<RouteChoice>{{2, 0}}), 32);
+    EXPECT_EQ(router.LongestPrefix(Request(0, 300), choices), 192);
+    EXPECT_EQ(router.LongestPrefix(Request(7000), choices), 0);
+  }
+}
+
+TEST(WorkerRouter, APromptGoesToTheIdlestAndThenToTheOneThatKnowsIt) {
+  WorkerRouter router;
+  ASSERT_EQ(router.RoutePrefill(Request(0), std::vector<RouteChoice>{{1, 0}, {2, 1}}), 1);
+  EXPECT_EQ(router.RoutePrefill(Request(0), std::vector<RouteChoice>{{2, 3}, {1, 3}}), 1);
+  EXPECT_EQ(router.RoutePrefill(Request(0), std::vector<RouteChoice>{{1, 3}, {2, 2}}), 2);
+  EXPECT_EQ(router.LongestPrefix(Request(0), std::vector<RouteChoice>{{2, 0}}), 64) << "it has been sent there now";
+}
+
+TEST(WorkerRouter, ASessionSaysHowMuchOfThePromptItsWorkerKnows) {
+  WorkerRouter router;
+  auto request = Request(0);
+  request.session = scheduler::SessionUse{.id = "chat"};
+  ASSERT_EQ(router.Route(request, std::vector<RouteChoice>{{1, 0}}).prefix_tokens, 0);
+  const Routed again = router.Route(request, std::vector<RouteChoice>{{1, 90}, {2, 0}});
+  EXPECT_EQ(again.worker, 1);
+  EXPECT_EQ(again.prefix_tokens, 64);
+  EXPECT_EQ(router.Route(request, std::vector<RouteChoice>{{2, 0}, {3, 1}}).worker, 2) << "its worker does not serve";
+}
+
+TEST(WorkerRouter, KnowsOnlyTheLatestSessions) {
+  WorkerRouter router;
+  auto request = Request(0, 1);
+  request.session.emplace();
+  for (int i = 0; i <= 65536; ++i) {
+    request.session->id = std::to_string(i);
+    router.Route(request, std::vector<RouteChoice>{{1, 0}});
+  }
+  const auto where = [&](const char* id) {
+    request.session->id = id;
+    return router.Route(request, std::vector<RouteChoice>{{1, 5}, {2, 0}}).worker;
+  };
+  EXPECT_EQ(where("65536"), 1);
+  EXPECT_EQ(where("1"), 1);
+  EXPECT_EQ(where("0"), 2) << "the oldest one is forgotten";
 }
 
 TEST(WorkerRouter, ForgetsALostWorker) {

@@ -104,6 +104,44 @@ TEST(PoolLink, AWorkerThatNoPoolTakesBackEndsAfterItsTime) {
   EXPECT_GE(pool.count("/ready"), 3);  // it tried meanwhile
 }
 
+TEST(PoolLink, AWorkerThatNoPoolTakesTriesItsTimesAndIsLost) {
+  FakePool pool;
+  pool.Answer("/ready", 500);
+  TestWorker worker("w-1");
+  std::atomic<int> lost{0};
+  PoolLinkOptions options = Options(pool);
+  options.tries = {0ms, 100ms, 150ms};
+  const auto began = std::chrono::steady_clock::now();
+  const PoolLink link(worker.status(), std::move(options), [&] { ++lost; });
+  EXPECT_TRUE(Eventually([&] { return lost == 1; }));
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 250ms);
+  EXPECT_EQ(pool.count("/ready"), 3);
+  EXPECT_EQ(pool.count("/heartbeat"), 0);
+}
+
+TEST(PoolLink, AWorkerThatLoadsSendsHeartbeatsAndTellsAChangeAtOnce) {
+  FakePool pool;
+  WorkerStatus status("w-1", "m");
+  PoolLinkOptions options = Options(pool);
+  options.heartbeat = 60s;
+  std::atomic<int> lost{0};
+  pool.Answer("/heartbeat", 404);  // whoever is not registered yet is no orphan
+  const PoolLink link(status, std::move(options), [&] { ++lost; });
+  EXPECT_TRUE(Eventually([&] { return pool.count("/heartbeat") >= 2; }));
+  EXPECT_EQ(pool.count("/ready"), 0);
+  pool.Answer("/heartbeat", 200);
+  TestWorker worker("w-2");
+  auto model = std::make_shared<serving::ServedModel>();
+  model->scheduler = worker.status().model()->scheduler;
+  status.SetServing(model);
+  EXPECT_TRUE(Eventually([&] { return pool.count("/ready") == 1; }));
+  std::this_thread::sleep_for(100ms);
+  const int before = pool.count("/heartbeat");
+  status.SetDraining();
+  EXPECT_TRUE(Eventually([&] { return pool.count("/heartbeat") == before + 1; }));
+  EXPECT_EQ(lost, 0);
+}
+
 TEST(PoolLink, ThatTimeIsAMinute) { EXPECT_EQ(PoolLinkOptions{}.orphan_time, 60s); }
 
 }  // namespace

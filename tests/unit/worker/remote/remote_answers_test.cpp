@@ -1,0 +1,294 @@
+// What a RemoteScheduler makes of the answers of workers, whose bytes the test chooses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <semaphore>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "net/server.h"
+#include "scheduler/scheduler_driver.h"
+#include "worker/contract/codec.h"
+#include "worker/contract/generation_codec.h"
+#include "worker/remote/remote_scheduler.h"
+
+namespace inferflux::worker {
+namespace {
+
+using scheduler::FinishReason;
+using scheduler::GenerationRequest;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A worker that answers /execute and /sessions with given bytes, and keeps what it was asked.
+class ScriptedWorker {
+ public:
+  ScriptedWorker() {
+    net::Router router;
+    for (const char* path : {"/execute", "/sessions", "/cancel"}) {
+      router.Add(
+          "POST", path,
+          [this, path](const net::Request& request, net::ResponseWriter& writer) -> boost::asio::awaitable<void> {
+            net::Response answer(200, "text/plain");
+            {
+              const std::lock_guard lock(mutex_);
+              asked_.push_back(std::string(path) + " " + request.body);
+              const bool sessions = std::string_view(path) == "/sessions";
+              answer.status = sessions ? sessions_status : status;
+              answer.body = sessions ? sessions_body : body;
+            }
+            co_await writer.Send(std::move(answer));
+          });
+    }
+    server_ = *net::Server::Start({}, std::move(router));
+  }
+  std::shared_ptr<WorkerLink> Link(boost::asio::io_context& io, const std::string& id) const {
+    auto out = std::make_shared<WorkerLink>();
+    out->worker_id = id;
+    out->client = std::make_shared<net::AsyncClient>(io, net::ServerAddress{"127.0.0.1", server_->port(), ""});
+    return out;
+  }
+  std::vector<std::string> asked() const {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+
+  int status = 200, sessions_status = 200;
+  std::string body, sessions_body;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> asked_;
+  std::unique_ptr<net::Server> server_;
+};
+
+class Two final : public WorkerDirectory {
+ public:
+  Result<std::shared_ptr<WorkerLink>> Route(const GenerationRequest&, const WorkerLink* except) override {
+    for (const auto& link : links) {
+      if (link.get() != except) return link;
+    }
+    return Fail(ErrorCode::kUnavailable, "no worker serves");
+  }
+  std::vector<std::shared_ptr<WorkerLink>> Links() const override { return links; }
+  scheduler::SchedulerStats stats() const override { return {.queued = 7}; }
+  std::shared_ptr<WorkerLink> RoutePrefill(const GenerationRequest&) override { return prefill; }
+  void CountPrefill() override { ++prefills; }
+  void CountRetry() override { ++retries; }
+  void Stop() override { stopped = true; }
+
+  std::vector<std::shared_ptr<WorkerLink>> links;
+  std::shared_ptr<WorkerLink> prefill;
+  std::atomic<int> prefills{0}, retries{0};
+  std::atomic<bool> stopped{false};
+};
+
+const std::string kEnd = "data: {\"type\":\"end\",\"tokens_out\":1,\"decode_time_ms\":0,\"stop_reason\":\"EOS\"}\n\n";
+
+class RemoteAnswersTest : public ::testing::Test {
+ protected:
+  RemoteAnswersTest() {
+    directory_->links = {first_.Link(io_, "w-1"), second_.Link(io_, "w-2")};
+    engine::EngineInfo info{.vocab_size = 258, .context = 4000, .kv_tokens = 4000, .max_sequences = 4};
+    info.capabilities.generation = true;
+    remote_ = std::make_unique<RemoteScheduler>(io_, directory_, info, metrics::ModelMetrics());
+  }
+  ~RemoteAnswersTest() override {
+    remote_.reset();
+    work_.reset();
+    io_.stop();
+    thread_.join();
+  }
+
+  static GenerationRequest Request() { return {.prompt = {65, 66}, .max_tokens = 5}; }
+  // The text of an answer, and how it ended.
+  std::string Ask(GenerationRequest request = Request()) {
+    const auto submitted = remote_->Submit(std::move(request));
+    if (!submitted) return "refused: " + submitted.error().message;
+    std::counting_semaphore<> wake(0);
+    (*submitted)->SetNotify([&] { wake.release(); });
+    std::string text;
+    for (;;) {
+      while (auto event = (*submitted)->TryPop()) {
+        text += event->text;
+        if (!event->finish) continue;
+        (*submitted)->SetNotify({});
+        const scheduler::Finish& finish = *event->finish;
+        if (finish.reason != FinishReason::kError)
+          return text + "|" + (finish.reason == FinishReason::kStop ? "stop" : "other");
+        return text + "|" + std::to_string(static_cast<int>(finish.error.code)) + " " + finish.error.message;
+      }
+      if (!wake.try_acquire_for(std::chrono::seconds(20))) return text + "|nothing came";
+    }
+  }
+  static std::string Code(ErrorCode code) { return "|" + std::to_string(static_cast<int>(code)) + " "; }
+  std::string Sessions(scheduler::SessionCommand::Action action) {
+    std::promise<Result<std::vector<scheduler::SessionInfo>>> answer;
+    remote_->Session({.action = action, .id = "s", .salt = 3}, [&](auto infos) { answer.set_value(std::move(infos)); });
+    const auto infos = answer.get_future().get();
+    if (!infos) return infos.error().message;
+    std::string out;
+    for (const auto& info : *infos) out += info.id + " ";
+    return out;
+  }
+
+  boost::asio::io_context io_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{boost::asio::make_work_guard(io_)};
+  ScriptedWorker first_, second_;
+  std::shared_ptr<Two> directory_ = std::make_shared<Two>();
+  std::unique_ptr<RemoteScheduler> remote_;
+  std::thread thread_{[this] { io_.run(); }};
+};
+
+TEST_F(RemoteAnswersTest, AnAnswerIsItsEvents) {
+  first_.body =
+      "data: {\"type\":\"started\",\"request_id\":\"r\",\"worker_id\":\"w\"}\n\ndata: "
+      "{\"type\":\"token\",\"text\":\"Hi\"}\n\n" +
+      kEnd;
+  EXPECT_EQ(Ask(), "Hi|stop");
+  ASSERT_EQ(first_.asked().size(), 1u);
+  const auto sent = FromText<ExecuteRequest>(first_.asked()[0].substr(9));
+  ASSERT_TRUE(sent) << sent.error().Joined();
+  EXPECT_EQ(sent->request_id, "w-1-1");
+  EXPECT_EQ(sent->prompt, (std::vector<TokenId>{65, 66}));
+  EXPECT_EQ(Ask(), "Hi|stop");
+  EXPECT_THAT(first_.asked()[1], HasSubstr("\"request_id\":\"w-1-2\""));
+  EXPECT_EQ(directory_->links[0]->in_flight, 0);
+  EXPECT_EQ(directory_->retries, 0);
+}
+
+TEST_F(RemoteAnswersTest, ARefusalIsToldAsItIs) {
+  first_.status = 400;
+  first_.body =
+      ToText(InvalidRequest{.errors = {{"prompt", "type", "must be an array"}, {"stop", "maxItems", "is too long"}}});
+  EXPECT_EQ(Ask(), Code(ErrorCode::kInvalidArgument) + "prompt must be an array; stop is too long");
+  first_.status = 429;
+  first_.body = ToText(ToMessage(Error{ErrorCode::kResourceExhausted, "the queue is full"}));
+  EXPECT_EQ(Ask(), Code(ErrorCode::kResourceExhausted) + "the queue is full");
+  for (const char* other : {"{}", R"({"errors":[]})", "oops"}) {
+    first_.status = 500;
+    first_.body = other;
+    EXPECT_EQ(Ask(), Code(ErrorCode::kInternal) + "worker w-1 answered 500") << other;
+  }
+  EXPECT_EQ(directory_->retries, 0) << "another worker would say the same";
+  EXPECT_TRUE(second_.asked().empty());
+}
+
+TEST_F(RemoteAnswersTest, AnAnswerThatEndsEarlyIsAskedForAgainUnlessSomeOfItHasCome) {
+  second_.body = "data: {\"type\":\"token\",\"text\":\"Ho\"}\n\n" + kEnd;
+  first_.body = "";
+  EXPECT_EQ(Ask(), "Ho|stop");
+  EXPECT_EQ(directory_->retries, 1);
+  first_.body = "data: {\"type\":\"token\",\"text\":\"Hi\"}\n\n";
+  EXPECT_EQ(Ask(), "Hi" + Code(ErrorCode::kUnavailable) + "worker w-1 was lost: its answer ended early");
+  EXPECT_EQ(directory_->retries, 1);
+  first_.body = second_.body = "";
+  EXPECT_EQ(Ask(), Code(ErrorCode::kUnavailable) + "worker w-2 was lost: its answer ended early") << "once is enough";
+  EXPECT_EQ(directory_->retries, 2);
+  directory_->links.pop_back();
+  EXPECT_EQ(Ask(), Code(ErrorCode::kUnavailable) + "no worker serves");
+}
+
+TEST_F(RemoteAnswersTest, AnAnswerThatBreaksTheContractIsAnError) {
+  first_.body = "data: {\"type\":\"token\"}\n\n" + kEnd;
+  EXPECT_EQ(Ask(), Code(ErrorCode::kDataLoss) + "the worker sent a bad event: text is needed");
+  first_.body = kEnd + kEnd;
+  EXPECT_THAT(Ask(), HasSubstr("|")) << "the first end counts, or the second is an error";
+  first_.body = "data: nothing\n\n" + kEnd;
+  EXPECT_EQ(Ask(), Code(ErrorCode::kDataLoss) + "the worker sent an event without a type");
+}
+
+TEST_F(RemoteAnswersTest, APromptIsComputedElsewhereAndHandedOver) {
+  directory_->prefill = directory_->links[1];
+  first_.body = second_.body = kEnd;
+  second_.sessions_body = R"({"sessions":[]})";
+  GenerationRequest request = Request();
+  request.account = "acc";
+  request.cache_salt = 9;
+  request.priority = 4;
+  request.request_id = "client";
+  EXPECT_EQ(Ask(request), "|stop");
+  EXPECT_EQ(directory_->prefills, 1);
+  ASSERT_EQ(second_.asked().size(), 2u);
+  const auto prompt = FromText<ExecuteRequest>(second_.asked()[0].substr(9));
+  ASSERT_TRUE(prompt) << prompt.error().Joined();
+  EXPECT_EQ(prompt->request_id, "w-1-1-prompt");
+  EXPECT_EQ(prompt->client_request_id, "client");
+  EXPECT_EQ(prompt->prompt, request.prompt);
+  EXPECT_EQ(prompt->max_tokens, 1);
+  EXPECT_TRUE(prompt->ignore_eos);
+  EXPECT_EQ(prompt->account, "acc");
+  EXPECT_EQ(prompt->cache_salt, 9u);
+  EXPECT_EQ(prompt->priority, 4);
+  ASSERT_TRUE(prompt->session);
+  EXPECT_EQ(prompt->session->id.substr(0, 7), "prompt ");
+  EXPECT_EQ(prompt->session->ttl_seconds, 60);
+  EXPECT_FALSE(prompt->session->once);
+  EXPECT_EQ(
+      second_.asked()[1],
+      "/sessions " + ToText(scheduler::SessionCommand{
+                         .action = scheduler::SessionCommand::Action::kSave, .id = prompt->session->id, .salt = 9}));
+  const auto rest = FromText<ExecuteRequest>(first_.asked().at(0).substr(9));
+  ASSERT_TRUE(rest && rest->session);
+  EXPECT_EQ(rest->session->id, prompt->session->id);
+  EXPECT_TRUE(rest->session->once);
+  EXPECT_EQ(rest->max_tokens, 5);
+  // A session of the client stays its own.
+  request.session = scheduler::SessionUse{.id = "chat", .ttl = std::chrono::seconds(5)};
+  EXPECT_EQ(Ask(request), "|stop");
+  EXPECT_THAT(first_.asked().at(1), HasSubstr(R"("session":{"id":"chat","ttl_seconds":5,"once":false})"));
+  // What cannot be handed over is computed again.
+  request.session.reset();
+  second_.sessions_status = 500;
+  EXPECT_EQ(Ask(request), "|stop");
+  second_.status = 503;
+  EXPECT_EQ(Ask(request), "|stop");
+  EXPECT_EQ(directory_->prefills, 2);
+  EXPECT_THAT(first_.asked().at(3), ::testing::Not(HasSubstr("session")));
+}
+
+TEST_F(RemoteAnswersTest, SessionsAreThoseOfAllWorkersAndACommandIsForTheOneThatKnows) {
+  using Action = scheduler::SessionCommand::Action;
+  const auto list = [](const char* id) {
+    SessionList out;
+    for (const std::string& each : {std::string(id), "prompt " + std::string(id)}) out.sessions.push_back({.id = each});
+    return ToText(out);
+  };
+  first_.sessions_body = list("a");
+  second_.sessions_body = list("b");
+  EXPECT_EQ(Sessions(Action::kList), "a b ");
+  EXPECT_EQ(first_.asked().back(),
+            "/sessions " + ToText(scheduler::SessionCommand{.action = Action::kList, .id = "s", .salt = 3}));
+  EXPECT_EQ(Sessions(Action::kSave), "a ");
+  EXPECT_EQ(second_.asked().size(), 1u) << "the first one knew it";
+  first_.sessions_status = 404;
+  first_.sessions_body = ToText(ToMessage(Error{ErrorCode::kNotFound, "no such session"}));
+  EXPECT_EQ(Sessions(Action::kSave), "b ");
+  second_.sessions_status = 404;
+  second_.sessions_body = first_.sessions_body;
+  EXPECT_EQ(Sessions(Action::kSave), "no such session");
+  directory_->links.clear();
+  EXPECT_EQ(Sessions(Action::kList), "no worker of the model serves");
+}
+
+TEST_F(RemoteAnswersTest, ADrainRefusesAndAStopEndsAll) {
+  EXPECT_EQ(remote_->stats().queued, 7);
+  first_.body = kEnd;
+  EXPECT_EQ(Ask(), "|stop");
+  remote_->Drain(false);
+  EXPECT_EQ(Ask(), "refused: the server is stopping");
+  remote_->Stop();
+  EXPECT_TRUE(directory_->stopped);
+  EXPECT_EQ(Ask(), "refused: the model is being unloaded");
+  EXPECT_EQ(Sessions(scheduler::SessionCommand::Action::kList), "the model is being unloaded");
+}
+
+}  // namespace
+}  // namespace inferflux::worker
