@@ -9,7 +9,7 @@ around or moved by one, a statement dropped, a constant changed, two arguments s
 is copied, every mutant is written into the copy behind a switch (switches.py), and the copy is built once, as ./test does it. Each
 mutant then meets the unit tests that come to its place; with --wider, those that survive meet the end-to-end tests that come to it.
 A mutant that does not compile is replaced by the next of the draw. Each result is a JSON line, and a run that was interrupted goes on
-behind the lines of its report. What survives is to be judged by a person: INFERFLUX_MUTANT=NUMBER chooses it in any program of the copy.
+behind the lines of its report. What survives is to be judged by a person: MUTANT_NUMBER=NUMBER chooses it in any program of the copy.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from trial import Build, Switches
 ROOT = Path(__file__).resolve().parents[2]
 # The test programs that a folder's mutants meet first, as a pattern of CTest: that of the longest folder that holds them.
 TESTS = {
-    "apps": "inferflux_bench|inferflux_convert|inferctl", "base": "base_test|thread_pool|work_budget|engine_sampler",
+    "apps": "inferflux_bench|inferflux_convert|inferctl|inferfluxd|console", "base": "base_test|thread_pool|work_budget|engine_sampler",
     "command_line": "command_line|inferctl", "compute": "arena|cpu_compute|moe_routing|golden_logits", "compute/cuda": "cuda",
     "compute/mlx": "mlx", "config": "config", "dspy": "dspy_test|dspy_constraint", "dspy_http": "dspy_http", "embedded": "embedded_test",
     "engine": "engine_", "formats": "formats_test|hf_directory|bad_models|directory_vocab", "hardware": "hardware", "keys": "keys_test|server_test",

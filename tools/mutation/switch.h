@@ -1,5 +1,6 @@
-// Wrong changes that are chosen at run time: switches.py writes them into a copy of the sources, INFERFLUX_MUTANT=N turns one on.
-// With INFERFLUX_MUTANTS_REACHED=FOLDER, a file N in that folder says that a program came to the place of mutant N.
+// Wrong changes that are chosen at run time: switches.py writes them into a copy of the sources, MUTANT_NUMBER=N turns one on.
+// The variable's name does not begin with INFERFLUX_, because programs refuse unknown variables that do.
+// With MUTANTS_REACHED=FOLDER, a file N in that folder says that a program came to the place of mutant N.
 #pragma once
 
 #include <atomic>
@@ -15,14 +16,14 @@ inline constexpr int kMost = 8192;
 
 inline int Chosen() {
   static const int chosen = [] {
-    const char* text = std::getenv("INFERFLUX_MUTANT");
+    const char* text = std::getenv("MUTANT_NUMBER");
     return text == nullptr ? -1 : std::atoi(text);
   }();
   return chosen;
 }
 
 inline const char* Folder() {
-  static const char* const folder = std::getenv("INFERFLUX_MUTANTS_REACHED");
+  static const char* const folder = std::getenv("MUTANTS_REACHED");
   return folder;
 }
 

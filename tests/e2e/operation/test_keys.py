@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import time
+from datetime import datetime, timedelta, timezone
 from functools import partial
 
 import pytest
@@ -36,6 +37,8 @@ def test_a_key_is_made_listed_and_revoked(tmp_path):
     assert secret.startswith("ifx_") and secret not in file.read_text()
     listed = json.loads(keys(file, "list", "--json"))
     assert [(key["name"], key["scopes"], key["expired"]) for key in listed] == [("ci", "read,generate", False)]
+    left = datetime.fromisoformat(listed[0]["expires"].replace("Z", "+00:00")) - datetime.now(timezone.utc)
+    assert timedelta(days=89) < left <= timedelta(days=90)
     assert "ci" in keys(file, "list") and "already" in keys(file, "create", "ci", code=1)
     keys(file, "revoke", "ci")
     assert json.loads(keys(file, "list", "--json")) == []

@@ -13,10 +13,31 @@ namespace {
 TEST(DeviceList, HasAReportOfEachDriver) {
   const auto none = ListDrivers({});
   ASSERT_EQ(none.size(), 3u);
+  EXPECT_EQ(none[0].kind, DriverKind::kNvidia);
+  EXPECT_EQ(none[1].kind, DriverKind::kVulkan);
+  EXPECT_EQ(none[2].kind, DriverKind::kMetal);
   for (const DriverReport& report : none) {
+    EXPECT_EQ(report.reason, "");
     EXPECT_EQ(report.state, DriverState::kNone) << NameOf(report.kind);
     EXPECT_TRUE(report.devices.empty());
   }
+}
+
+TEST(DeviceList, AsksTheLibrariesThatItIsGiven) {
+  const auto reports =
+      ListDrivers({.nvml = "libm.so.6", .vulkan = "libm.so.6", .metal = FAKE_METAL, .objc = FAKE_METAL});
+  ASSERT_EQ(reports.size(), 3u);
+  EXPECT_EQ(reports[0].state, DriverState::kFailed);
+  EXPECT_EQ(reports[1].state, DriverState::kFailed);
+  EXPECT_EQ(reports[2].state, DriverState::kPresent);
+  EXPECT_EQ(ListDrivers({.nvml = {}, .vulkan = {}, .metal = FAKE_METAL, .objc = "libno-objective-c.so"})[2].state,
+            DriverState::kFailed);
+#if defined(__linux__)
+  const DriverLibraries libraries = SystemLibraries();
+  EXPECT_EQ(libraries.nvml, "libnvidia-ml.so.1");
+  EXPECT_EQ(libraries.vulkan, "libvulkan.so.1");
+  EXPECT_EQ(libraries.metal + libraries.objc, "");
+#endif
 }
 
 // What a machine's own drivers allocate and keep is not ours to free: Mesa's lavapipe leaves 128 bytes behind when its

@@ -8,6 +8,8 @@ namespace {
 struct Answers {
   int pools = 0;
   int released = 0;
+  bool devices = true;
+  bool names = true;
 };
 
 Answers& State() {
@@ -33,7 +35,7 @@ void* objc_autoreleasePoolPush() {
 void objc_autoreleasePoolPop(void* pool) {
   if (pool == &State()) --State().pools;
 }
-const char* MTLCopyAllDevices() { return kAll; }
+const char* MTLCopyAllDevices() { return State().devices ? kAll : nullptr; }
 
 uint64_t objc_msgSend(const char* object, const char* selector, uint64_t argument) {
   const std::string method = selector;
@@ -42,6 +44,7 @@ uint64_t objc_msgSend(const char* object, const char* selector, uint64_t argumen
     if (method == "release") ++State().released;
     return method == "objectAtIndex:" ? reinterpret_cast<uint64_t>(argument == 0 ? kMini : kPro) : 0;
   }
+  if (method == "name" && !State().names) return 0;
   if (method == "name" || method == "UTF8String") return reinterpret_cast<uint64_t>(object);
   if (method == "hasUnifiedMemory") return object == kMini ? 1 : 0;
   if (method == "recommendedMaxWorkingSetSize") return uint64_t{12} << 30;

@@ -64,7 +64,9 @@ const char* nvmlErrorString(int code) {
       return "Unknown Error";
   }
 }
-int nvmlSystemGetDriverVersion(char* out, unsigned size) { return Write("550.54.14", out, size); }
+int nvmlSystemGetDriverVersion(char* out, unsigned size) {
+  return Answers().driver_error != 0 ? Answers().driver_error : Write("550.54.14", out, size);
+}
 int nvmlDeviceGetCount_v2(unsigned* out) {
   *out = static_cast<unsigned>(Answers().gpus.size()) + Answers().extra_count;
   return Answers().count_error;
@@ -81,7 +83,7 @@ int nvmlDeviceGetPciInfo_v3(void* handle, Pci* out) {
   out->domain = Gpu(handle).domain;
   out->bus = Gpu(handle).bus;
   out->device = Gpu(handle).device;
-  return 0;
+  return Gpu(handle).pci_error;
 }
 int nvmlDeviceGetMemoryInfo(void* handle, Memory* out) {
   *out = {Gpu(handle).total, Gpu(handle).free, Gpu(handle).total - Gpu(handle).free};

@@ -17,11 +17,13 @@ struct FakeGpu {
   uint64_t free = 0;
   int handle_error = 0;  // codes of NVML; 0: none
   int memory_error = 0;
+  int pci_error = 0;
 };
 
 struct FakeNvml {
   int init_error = 0;
   int count_error = 0;
+  int driver_error = 0;
   unsigned extra_count = 0;  // devices that it counts beyond those that it has
   std::vector<FakeGpu> gpus;
   int open = 0;  // calls of init without one of shutdown

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <string_view>
 
 namespace vulkan = inferflux::hardware::vulkan;
 using inferflux::hardware::testing::FakeVulkan;
@@ -40,19 +41,32 @@ struct Link {
 
 vulkan::Result Version(uint32_t* out) {
   *out = Answers().version;
-  return vulkan::kSuccess;
+  return Answers().version_error;
 }
 
-vulkan::Result Create(const vulkan::InstanceCreateInfo*, const void*, vulkan::Instance** out) {
+vulkan::Result Create(const vulkan::InstanceCreateInfo* info, const void*, vulkan::Instance** out) {
   if (Answers().create_error != 0) return Answers().create_error;
+  if (Answers().creates_nothing) return vulkan::kSuccess;
+  Answers().application = info->application->application_name;
+  Answers().application_version = info->application->api_version;
   ++Answers().instances;
   *out = reinterpret_cast<vulkan::Instance*>(&Answers());
   return vulkan::kSuccess;
 }
 
-void Destroy(vulkan::Instance*, const void*) { --Answers().instances; }
+bool IsOurs(vulkan::Instance* instance) { return instance == reinterpret_cast<vulkan::Instance*>(&Answers()); }
 
-vulkan::Result Devices(vulkan::Instance*, uint32_t* count, vulkan::PhysicalDevice** out) {
+void Destroy(vulkan::Instance* instance, const void*) {
+  if (IsOurs(instance)) --Answers().instances;
+}
+
+vulkan::Result Devices(vulkan::Instance* instance, uint32_t* count, vulkan::PhysicalDevice** out) {
+  if (!IsOurs(instance)) return -3;
+  if (const int32_t error = out == nullptr ? Answers().count_error : Answers().list_error; error != 0) return error;
+  if (out == nullptr) {
+    *count = static_cast<uint32_t>(Answers().devices.size()) + Answers().extra_count;
+    return vulkan::kSuccess;
+  }
   return Fill<vulkan::PhysicalDevice*, FakeVulkanDevice>(
       Answers().devices, count, out, [](const FakeVulkanDevice& device, vulkan::PhysicalDevice*& handle) {
         handle = reinterpret_cast<vulkan::PhysicalDevice*>(const_cast<FakeVulkanDevice*>(&device));
@@ -82,7 +96,7 @@ void Properties(vulkan::PhysicalDevice* handle, vulkan::PhysicalDeviceProperties
                (device.version >= vulkan::MakeVersion(1, 2) || Has(device, "VK_KHR_driver_properties"))) {
       auto* driver = reinterpret_cast<vulkan::PhysicalDeviceDriverProperties*>(link);
       std::copy_n(device.driver.c_str(), device.driver.size() + 1, driver->driver_name);
-      std::strcpy(driver->driver_info, "22.3.6");
+      std::copy_n(device.driver_info.c_str(), device.driver_info.size() + 1, driver->driver_info);
     } else if (link->type == vulkan::kPhysicalDevicePciBusInfoProperties && Has(device, "VK_EXT_pci_bus_info")) {
       auto* pci = reinterpret_cast<vulkan::PhysicalDevicePciBusInfoProperties*>(link);
       pci->domain = device.pci[0];
@@ -115,7 +129,7 @@ extern "C" {
 
 FakeVulkan* FakeVulkanAnswers() { return &Answers(); }
 
-vulkan::VoidFunction vkGetInstanceProcAddr(vulkan::Instance*, const char* name) {
+vulkan::VoidFunction vkGetInstanceProcAddr(vulkan::Instance* instance, const char* name) {
   static const std::map<std::string, vulkan::VoidFunction> functions = {
       {"vkEnumerateInstanceVersion", reinterpret_cast<vulkan::VoidFunction>(Version)},
       {"vkCreateInstance", reinterpret_cast<vulkan::VoidFunction>(Create)},
@@ -124,6 +138,10 @@ vulkan::VoidFunction vkGetInstanceProcAddr(vulkan::Instance*, const char* name) 
       {"vkEnumerateDeviceExtensionProperties", reinterpret_cast<vulkan::VoidFunction>(Extensions)},
       {"vkGetPhysicalDeviceProperties2", reinterpret_cast<vulkan::VoidFunction>(Properties)},
       {"vkGetPhysicalDeviceMemoryProperties2", reinterpret_cast<vulkan::VoidFunction>(Memory)}};
+  if (Answers().missing.contains(name)) return nullptr;
+  const bool global =
+      std::string_view(name) == "vkEnumerateInstanceVersion" || std::string_view(name) == "vkCreateInstance";
+  if (!global && !IsOurs(instance)) return nullptr;
   const auto found = functions.find(name);
   return found == functions.end() ? nullptr : found->second;
 }

@@ -13,6 +13,11 @@ TEST(Identity, AUuidIsTheSameInEachToolsSpelling) {
   EXPECT_FALSE(SameUuid("8a2f1c3e-0000-4444-9999-0123456789ab", "8a2f1c3e-0000-4444-9999-0123456789ac"));
   EXPECT_FALSE(SameUuid("8a2f", "8a2f1c3e")) << "a beginning is no identity";
   EXPECT_FALSE(SameUuid("", ""));
+  EXPECT_FALSE(SameUuid("8a", ""));
+  EXPECT_TRUE(SameUuid("gpu-", "GPU-")) << "there is nothing behind it, so it is no prefix";
+  EXPECT_FALSE(SameUuid("gpu-", ""));
+  EXPECT_FALSE(SameUuid("@[", "`{")) << "only letters have two cases";
+  EXPECT_TRUE(SameUuid("aZ", "Az"));
 }
 
 TEST(Identity, APciAddressIsTheSameInEachToolsSpelling) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace inferflux::keys {
 namespace {
@@ -20,6 +21,21 @@ TEST(LimitsTest, EachLimitHasItsMost) {
     ASSERT_TRUE(most.contains(row.name)) << row.name;
     EXPECT_EQ(row.max, most.at(row.name)) << row.name;
   }
+}
+
+TEST(LimitsTest, EachNameAndFlagIsThatOfItsLimit) {
+  const Limits all{
+      .running = 1, .queued = 2, .body_bytes = 3, .connections = 4, .preparations = 5, .tokens_per_minute = 6};
+  const std::map<std::string_view, std::pair<std::string_view, int64_t>> expected = {
+      {"running", {"--running", 1}},           {"queued", {"--queued", 2}},
+      {"body_bytes", {"--body-bytes", 3}},     {"connections", {"--connections", 4}},
+      {"preparations", {"--preparations", 5}}, {"tokens_per_minute", {"--tokens-per-minute", 6}}};
+  for (const LimitRow& row : LimitRows()) {
+    EXPECT_EQ(row.flag, expected.at(row.name).first);
+    EXPECT_EQ(all.*row.value, expected.at(row.name).second) << row.name;
+  }
+  EXPECT_EQ(Over(all, {}), all);
+  EXPECT_EQ(Over({}, all), all);
 }
 
 TEST(LimitsTest, ALimitIsAWholeNumberUpToItsMost) {

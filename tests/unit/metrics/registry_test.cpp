@@ -31,6 +31,38 @@ TEST(RegistryTest, HandlesOfOneNameAndLabelsCountTogether) {
   EXPECT_THAT(text, HasSubstr("inferflux_things_total{kind=\"b\"} 7"));
 }
 
+TEST(RegistryTest, AnExpositionSaysWhatEachMetricIs) {
+  Registry registry;
+  registry.GetCounter("inferflux_c_total", "Counted.").Add(2.5);
+  const Gauge gauge = registry.GetGauge("inferflux_g", "Measured.");
+  gauge.Set(3);
+  gauge.Add(-1);
+  registry.GetHistogram("inferflux_h", "Observed.", {1, 2}, {{"kind", "a"}}).Observe(1.5);
+  EXPECT_EQ(Expose(registry),
+            "# HELP inferflux_c_total Counted.\n# TYPE inferflux_c_total counter\ninferflux_c_total 2.5\n"
+            "# HELP inferflux_g Measured.\n# TYPE inferflux_g gauge\ninferflux_g 2\n"
+            "# HELP inferflux_h Observed.\n# TYPE inferflux_h histogram\n"
+            "inferflux_h_count{kind=\"a\"} 1\ninferflux_h_sum{kind=\"a\"} 1.5\n"
+            "inferflux_h_bucket{kind=\"a\",le=\"1\"} 0\ninferflux_h_bucket{kind=\"a\",le=\"2\"} 1\n"
+            "inferflux_h_bucket{kind=\"a\",le=\"+Inf\"} 1\n");
+}
+
+TEST(RegistryTest, AHolderKeepsTheSeriesOfItsOwnLabelOnly) {
+  Registry registry;
+  registry.GetGauge("inferflux_g", "G.", {{"model", "a"}}).Set(1);
+  registry.GetGauge("inferflux_g", "G.", {{"backend", "a"}}).Set(2);
+  registry.GetGauge("inferflux_g", "G.", {{"backend", "b"}, {"model", "c"}}).Set(3);
+  registry.GetGauge("inferflux_none", "N.").Set(4);
+  auto model = registry.Hold("model", "a");
+  const auto backend = registry.Hold("backend", "b");
+  model.reset();
+  const std::string text = Expose(registry);
+  EXPECT_THAT(text, Not(HasSubstr("{model=\"a\"}")));
+  EXPECT_THAT(text, HasSubstr("inferflux_g{backend=\"a\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("inferflux_g{backend=\"b\",model=\"c\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("inferflux_none 4\n"));
+}
+
 TEST(RegistryTest, LabelValuesFromOutsideAreEscaped) {
   Registry registry;
   registry.GetGauge("inferflux_g", "G.", {{"model", "a\"b\\c\nd"}}).Set(1);
@@ -81,6 +113,8 @@ TEST(RegistryTest, UnboundHandlesCountNothingAndDoNotCrash) {
   const std::string before = Expose(registry);
   unmeasured.prompt_tokens.Add(1);
   unmeasured.queue_depth.Set(1);
+  unmeasured.graphs.Add(1);
+  unmeasured.SetKvBlocks(1, 2, 3);
   unmeasured.inter_token.Observe(1);
   EXPECT_EQ(Expose(registry), before);
 }

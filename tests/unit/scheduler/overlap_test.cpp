@@ -17,9 +17,12 @@ using ::testing::ElementsAre;
 // Records the calls of one step. `between` runs once a step has been submitted.
 struct Recorded {
   explicit Recorded(const StepPolicy& policy = {}, FakeEngineOptions options = {.async_steps = true})
-      : driver(Babble, options, policy, FakeTokenizer(), {.on_under_way = [this] {
-                 if (between) std::exchange(between, nullptr)();
-               }}) {
+      : driver(Babble, options, policy, FakeTokenizer(),
+               {.on_admitted = [this] { ++admissions; },
+                .on_under_way =
+                    [this] {
+                      if (between) std::exchange(between, nullptr)();
+                    }}) {
     driver.engine.on_call = [this](std::string_view call) { calls.emplace_back(call); };
   }
 
@@ -31,6 +34,7 @@ struct Recorded {
 
   std::function<void()> between;
   std::vector<std::string> calls;
+  int admissions = 0;  // how often somebody was told that others wait no longer
   SchedulerDriver driver;
 };
 
@@ -48,8 +52,11 @@ TEST(SchedulerOverlap, TheNextStepIsPreparedWhileOneRuns) {
   EXPECT_THAT(recorded.Step(), ElementsAre("open", "submit", "collect"));
   std::shared_ptr<TokenStream> second;
   recorded.between = [&] { second = recorded.driver.Submit(Asks("another")); };
+  EXPECT_EQ(recorded.admissions, 1);
   EXPECT_THAT(recorded.Step(), ElementsAre("submit", "open", "collect"));
+  EXPECT_EQ(recorded.admissions, 3) << "before the step, and again while it runs";
   EXPECT_THAT(recorded.Step(), ElementsAre("submit", "collect")) << "it has its KV already";
+  EXPECT_EQ(recorded.admissions, 4);
   EXPECT_THAT(items, ElementsAre(1u, 1u, 2u));
   recorded.driver.Drain();
   Received received;

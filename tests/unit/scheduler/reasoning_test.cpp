@@ -63,6 +63,10 @@ TEST_F(ReasoningTest, AGrammarConstrainsTheAnswerOnly) {
   EXPECT_EQ(Text("ab</think>77", Constrained(*grammar, Limits(std::nullopt, true))), "ab</think>77");
   EXPECT_EQ(Text("abcdefg", Constrained(*grammar, Limits(2, true))), "ab</think>00");
   EXPECT_EQ(Text("77", Constrained(*grammar, Limits(2, false))), "77");
+  GenerationRequest longer = Constrained(*grammar, Limits(std::nullopt, true));
+  longer.max_tokens = 60;
+  EXPECT_EQ(Text("a</thinx>bcdefghijklm</think>778", longer), "a</thinx>bcdefghijklm</think>77")
+      << "the marker is found in bytes, wherever it is";
 }
 
 }  // namespace

@@ -40,11 +40,11 @@ inline void Read(TokenStream& stream, Received& received) {
 class BackendDriver {
  public:
   BackendDriver(engine::Engine& backend, const StepPolicy& policy, std::shared_ptr<const text::Tokenizer> tokenizer,
-                SchedulerExtras extras = {})
+                SchedulerExtras extras = {}, const metrics::ModelMetrics& metrics = {})
       : backend_(backend),
         tokenizer_(std::move(tokenizer)),
         core(
-            backend, tokenizer_, policy, {}, [this] { return now += tick; }, std::move(extras)) {}
+            backend, tokenizer_, policy, metrics, [this] { return now += tick; }, std::move(extras)) {}
 
   std::shared_ptr<TokenStream> Submit(GenerationRequest spec) {
     const auto max_tokens = CheckRequest(spec, backend_.info());
@@ -99,9 +99,9 @@ class SchedulerDriver : public FakeEngineHolder, public BackendDriver {
   explicit SchedulerDriver(FakeEngine::Model model, const FakeEngineOptions& options = {},
                            const StepPolicy& policy = {},
                            std::shared_ptr<const text::Tokenizer> tokenizer = FakeTokenizer(),
-                           SchedulerExtras extras = {})
+                           SchedulerExtras extras = {}, const metrics::ModelMetrics& metrics = {})
       : FakeEngineHolder{FakeEngine(options, std::move(model))},
-        BackendDriver(engine, policy, std::move(tokenizer), std::move(extras)) {}
+        BackendDriver(engine, policy, std::move(tokenizer), std::move(extras), metrics) {}
 
   // The text of a request that runs alone on the engine.
   static std::string Alone(FakeEngine::Model model, GenerationRequest spec) {

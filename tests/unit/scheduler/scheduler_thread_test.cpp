@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <semaphore>
 #include <thread>
 
@@ -114,6 +115,7 @@ TEST(SchedulerThread, IsReadyOnlyAfterAWarmUpThatLeavesNothing) {
   const auto early = loop.Submit({.prompt = {1}});
   ASSERT_FALSE(early);
   EXPECT_EQ(early.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(early.error().message, "the model is still being loaded");
   EXPECT_EQ(loop.ready().wait_for(0s), std::future_status::timeout);
   load.release();
   ASSERT_TRUE(loop.ready().get());
@@ -133,7 +135,9 @@ TEST(SchedulerThread, AModelThatCannotBeLoadedSaysWhy) {
   const Status ready = loop.ready().get();
   ASSERT_FALSE(ready);
   EXPECT_EQ(ready.error().message, "tensor 7 is torn");
-  EXPECT_EQ(loop.Submit({.prompt = {1}}).error().code, ErrorCode::kUnavailable);
+  const auto refused = loop.Submit({.prompt = {1}});
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(refused.error().message, "the model could not be loaded");
 }
 
 // Occupies the only sequence: the gate holds the second of its steps, so the queue's numbers know that it runs.
@@ -157,6 +161,7 @@ TEST(SchedulerThread, AFullQueueIsRefusedAtOnce) {
   const auto refused = loop->Submit({.prompt = {1}, .max_tokens = 5});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_EQ(refused.error().message, "3 requests wait already; try again in about 1 s");
   gate.closed = false;
   for (const auto& stream : streams) EXPECT_EQ(ReadAll(*stream).finish->reason, FinishReason::kLength);
 }
@@ -208,13 +213,62 @@ TEST(SchedulerThread, TheQueueOfOneAccountHasALimitOfItsOwn) {
   };
   EXPECT_EQ(submit("greedy"), "");
   EXPECT_EQ(submit("greedy"), "");
-  EXPECT_NE(submit("greedy").find("its limit is 2"), std::string::npos);
+  EXPECT_EQ(
+      submit("greedy"),
+      "2 requests of this API key or address wait already, and its limit is 2 (limits.queued); try again in about 1 s");
   EXPECT_EQ(submit("polite"), "") << "a refused account disturbs no other";
   EXPECT_GE(loop->RetryAfter("greedy"), 1);
   gate.closed = false;
   for (const auto& stream : streams) EXPECT_EQ(ReadAll(*stream).finish->reason, FinishReason::kLength);
   EXPECT_EQ(submit("greedy"), "") << "the queue is empty again";
   EXPECT_EQ(ReadAll(*streams.back()).finish->reason, FinishReason::kLength);
+}
+
+// One runs, one waits. `running`: whether what runs ends too.
+void ExpectDrained(bool running) {
+  Gate gate;
+  const auto loop = MakeLoop(Babble, {.policy = {.max_running = 1}, .max_queued = 3}, &gate);
+  const auto runs = Occupy(*loop, gate);
+  const auto waits = *loop->Submit({.prompt = {1}, .max_tokens = 5});
+  loop->Drain(running);
+  const auto refused = loop->Submit({.prompt = {1}, .max_tokens = 5});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(refused.error().message, "the server is stopping");
+  if (running) loop->Drain(false);  // takes nothing back
+  gate.closed = false;
+  const Received first = ReadAll(*runs), second = ReadAll(*waits);
+  EXPECT_EQ(second.finish->reason, FinishReason::kError);
+  EXPECT_EQ(second.finish->error.code, ErrorCode::kUnavailable);
+  EXPECT_EQ(second.finish->error.message, "the server is stopping");
+  EXPECT_EQ(second.text, "");
+  EXPECT_EQ(first.finish->reason, running ? FinishReason::kError : FinishReason::kLength);
+  EXPECT_EQ(first.text.size() == 5, !running);
+}
+
+TEST(SchedulerThread, DrainingEndsWhatWaitsAndLetsTheOthersFinish) { ExpectDrained(false); }
+TEST(SchedulerThread, DrainingEndsAllIfThatIsAskedFor) { ExpectDrained(true); }
+
+TEST(SchedulerThread, SessionCommandsAreAnsweredWhileItServes) {
+  const auto ask = [](SchedulerThread& loop, SessionCommand command) {
+    std::promise<std::string> said;
+    loop.Session(std::move(command), [&](Result<std::vector<SessionInfo>> reply) {
+      said.set_value(reply ? std::to_string(reply->size()) : reply.error().message);
+    });
+    return said.get_future().get();
+  };
+  const auto loop = MakeLoop(Babble);
+  GenerationRequest request{.prompt = Bytes("hello"), .max_tokens = 4};
+  request.session = SessionUse{.id = "chat"};
+  ReadAll(**loop->Submit(std::move(request)));
+  EXPECT_EQ(ask(*loop, {}), "1");
+  EXPECT_EQ(ask(*loop, {.action = SessionCommand::Action::kDelete, .id = "other"}),
+            "no session 'other': it has expired, was evicted, or never existed");
+  loop->Stop();
+  EXPECT_EQ(ask(*loop, {}), "the model is not being served");
+  const auto refused = loop->Submit({.prompt = {1}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "the model is being unloaded");
 }
 
 TEST(SchedulerThread, WhatCannotFitIsRefusedBeforeItIsQueued) {

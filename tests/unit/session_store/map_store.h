@@ -11,9 +11,11 @@ namespace inferflux::session_store {
 
 struct MapStore final : scheduler::SessionStore {
   std::map<std::string, std::string> blobs;
+  scheduler::WallTime expires = {};  // of the last that was put
 
-  Status Put(const std::string& name, std::string blob, scheduler::WallTime) override {
+  Status Put(const std::string& name, std::string blob, scheduler::WallTime time) override {
     blobs[name] = std::move(blob);
+    expires = time;
     return {};
   }
   Result<std::string> Get(const std::string& name, size_t most) override {

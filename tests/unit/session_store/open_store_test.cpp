@@ -80,7 +80,12 @@ TEST_F(OpenStoreTest, WhatIsMissingIsNamed) {
   EXPECT_NE(Why(folder.string(), (folder / "none").string()).find("cannot be read"), std::string::npos);
   std::ofstream(folder / "short") << "secret\n";
   EXPECT_NE(Why(folder.string(), (folder / "short").string()).find("it has 6"), std::string::npos);
-  EXPECT_NE(Why("relative/path", key).find("s3://BUCKET"), std::string::npos);
+  EXPECT_EQ(Why("relative/path", key),
+            "runtime.session_store: 'relative/path' is not /FOLDER, file:///FOLDER or s3://BUCKET");
+  EXPECT_NE(Why("file://relative", key).find("s3://BUCKET"), std::string::npos);
+  EXPECT_EQ(Why(folder.string(), (folder / "short").string()),
+            "runtime.session_store_key_file " + (folder / "short").string() +
+                ": a key of 32 to 4096 characters is needed, and it has 6");
   EXPECT_NE(Why("s3://", key).find("s3://BUCKET"), std::string::npos);
   EXPECT_NE(Why("s3://buc_ket", key).find("s3://BUCKET"), std::string::npos);
   EXPECT_NE(Why("s3://bucket/a b", key).find("s3://BUCKET"), std::string::npos);

@@ -72,6 +72,20 @@ TEST_F(Sealed, OfAnotherKeyHasOtherNames) {
   EXPECT_EQ(other.Get("a/b", kMost).error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(Sealed, PassesOnWhenItExpires) {
+  const scheduler::WallTime time(std::chrono::seconds(1'700'000'000));
+  ASSERT_TRUE(store.Put("a/b", "", time));
+  EXPECT_EQ(inner->expires, time);
+  EXPECT_EQ(store.Get("a/b", 0).value(), "") << "nothing is something too";
+}
+
+TEST_F(Sealed, SaysThatTheKeyMayBeAnother) {
+  ASSERT_TRUE(store.Put("a/b", "body", {}));
+  inner->blobs.begin()->second.clear();
+  EXPECT_EQ(store.Get("a/b", kMost).error().message,
+            "what the store has is not what a worker with this key (runtime.session_store_key_file) has put there");
+}
+
 TEST_F(Sealed, CountsTheBodyAgainstTheLimit) {
   ASSERT_TRUE(store.Put("a/b", std::string(kMost, 'x'), {}));
   EXPECT_TRUE(store.Get("a/b", kMost));

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/version/version.h"
 
 namespace inferflux::telemetry {
 namespace {
@@ -18,21 +22,29 @@ TEST(OtlpJsonTest, ASpanHasHexadecimalIdsAndNumbersAsStrings) {
   span.attributes = {{"text", "a"}, {"number", int64_t{1} << 60}, {"list", std::vector<std::string>{"x", "y"}}};
   span.failed = true;
   span.message = "why";
-  const auto all = boost::json::parse(OtlpJson("mine", std::span(&span, 1)));
-  const auto& resource = all.at("resourceSpans").at(0);
-  EXPECT_EQ(resource.at("resource").at("attributes").at(0).at("value").at("stringValue"), "mine");
-  const auto& out = resource.at("scopeSpans").at(0).at("spans").at(0);
-  EXPECT_EQ(out.at("traceId"), "abababababababababababababababab");
-  EXPECT_EQ(out.at("spanId"), "0101010101010101");
-  EXPECT_EQ(out.at("parentSpanId"), "0202020202020202");
-  EXPECT_EQ(out.at("name"), "chat \"tiny\"");
-  EXPECT_EQ(out.at("kind"), 2);
-  EXPECT_EQ(out.at("startTimeUnixNano"), "1700000000123000000");
-  EXPECT_EQ(out.at("endTimeUnixNano"), "1700000000128000000");
-  EXPECT_EQ(out.at("attributes").at(1).at("value").at("intValue"), "1152921504606846976");
-  EXPECT_EQ(out.at("attributes").at(2).at("value").at("arrayValue").at("values").at(1).at("stringValue"), "y");
-  EXPECT_EQ(out.at("status").at("code"), 2);
-  EXPECT_EQ(out.at("status").at("message"), "why");
+  const std::string version = R"({"stringValue":")" + std::string(kVersion) + R"("})";
+  const std::string resource = R"({"resourceSpans":[{"resource":{"attributes":[)"
+                               R"({"key":"service.name","value":{"stringValue":"mine"}},)"
+                               R"({"key":"service.version","value":)" +
+                               version + R"(}]},"scopeSpans":[{"scope":{"name":"inferflux","version":")" + kVersion +
+                               R"("},"spans":[)";
+  const std::string failed =
+      R"({"traceId":"abababababababababababababababab","spanId":"0101010101010101","parentSpanId":"0202020202020202",)"
+      R"("name":"chat \"tiny\"","kind":2,"startTimeUnixNano":"1700000000123000000",)"
+      R"("endTimeUnixNano":"1700000000128000000","attributes":[{"key":"text","value":{"stringValue":"a"}},)"
+      R"({"key":"number","value":{"intValue":"1152921504606846976"}},)"
+      R"({"key":"list","value":{"arrayValue":{"values":[{"stringValue":"x"},{"stringValue":"y"}]}}}],)"
+      R"("status":{"code":2,"message":"why"}})";
+  EXPECT_EQ(OtlpJson("mine", std::span(&span, 1)), resource + failed + "]}]}]}");
+
+  Span root{.name = "root"};
+  root.trace.fill(0x10);
+  root.id.fill(0x0f);
+  const std::string whole =
+      R"({"traceId":"10101010101010101010101010101010","spanId":"0f0f0f0f0f0f0f0f","name":"root","kind":1,)"
+      R"("startTimeUnixNano":"0","endTimeUnixNano":"0","attributes":[]})";
+  EXPECT_EQ(OtlpJson("mine", std::vector{root, span}), resource + whole + "," + failed + "]}]}]}");
+  EXPECT_EQ(OtlpJson("mine", {}), resource + "]}]}]}");
 }
 
 }  // namespace

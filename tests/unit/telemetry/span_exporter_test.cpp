@@ -2,23 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prometheus/collectable.h>
-#include <prometheus/text_serializer.h>
 
 #include <algorithm>
-#include <atomic>
-#include <boost/json/parse.hpp>
-#include <boost/json/value.hpp>
 #include <chrono>
-#include <functional>
-#include <memory>
 #include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include "net/router.h"
-#include "net/server.h"
+#include "telemetry/collector.h"
 
 namespace inferflux::telemetry {
 namespace {
@@ -26,41 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using ::testing::HasSubstr;
-
-// Takes what is sent, answers with `status`.
-struct Collector {
-  Collector() {
-    net::Router routes;
-    routes.Add("POST", "/v1/traces",
-               [this](const net::Request& request, net::ResponseWriter& writer) -> boost::asio::awaitable<void> {
-                 ++posts;
-                 const auto body = boost::json::parse(request.body);
-                 if (status == 200) {
-                   spans += body.at("resourceSpans").at(0).at("scopeSpans").at(0).at("spans").as_array().size();
-                 }
-                 net::Response answer(status, "application/json", "{}");
-                 co_await writer.Send(std::move(answer));
-               });
-    server = std::move(*net::Server::Start({}, std::move(routes)));
-  }
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(server->port()); }
-
-  std::atomic<int> status{200};
-  std::atomic<int> posts{0};
-  std::atomic<size_t> spans{0};
-  std::unique_ptr<net::Server> server;
-};
-
-std::vector<Span> Spans(size_t count) {
-  std::vector<Span> out(count);
-  for (Span& span : out) span.name = "one";
-  return out;
-}
-
-bool Eventually(const std::function<bool()>& condition) {
-  for (int i = 0; i < 500 && !condition(); ++i) std::this_thread::sleep_for(milliseconds(20));
-  return condition();
-}
 
 TEST(SpanExporterTest, AFullBatchIsSentAtOnceAndTheRestAtTheEnd) {
   metrics::Registry metrics;
@@ -74,7 +29,8 @@ TEST(SpanExporterTest, AFullBatchIsSentAtOnceAndTheRestAtTheEnd) {
   EXPECT_EQ(collector.spans, SpanExporter::kMaxBatch + 3);
   (*exporter)->Add(Spans(1));
   EXPECT_EQ(collector.spans, SpanExporter::kMaxBatch + 3);
-  const std::string text = prometheus::TextSerializer().Serialize(metrics.Collectable().Collect());
+  EXPECT_EQ(SpanCount(metrics, "dropped_total{reason=\"queue_full\"}"), 1) << "the one that came too late";
+  const std::string text = Exposed(metrics);
   EXPECT_THAT(text, HasSubstr("inferflux_spans_sent_total " + std::to_string(SpanExporter::kMaxBatch + 3) + "\n"));
 }
 
@@ -102,7 +58,7 @@ TEST(SpanExporterTest, WhatDoesNotFitIsDroppedAndCounted) {
   // More than the queue and the batch that is being delivered hold, wherever the thread is.
   (*exporter)->Add(Spans(SpanExporter::kMaxQueued + SpanExporter::kMaxBatch + 7));
   (*exporter)->Stop(milliseconds(300));
-  const std::string text = prometheus::TextSerializer().Serialize(metrics.Collectable().Collect());
+  const std::string text = Exposed(metrics);
   const size_t overflow = SpanExporter::kMaxBatch + 7;
   EXPECT_THAT(text,
               HasSubstr("inferflux_spans_dropped_total{reason=\"queue_full\"} " + std::to_string(overflow) + "\n"));

@@ -21,6 +21,8 @@ TEST(TraceContextTest, TheStandardsExampleIsReadAndWritten) {
   EXPECT_EQ(ToHex(context->span), kSpan);
   EXPECT_TRUE(context->sampled);
   EXPECT_EQ(FormatTraceParent(*context), header);
+  EXPECT_TRUE(ParseTraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-03")->sampled);
+  EXPECT_FALSE(ParseTraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-10")->sampled);
   const auto unsampled = ParseTraceParent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-02");
   EXPECT_FALSE(unsampled->sampled);
   EXPECT_TRUE(FormatTraceParent(*unsampled).ends_with("-00"));
@@ -82,6 +84,32 @@ TEST(TraceContextTest, IdsAreDifferentAndSampledByTheirShare) {
   EXPECT_EQ(ids.size(), 4000u);
   EXPECT_GT(sampled, 850);
   EXPECT_LT(sampled, 1150);
+}
+
+// Each bit of each byte is sometimes 1 and sometimes 0.
+template <class Id>
+void ExpectRandomBits(Id (*next)()) {
+  std::set<Id> ids;
+  Id any{}, all;
+  all.fill(0xff);
+  for (int i = 0; i < 500; ++i) {
+    const Id id = next();
+    ids.insert(id);
+    for (size_t byte = 0; byte < id.size(); ++byte) {
+      any[byte] |= id[byte];
+      all[byte] &= id[byte];
+    }
+  }
+  EXPECT_EQ(ids.size(), 500u);
+  for (size_t byte = 0; byte < any.size(); ++byte) {
+    EXPECT_EQ(any[byte], 0xff) << byte;
+    EXPECT_EQ(all[byte], 0) << byte;
+  }
+}
+
+TEST(TraceContextTest, IdsAreRandomInEachBit) {
+  ExpectRandomBits(&NewTraceId);
+  ExpectRandomBits(&NewSpanId);
 }
 
 }  // namespace

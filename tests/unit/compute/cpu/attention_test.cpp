@@ -268,6 +268,10 @@ TEST_P(CpuAttentionTest, RefusesShapesItCannotHold) {
   EXPECT_EQ(Cpu::CreateKvCache<KvFp16>(cpu, {{{1, 64}}, 0, 16}).error().code, ErrorCode::kInvalidArgument);
   constexpr int32_t kHuge = 1 << 30;
   EXPECT_EQ(Cpu::CreateKvCache<KvFp16>(cpu, {{{kHuge, 64}}, kHuge, 256}).error().code, ErrorCode::kResourceExhausted);
+  // 2^62 bytes with all possible padding are asked for; more would overflow.
+  EXPECT_TRUE(Cpu::CreateKvCache<KvFp16>(cpu, {{{4, 1024}}, kHuge, 1024}).error().message.starts_with("no memory for"));
+  EXPECT_EQ(Cpu::CreateKvCache<KvFp16>(cpu, {{{5, 1024}}, kHuge, 1024}).error().message,
+            "a KV cache of 1073741824 blocks of 1024 positions overflows; ask for fewer");
 }
 
 INFERFLUX_CPU_TESTS(CpuAttentionTest);

@@ -116,6 +116,62 @@ TEST(CellLedger, WhatCannotBeCutToThePrefixBeginsAnew) {
   EXPECT_EQ(ledger.usage().blocks_used, 4);
 }
 
+std::string Usage(const CellLedger& ledger) {
+  const KvUsage usage = ledger.usage();
+  return fmt::format("{} used {} cached {} free", usage.blocks_used, usage.blocks_cached, usage.blocks_free);
+}
+
+TEST(CellLedger, CountsTheCellsThatAreUsedKeptAndFree) {
+  FakeMemory memory;
+  CellLedger ledger({.cells = 10, .ids = 4, .max_sequences = 3}, memory);
+  EXPECT_EQ(Usage(ledger), "0 used 0 cached 10 free");
+  const SequenceId first = ledger.Open({}, 1)->sequence;
+  EXPECT_EQ(first.slot, 0u);
+  EXPECT_EQ(first.generation, 1u);
+  Feed(ledger, memory, first, {1, 2, 3, 4});
+  ASSERT_TRUE(ledger.Reserve(first, 6));
+  EXPECT_EQ(Usage(ledger), "6 used 0 cached 4 free");
+  EXPECT_EQ(ledger.WritableLength(first, 2), 4);
+  EXPECT_EQ(ledger.WritableLength(first, 3).error().message, "3 tokens for a sequence with room for 2: reserve first");
+  const SequenceId copy = *ledger.Fork(first);
+  EXPECT_EQ(memory.TokensOf(1), (Tokens{1, 2, 3, 4}));
+  EXPECT_EQ(Usage(ledger), "6 used 0 cached 4 free") << "the copy shares the four cells";
+  ASSERT_TRUE(ledger.Reserve(copy, 8));
+  EXPECT_EQ(Usage(ledger), "10 used 0 cached 0 free");
+  EXPECT_EQ(ledger.Reserve(copy, 10).error().message, "the KV store lacks 2 of 10 tokens");
+  ASSERT_TRUE(ledger.Truncate(copy, 3));
+  EXPECT_EQ(Usage(ledger), "6 used 0 cached 4 free");
+  EXPECT_EQ(ledger.Truncate(copy, 4).error().message, "cannot cut a sequence of 3 tokens to 4");
+  EXPECT_EQ(ledger.Truncate(copy, -1).error().message, "cannot cut a sequence of 3 tokens to -1");
+  ASSERT_TRUE(ledger.Close(first));
+  EXPECT_EQ(Usage(ledger), "3 used 1 cached 6 free") << "room that was only reserved is free";
+  ASSERT_TRUE(ledger.Close(copy));
+  EXPECT_EQ(Usage(ledger), "0 used 4 cached 6 free") << "the other one knows all of its tokens";
+  EXPECT_EQ(ledger.Close(copy).error().message, "no live sequence 1:1: it was closed, or never opened");
+  const auto again = ledger.Open(Tokens{1, 2, 9}, 1);
+  EXPECT_EQ(again->sequence.slot, 1u) << "a copy: the longer one stays";
+  EXPECT_EQ(again->sequence.generation, 2u);
+  EXPECT_EQ(again->cached_tokens, 2);
+  EXPECT_EQ(Usage(ledger), "2 used 2 cached 6 free");
+  EXPECT_FALSE(ledger.Tokens(SequenceId{.slot = 4, .generation = 1}));
+}
+
+TEST(CellLedger, AStepThatFailedLeavesNothingBehind) {
+  FakeMemory memory;
+  CellLedger ledger({.cells = 10, .ids = 2, .max_sequences = 2}, memory);
+  const SequenceId id = ledger.Open({}, 1)->sequence;
+  Feed(ledger, memory, id, {1, 2, 3});
+  memory.Append(0, {4, 5});
+  ledger.Retract(id);
+  EXPECT_EQ(memory.TokensOf(0), (Tokens{1, 2, 3}));
+  EXPECT_EQ(ledger.Tokens(id)->size(), 3u);
+  memory.cuts = false;
+  memory.Append(0, {4, 5});
+  ledger.Retract(id);
+  EXPECT_TRUE(memory.TokensOf(0).empty()) << "where it cannot be cut, all of it goes";
+  EXPECT_TRUE(ledger.Tokens(id)->empty());
+}
+
 // In both orders of ids, so that the one with the lower id is not simply the first.
 TEST(CellLedger, TheClosedSequenceThatWasUsedLongestAgoGivesWay) {
   for (const bool lower_first : {true, false}) {

@@ -266,6 +266,30 @@ TEST(LlamaEngine, ADeviceThatIsNotThereIsNamed) {
   }
 }
 
+TEST(LlamaEngine, BytesThatAreNoSavedSequenceAreNamed) {
+  const auto engine = CreateLlamaEngine(*Source("llama3", 96), {.target = "cpu", .kv_bytes = 1 << 20});
+  ASSERT_TRUE(engine) << engine.error().message;
+  const std::vector<TokenId> tokens{1};
+  const auto restore = [&](std::vector<std::byte> saved) {
+    const auto restored = (*engine)->Restore(tokens, 0, saved);
+    return restored ? "restored" : restored.error().message;
+  };
+  const std::byte one{1}, zero{0};
+  EXPECT_EQ(restore({}), "0 bytes that are no saved sequence of llama.cpp's");
+  EXPECT_EQ(restore({one, zero, zero, zero}), "4 bytes that are no saved sequence of llama.cpp's")
+      << "no state follows";
+  EXPECT_EQ(restore({zero, zero, zero, zero, one}), "5 bytes that are no saved sequence of llama.cpp's");
+  EXPECT_EQ((*engine)->usage().blocks_used, 0);
+}
+
+TEST(LlamaEngine, ADeviceTestsItself) {
+  for (const std::string& target : LlamaTargets()) {
+    EXPECT_TRUE(LlamaSelfTest(target, -1)) << "the first one";
+    EXPECT_TRUE(LlamaSelfTest(target, 0));
+    EXPECT_EQ(LlamaSelfTest(target, 7).error().message, "libllama has no device 7 of " + target);
+  }
+}
+
 TEST(LlamaEngine, KeepsTheSamplersChecklist) {
   ForEach({"llama3"}, [&](const std::string& name, const std::string& target) {
     const auto engine = CreateLlamaEngine(*Source(name, 96), {.target = target, .kv_bytes = 1 << 20});

@@ -109,5 +109,74 @@ TEST(KeySetTest, AFileIsReadAndAFifoIsNotWaitedFor) {
   std::filesystem::remove(path);
 }
 
+TEST(KeySetTest, HasAtMost64KeysAndAQuarterOfAMegabyte) {
+  const auto of = [](int keys) {
+    std::string out;
+    for (int i = 0; i < keys; ++i) out += (i == 0 ? "" : ",") + Replaced(kEd, "eddsa", fmt::format("key{}", i));
+    return SetOf(out);
+  };
+  const auto most = KeySet::Parse(of(64));
+  ASSERT_TRUE(most.has_value()) << most.error().message;
+  EXPECT_EQ(most->size(), 64u);
+  EXPECT_EQ(most->Find(Algorithm::kEdDsa, "key63")->id(), "key63");
+  EXPECT_EQ(ErrorOf(of(65)), "the key set has 65 keys; at most 64 are accepted");
+  std::string padded = AllKeys();
+  padded.resize(262'144, ' ');
+  EXPECT_TRUE(KeySet::Parse(padded).has_value());
+  EXPECT_EQ(ErrorOf(padded + " "), "the key set is larger than 262144 bytes");
+}
+
+TEST(KeySetTest, KeysDifferByTheirIdAndAlgorithm) {
+  const std::string same = Replaced(kEc, "es256", "rs256");
+  const auto set = KeySet::Parse(SetOf(fmt::format("{}, {}", kRsa, same)));
+  ASSERT_TRUE(set.has_value()) << set.error().message;
+  EXPECT_EQ(set->Find(Algorithm::kRs256, "rs256")->algorithm(), Algorithm::kRs256);
+  EXPECT_EQ(set->Find(Algorithm::kEs256, "rs256")->algorithm(), Algorithm::kEs256);
+  EXPECT_EQ(ErrorOf(SetOf(fmt::format("{}, {}, {}", kEd, kRsa, kRsa))),
+            "keys[2] has the kid and the algorithm of a key before it");
+  const std::string unnamed = Replaced(kRsa, "\"kid\": \"rs256\", ", "");
+  const auto two = KeySet::Parse(SetOf(fmt::format("{}, {}", unnamed, unnamed)));
+  ASSERT_TRUE(two.has_value()) << "two without an id";
+  EXPECT_EQ(two->Find(Algorithm::kRs256, std::nullopt), nullptr);
+  EXPECT_EQ(two->Find(Algorithm::kRs256, ""), nullptr);
+  EXPECT_NE(KeySet::Parse(SetOf(unnamed))->Find(Algorithm::kRs256, ""), nullptr);
+  EXPECT_EQ(KeySet::Parse(SetOf(unnamed))->Find(Algorithm::kRs256, "rs256"), nullptr);
+}
+
+TEST(KeySetTest, ErrorsNameTheKey) {
+  EXPECT_EQ(ErrorOf(SetOf("")), "the key set has no key for RS256, ES256 or EdDSA signatures");
+  const std::string encrypting = Replaced(kRsa, "\"sig\"", "\"enc\"");
+  EXPECT_EQ(ErrorOf(SetOf(encrypting)),
+            "the key set has no key for RS256, ES256 or EdDSA signatures: keys[0] is not used: its use is not 'sig'");
+  EXPECT_EQ(ErrorOf(SetOf(std::string(kRsa) + ", 7")), "keys[1] is not an object");
+  EXPECT_EQ(ErrorOf(R"({"keys": {}})"), "the key set has no list 'keys'");
+  const auto set = KeySet::Parse(SetOf(fmt::format("{}, {}, {}", kEd, encrypting, Replaced(kEc, "P-256", "P-384"))));
+  ASSERT_TRUE(set.has_value()) << set.error().message;
+  EXPECT_THAT(set->left_out(),
+              ::testing::ElementsAre("keys[1] is not used: its use is not 'sig'",
+                                     "keys[2] is not used: its kty or crv is not one of RSA, P-256 and Ed25519"));
+}
+
+TEST(KeySetTest, AFileOfTheLargestSizeIsReadAndNoneStaysOpen) {
+  using Entries = std::filesystem::directory_iterator;
+  const auto open = [] { return std::distance(Entries("/proc/self/fd"), Entries()); };
+  const auto before = open();
+  const std::string path = std::filesystem::temp_directory_path() / fmt::format("inferflux_jwks_size_{}", ::getpid());
+  std::string text = AllKeys();
+  text.resize(262'144, ' ');
+  std::ofstream(path) << text;
+  const auto set = KeySet::Read(path);
+  ASSERT_TRUE(set.has_value()) << set.error().message;
+  EXPECT_EQ(set->size(), 3u);
+  std::ofstream(path) << text << " ";
+  EXPECT_EQ(KeySet::Read(path).error().message, path + " is larger than 262144 bytes");
+  std::ofstream(path) << "{}";
+  EXPECT_EQ(KeySet::Read(path).error().message, path + ": the key set has no list 'keys'");
+  std::filesystem::remove(path);
+  EXPECT_EQ(KeySet::Read(path).error().message, "cannot read " + path + ": No such file or directory");
+  EXPECT_EQ(KeySet::Read("/").error().message, "/ is not a file");
+  EXPECT_EQ(open(), before);
+}
+
 }  // namespace
 }  // namespace inferflux::keys

@@ -141,6 +141,24 @@ TEST(Sessions, CanBeDeleted) {
   EXPECT_EQ(server.Try(Action::kDelete, "a").error().code, ErrorCode::kNotFound);
 }
 
+// As one that the store has for a single request.
+TEST(Sessions, OneThatIsUsedOnceIsDroppedWithItsRequest) {
+  Server server;
+  const std::string first = server.Say("a", kOpening).text;
+  server.Say("b", "another conversation");
+  GenerationRequest request{.prompt = Bytes(kOpening + first + "!"), .max_tokens = 10};
+  request.session = SessionUse{.id = "a", .once = true};
+  const Received received = server.driver.Generate(std::move(request));
+  EXPECT_GT(received.finish->usage.cached_tokens, static_cast<int32_t>(kOpening.size()));
+  const auto left = server.Do(Action::kList);
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].id, "b");
+  GenerationRequest unknown{.prompt = Bytes("once"), .max_tokens = 2};
+  unknown.session = SessionUse{.id = "c", .once = true};
+  EXPECT_EQ(server.driver.Generate(std::move(unknown)).text.size(), 2u);
+  EXPECT_EQ(server.Do(Action::kList).size(), 1u);
+}
+
 TEST(Sessions, SavingWithoutADirectorySaysWhatToSet) {
   Server server;
   server.Say("a", kOpening);

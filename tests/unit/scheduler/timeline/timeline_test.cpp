@@ -51,6 +51,49 @@ TEST(TimelineTest, ARequestThatNeverRanWasQueuedToItsEnd) {
   EXPECT_THAT(line.phases(), ElementsAre(TimelinePhase{Kind::kQueued, 0, 3, 0, 0}));
 }
 
+TEST(TimelineTest, AGapOf20MillisecondsIsAPhase) {
+  Timeline line;
+  line.Decode(0, 0);
+  line.Decode(0.0199, 0);  // as if it took no time
+  line.Decode(0.02, 0.5);
+  EXPECT_THAT(line.phases(),
+              ElementsAre(TimelinePhase{Kind::kQueued, 0, 0, 0, 0}, TimelinePhase{Kind::kDecode, 0, 0, 0, 2},
+                          TimelinePhase{Kind::kWaiting, 0, 0.02, 0, 0}, TimelinePhase{Kind::kDecode, 0.02, 0.5, 0, 1}));
+}
+
+TEST(TimelineTest, TokensBelongToTheDecodeBeforeThem) {
+  Timeline line;
+  line.AddToken();
+  EXPECT_TRUE(line.phases().empty());
+  line.Prefill(0, 1, 3);
+  line.AddToken();
+  line.Decode(1, 2);
+  line.AddToken();
+  line.AddToken();
+  line.Preempt();
+  line.End(3);
+  line.AddToken();
+  EXPECT_THAT(line.phases(),
+              ElementsAre(TimelinePhase{Kind::kQueued, 0, 0, 0, 0}, TimelinePhase{Kind::kPrefill, 0, 1, 3, 1},
+                          TimelinePhase{Kind::kDecode, 1, 2, 2, 1}, TimelinePhase{Kind::kPreempted, 2, 3, 0, 0}));
+}
+
+TEST(TimelineTest, BehindThe64thPhaseEachKindHasOneMore) {
+  Timeline line;
+  line.Prefill(0, 1, 1);
+  for (int i = 1; i < 63; ++i) line.Prefill(i, i + 1, 1);
+  ASSERT_EQ(line.phases().size(), 64u);
+  line.Prefill(63, 64, 5);  // joins the last one
+  EXPECT_EQ(line.phases().size(), 64u);
+  EXPECT_EQ(line.phases().back(), (TimelinePhase{Kind::kPrefill, 62, 64, 6, 2}));
+  line.Decode(70, 71);  // the gap before it is left out
+  line.Prefill(71, 72, 7);
+  line.Decode(72, 73);
+  EXPECT_EQ(line.phases().size(), 65u);
+  EXPECT_EQ(line.phases()[63], (TimelinePhase{Kind::kPrefill, 62, 72, 13, 3}));
+  EXPECT_EQ(line.phases()[64], (TimelinePhase{Kind::kDecode, 70, 73, 0, 2}));
+}
+
 TEST(TimelineTest, AVeryLongPromptIsBounded) {
   Timeline line;
   for (int i = 0; i < 10'000; ++i) {

@@ -42,6 +42,14 @@ TEST(SchemaKeywordsTest, ContainsAndItsCounts) {
                 {R"(["a"])"});
 }
 
+TEST(SchemaKeywordsTest, ListedValuesMustHoldUnderTheOtherKeywords) {
+  ExpectMatches(R"({"enum":[{"a":1},{"b":1},3],"required":["a"]})", {R"({"a":1})", "3"}, {R"({"b":1})"});
+  for (const char* wrong : {R"({"enum":[{"a":1}],"required":"a"})", R"({"enum":[{"a":1}],"properties":[]})",
+                            R"({"enum":[{"a":1}],"properties":["a"]})"}) {
+    EXPECT_FALSE(ErrorOf(Schema(wrong)).empty()) << wrong;
+  }
+}
+
 TEST(SchemaKeywordsTest, MultiplesOfDecimals) {
   ExpectMatches(R"({"type":"number","multipleOf":0.01})", {"1", "-0.25", "19.99", "5.50", "3.000"},
                 {"0.001", "1.005", "1e-3"});
