@@ -64,6 +64,7 @@ TEST(StopSignalsTest, RestoredSignalsEndTheProgramAtOnce) {
   for (const int signal : {SIGINT, SIGTERM}) {
     EXPECT_EXIT(
         {
+          std::signal(signal, SIG_DFL);  // a shell's background jobs ignore SIGINT
           BlockStopSignals();
           RestoreStopSignals();
           ::kill(::getpid(), signal);
