@@ -59,8 +59,9 @@ TEST(MultipartTest, BoundsAreExact) {
 
 TEST(MultipartTest, ParametersOfAHeaderMayBeQuotedOrNot) {
   const auto names = [](const std::string& disposition) {
-    const auto parts = ParseMultipart(
-        kType, "--xyz\r\nX: y\r\nContent-Disposition: " + disposition + "\r\nno colon\r\n\r\nc\r\n--xyz--");
+    const std::string body =
+        "--xyz\r\nX: y\r\nContent-Disposition: " + disposition + "\r\nno colon\r\n\r\nc\r\n--xyz--";
+    const auto parts = ParseMultipart(kType, body);
     if (!parts) return parts.error().message;
     return parts->at(0).name + "|" + parts->at(0).filename.value_or("-") + "|" + std::string(parts->at(0).content);
   };
