@@ -222,6 +222,7 @@ TEST(GbnfWriterTest, LimitsOfASchemaAreThoseOfItsRule) {
   EXPECT_EQ(Member({{"type", "object"}, {"additionalProperties", false}}), R"(" "{}" "}"))");
   EXPECT_EQ(Member({{"type", "object"}, {"additionalProperties", {{"type", "null"}}}}),
             R"(" ("{" (v1 (", " v1)*)? "}") "}"))");
+  EXPECT_EQ(Member({{"type", "object"}, {"additionalProperties", true}}), R"(" ("{" (v1 (", " v1)*)? "}") "}"))");
   EXPECT_EQ(Member({{"title", "x"}}), R"(" any0 "}"))");
   EXPECT_EQ(Member({{"type", "object"}, {"properties", {{"a", {{"const", 1}}}, {"b", {{"const", 2}}}}}}),
             R"(" ("{" "\x22a\x22: " "1" ", \x22b\x22: " "2" "}") "}"))");

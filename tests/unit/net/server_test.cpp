@@ -194,6 +194,16 @@ TEST_F(ServerTest, StopCancelsWhatOutlastsTheGrace) {
   EXPECT_TRUE(client.closed());
 }
 
+// Its handler has not begun, so nothing but the end of the connection stops it.
+TEST_F(ServerTest, StopDoesNotWaitForABodyThatDoesNotCome) {
+  RawClient client(server_->port());
+  client.Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhe");
+  client.ReadUntil("\n", std::chrono::milliseconds(100));
+  ASSERT_EQ(server_->connections(), 1u);
+  server_->Stop(std::chrono::milliseconds(50));
+  EXPECT_EQ(server_->connections(), 0u);
+}
+
 TEST(ServerStartTest, APortThatIsTakenIsAnErrorThatNamesIt) {
   Faucet faucet;
   const auto first = StartTestServer(faucet);
