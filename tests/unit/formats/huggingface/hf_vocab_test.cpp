@@ -57,6 +57,31 @@ TEST(HfVocab, WritesByteLevelBpe) {
   EXPECT_EQ(metadata.Get<std::string>("tokenizer.chat_template"), "T");
 }
 
+TEST(HfVocab, TokensOfAConversationsStructureAreControlWhateverTheirMakerCallsThem) {
+  for (const auto& [content, control] : {std::pair("<pad>", true),
+                                         {"<mask>", true},
+                                         {"<2mass>", true},
+                                         {"[@BOS@]", true},
+                                         {"<|x|>", true},
+                                         {"<\xEF\xBD\x9Cx\xEF\xBD\x9C>", true},
+                                         {"<unused7>", true},
+                                         {"<|x>", false},
+                                         {"<x|>", false},
+                                         {"<unused", false},
+                                         {"x>", false},
+                                         {"<\xEF\xBD\x9Cx>", false},
+                                         {"<x\xEF\xBD\x9C>", false}}) {
+    const HfTokenizer tokenizer = Tokenizer(fmt::format(
+        R"({{"added_tokens":[{{"id":1,"content":"{}","special":false}}],)"
+        R"("pre_tokenizer":{{"type":"ByteLevel"}},"model":{{"type":"BPE","vocab":{{"a":0}},"merges":[]}}}})",
+        content));
+    EXPECT_THAT(*Write({.tokenizer = tokenizer, .pre = "gpt-2", .rows = 2})
+                     .Get<std::vector<int32_t>>("tokenizer.ggml.token_type"),
+                ElementsAre(1, control ? 3 : 4))
+        << content;
+  }
+}
+
 TEST(HfVocab, KeepsWhatGgufHasNoKeysForUnderItsOwn) {
   const HfTokenizer tokenizer = Tokenizer(R"({
     "added_tokens":[{"id":1,"content":"<l>","special":true,"lstrip":true},{"id":2,"content":"<r>","special":true,"rstrip":true}],

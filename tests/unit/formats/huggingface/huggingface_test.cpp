@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
 #include <filesystem>
 #include <fstream>
 
@@ -113,6 +115,19 @@ TEST(HfConfig, RefusesWhatCannotBe) {
               HasSubstr("there is no head_dim"));
   EXPECT_THAT(ConfigError(with(R"("rope_scaling":{"rope_type":"yarn","factor":[]})")),
               HasSubstr("rope_scaling: factor"));
+}
+
+TEST(HfConfig, EachSizeHasItsMost) {
+  const auto error = [](const char* name, int64_t value) {
+    boost::json::object object{{"hidden_size", 64}, {"num_hidden_layers", 2},   {"num_attention_heads", 1},
+                               {"head_dim", 8},     {"num_key_value_heads", 1}, {"vocab_size", 9}};
+    object[name] = value;
+    return ConfigError(boost::json::serialize(object));
+  };
+  for (const char* name : {"vocab_size", "hidden_size", "head_dim", "intermediate_size", "num_experts"}) {
+    EXPECT_EQ(error(name, 1 << 24), "");
+    EXPECT_EQ(error(name, (1 << 24) + 1), fmt::format("config.json: {} is 16777217; at most 16777216 is served", name));
+  }
 }
 
 TEST(HfGenerationConfig, TakesOneEndTokenOrMany) {
