@@ -88,10 +88,10 @@ class AnswersTest : public ::testing::Test {
   }
 
   net::ServerOptions options_;
-  std::unique_ptr<net::Server> server_;
   std::mutex mutex_;
   std::vector<std::string> lines_;
   std::vector<std::chrono::microseconds> durations_;
+  std::unique_ptr<net::Server> server_;  // the last: it ends before what it reports to
 };
 
 const std::string kHead = " HTTP/1.1\r\nHost: x\r\n";
