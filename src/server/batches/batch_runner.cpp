@@ -228,6 +228,8 @@ bool BatchRunner::StartLine(Queue& queue) {
 }
 
 asio::awaitable<void> BatchRunner::RunLine(std::shared_ptr<Batch> batch, BatchLine line) {
+  // co_spawn would run it inside the Pump that began it, and the Pump at its end would erase queues under that one.
+  co_await asio::post(strand_, asio::use_awaitable);
   BatchAnswer answer;
   co_await Answer(*batch, line, answer);
   if (!answer.line.empty()) {
