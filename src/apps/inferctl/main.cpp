@@ -13,16 +13,6 @@
 
 namespace inferflux::apps {
 
-int Complain(const std::string& message, int code) {
-  fmt::print(stderr, "inferctl: {}\n", message);
-  return code;
-}
-
-int Complain(const Error& error) {
-  const bool no_server = error.code == ErrorCode::kUnavailable;
-  return Complain(error.message, error.code == ErrorCode::kCancelled ? kInterrupted : no_server ? kNoServer : kFailed);
-}
-
 namespace {
 
 constexpr char kExamples[] =

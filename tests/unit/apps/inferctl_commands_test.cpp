@@ -26,13 +26,6 @@
 
 namespace inferflux::apps {
 
-// As inferctl's main program has them.
-int Complain(const std::string& message, int code) {
-  std::fputs(("inferctl: " + message + "\n").c_str(), stderr);
-  return code;
-}
-int Complain(const Error& error) { return Complain(error.message, kFailed); }
-
 namespace {
 
 namespace json = boost::json;

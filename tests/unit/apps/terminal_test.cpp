@@ -114,7 +114,7 @@ TEST(MayWriteTest, AFileThatIsThereIsReplacedIfThePersonAgrees) {
   const Status refused = MayWrite(path, false);
   ::testing::internal::GetCapturedStderr();
   std::remove(path.c_str());
-  ASSERT_FALSE(refused) << "nobody can be asked";
+  ASSERT_FALSE(refused) << "there is no terminal to ask at";
   EXPECT_EQ(refused.error().message, path + " is there already: --force replaces it, or name another file");
 }
 

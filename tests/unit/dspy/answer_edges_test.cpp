@@ -247,7 +247,7 @@ TEST(GbnfWriterTest, WhatHasNoRuleIsNamed) {
   EXPECT_EQ(nested(31), none + "the schema is nested too deep");
 }
 
-// "@" and "[" lie beside the letters: they have no other case.
+// "@" and "[" are next to the letters in ASCII, and have no upper or lower case.
 TEST(GbnfWriterTest, TextHasNoLineThatBeginsWithAMarker) {
   const auto rules = [](const std::vector<std::string>& markers, bool first_line_free) {
     GbnfWriter writer;

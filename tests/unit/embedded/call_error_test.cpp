@@ -24,16 +24,7 @@ using ::testing::HasSubstr;
 using testing::SmallLoad;
 using testing::TinyPath;
 
-class CallErrorTest : public testing::WithTiny {
- protected:
-  // The same model with another part.
-  static Engine With(const std::function<void(serving::ServedModel&)>& change) {
-    const auto& state = *engine->state();
-    auto changed = std::make_shared<serving::ServedModel>(*state.model);
-    change(*changed);
-    return Engine(DescribeLoaded(state.runtime, std::move(changed), state.options));
-  }
-};
+using CallErrorTest = testing::WithTiny;
 
 // A scheduler that fails as it is told to.
 class FailingScheduler : public scheduler::GenerationService {

@@ -24,16 +24,7 @@ using testing::Greedy;
 using testing::SmallLoad;
 using testing::TinyPath;
 
-class CallsTest : public testing::WithTiny {
- protected:
-  // The same model with another part.
-  static Engine With(const std::function<void(serving::ServedModel&)>& change) {
-    const auto& state = *engine->state();
-    auto changed = std::make_shared<serving::ServedModel>(*state.model);
-    change(*changed);
-    return Engine(DescribeLoaded(state.runtime, std::move(changed), state.options));
-  }
-};
+using CallsTest = testing::WithTiny;
 
 std::string TextOf(Result<ReplyStream> stream) {
   if (!stream) return stream.error().message;

@@ -4,8 +4,14 @@
 #include <gtest/gtest.h>
 #include <inferflux/engine.h>
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+
+#include "embedded/language_model.h"
+#include "embedded/loaded_model_state.h"
 
 namespace inferflux::embedded::testing {
 
@@ -21,6 +27,13 @@ class WithTiny : public ::testing::Test {
     engine.emplace(std::move(*loaded));
   }
   static void TearDownTestSuite() { engine.reset(); }
+  // The same model with another part.
+  static Engine With(const std::function<void(serving::ServedModel&)>& change) {
+    const auto& state = *engine->state();
+    auto changed = std::make_shared<serving::ServedModel>(*state.model);
+    change(*changed);
+    return Engine(DescribeLoaded(state.runtime, std::move(changed), state.options));
+  }
 
   static inline std::optional<Engine> engine;
 };

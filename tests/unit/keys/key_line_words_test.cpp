@@ -74,7 +74,7 @@ TEST(KeyLineWordsTest, AWrongWordIsSaidWithWhatWouldBeRight) {
   const std::string option =
       " is not name=NAME, expires=TIME or a limit, such as queued=8; limits are running, queued, "
       "body_bytes, connections, preparations, tokens_per_minute";
-  EXPECT_EQ(WhyNot(kDigits + " read - "), "'-'" + option) << "a dash stands in place of the scopes";
+  EXPECT_EQ(WhyNot(kDigits + " read - "), "'-'" + option) << "a dash means: the default scopes";
   EXPECT_EQ(WhyNot(kDigits + " - read"), "'read'" + option) << "and not before them";
   EXPECT_EQ(WhyNot(kDigits + " name=x read"), "'read'" + option) << "scopes come first";
   EXPECT_EQ(WhyNot(kDigits + " read quota=1"), "'quota=1'" + option);

@@ -42,7 +42,7 @@ TEST(Counts, AreThoseOfWhatRan) {
   };
   GenerationRequest first{.prompt = Bytes("one two three. "), .max_tokens = 24};
   first.request_id = "first";
-  first.account = "somebody";
+  first.account = "an-account";
   const Received one = driver.Generate(first);
   const Received two = driver.Generate({.prompt = Bytes("one two three, "), .max_tokens = 3});
   const Usage& usage = one.finish->usage;
@@ -78,7 +78,7 @@ TEST(Counts, AreThoseOfWhatRan) {
   const auto all = history.All();
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[1].request_id, "first");
-  EXPECT_EQ(all[1].account, "somebody");
+  EXPECT_EQ(all[1].account, "an-account");
   EXPECT_EQ(all[1].reason, FinishReason::kLength);
   EXPECT_EQ(all[1].usage.accepted_tokens, usage.accepted_tokens);
   EXPECT_EQ(all[1].phases, one.finish->phases);

@@ -34,7 +34,7 @@ struct Recorded {
 
   std::function<void()> between;
   std::vector<std::string> calls;
-  int admissions = 0;  // how often somebody was told that others wait no longer
+  int admissions = 0;  // calls of the callback for admitted requests
   SchedulerDriver driver;
 };
 

@@ -153,7 +153,7 @@ TEST(Waiting, EndsWithTheValueOrWithTheError) {
 
 TEST(PeerWatch, SeesWhichProcessesLive) {
   PeerWatch watch(2);
-  EXPECT_TRUE(watch.IsAlive(0, 0)) << "nobody has come yet";
+  EXPECT_TRUE(watch.IsAlive(0, 0)) << "the rank has not started yet";
   EXPECT_TRUE(watch.IsAlive(0, -1));
   EXPECT_TRUE(watch.IsAlive(0, ::getpid()));
   const auto start = [] {
@@ -170,7 +170,7 @@ TEST(PeerWatch, SeesWhichProcessesLive) {
   ::kill(first, SIGKILL);
   siginfo_t info{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(first), &info, WEXITED | WNOWAIT), 0);
-  EXPECT_FALSE(watch.IsAlive(0, first)) << "it is dead although nobody has reaped it";
+  EXPECT_FALSE(watch.IsAlive(0, first)) << "a zombie is dead, even before waitpid";
   EXPECT_TRUE(watch.IsAlive(1, second));
   EXPECT_TRUE(watch.IsAlive(0, second)) << "the rank has another process";
   ::waitpid(first, nullptr, 0);

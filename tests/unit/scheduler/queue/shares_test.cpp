@@ -24,7 +24,7 @@ RequestPtr Make(uint64_t number, const std::string& account, size_t tokens, int3
 TEST(TokenShares, WhoComesIsPutJustBelowThoseWhoAreThere) {
   TokenShares shares;
   shares.Enter("a");
-  EXPECT_EQ(shares.served("a"), 0) << "nobody else is there";
+  EXPECT_EQ(shares.served("a"), 0) << "it is the only account";
   shares.Charge("a", 100);
   shares.Enter("b");
   EXPECT_EQ(shares.served("b"), 99);

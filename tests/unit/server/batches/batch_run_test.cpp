@@ -86,6 +86,17 @@ class BatchRunTest : public ::testing::Test {
   FakeServer fake_{[this](const GenerationRequest& request, TokenStream& stream) { Answer(request, stream); }};
 };
 
+// Each line is refused before anything waits, so the batch ends inside the step that begins it.
+TEST_F(BatchRunTest, LinesThatAreAnsweredAtOnceEndTheirBatch) {
+  const std::string line =
+      R"({"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"other","messages":[]}})";
+  for (int i = 0; i < 20; ++i) {
+    const std::string file = Text(Upload(line).at("id"));
+    const json::object batch = Await(Text(Create(file).at("id")), "completed");
+    EXPECT_EQ(batch.at("request_counts"), (json::object{{"total", 1}, {"completed", 0}, {"failed", 1}}));
+  }
+}
+
 TEST_F(BatchRunTest, AFileIsDescribedListedAndDeleted) {
   const json::object file =
       Upload("abc",
