@@ -42,6 +42,10 @@ namespace inferflux::compute {
 struct Cuda {
   static constexpr const char* kName = "cuda";
 
+  // A step of so many tokens multiplies as fast as any larger one, and takes some 50 ms of an H100 with eight billion
+  // weights.
+  static constexpr int32_t kStepTokens = 2048;
+
   // [rows, cols] of floats in device memory; row r begins at data + r * stride.
   struct View {
     const float* data = nullptr;

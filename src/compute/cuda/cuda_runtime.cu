@@ -1,8 +1,10 @@
-// The runtime interface on CUDA 13 and cuBLASLt. This file has only been compiled; it has never run on a GPU.
+// The runtime interface on CUDA 13 and cuBLASLt.
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "compute/cuda/cuda_launch.h"
 #include "compute/cuda/runtime.h"
@@ -56,6 +58,12 @@ DeviceProperties PropertiesOf(const cudaDeviceProp& all) {
                                      static_cast<unsigned>(all.pciBusID), static_cast<unsigned>(all.pciDeviceID))};
 }
 
+// What cuBLASLt may assume of an address: the power of two that divides it, at most 256.
+uint32_t AlignmentOf(const void* at) {
+  const auto bits = reinterpret_cast<uintptr_t>(at) | 256;
+  return static_cast<uint32_t>(bits & (~bits + 1));
+}
+
 // cuBLASLt's handles, each destroyed with its owner.
 struct Descriptors {
   cublasLtMatmulDesc_t operation = nullptr;
@@ -102,9 +110,19 @@ struct Descriptors {
     if (auto made = layout(b, p.b_type, b_rows, p.n + p.k - b_rows, p.ldb); !made) return made;
     if (auto made = layout(d, p.d_type, p.m, p.n, p.ldd); !made) return made;
     if (auto made = Check(cublasLtMatmulPreferenceCreate(&preference), "a product's preference"); !made) return made;
-    return Check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                                      &workspace_bytes, sizeof(workspace_bytes)),
-                 "a product's workspace");
+    for (const auto& [attribute, at] : {std::pair{CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, p.a},
+                                        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, p.b},
+                                        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, static_cast<const void*>(p.d)},
+                                        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, static_cast<const void*>(p.d)}}) {
+      if (auto set = Prefer(attribute, AlignmentOf(at)); !set) return set;
+    }
+    return Prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
+  }
+
+  template <class T>
+  Status Prefer(cublasLtMatmulPreferenceAttributes_t attribute, const T& value) {
+    return Check(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(T)),
+                 "a product's preference");
   }
 };
 
@@ -231,28 +249,62 @@ class CudaRuntime final : public Runtime {
       return Fail(ErrorCode::kInvalidArgument, "a product on no stream of this device");
     Descriptors use;
     if (auto described = use.Describe(p, kWorkspaceBytes); !described) return described;
-    cublasLtMatmulHeuristicResult_t choice{};
-    int found = 0;
-    if (auto asked = Check(cublasLtMatmulAlgoGetHeuristic(blas_, use.operation, use.a, use.b, use.d, use.d,
-                                                          use.preference, 1, &choice, &found),
-                           "choosing a product's algorithm");
-        !asked) {
-      return asked;
-    }
-    if (found == 0) {
-      return Fail(ErrorCode::kUnsupported, "cuBLASLt has no algorithm for {} x {} x {}", p.m, p.n, p.k);
-    }
+    const auto algorithm = AlgorithmFor(p);
+    if (!algorithm) return Forward(algorithm);
     return Check(cublasLtMatmul(blas_, use.operation, &p.alpha, p.a, use.a, p.b, use.b, &p.beta, p.d, use.d, p.d, use.d,
-                                &choice.algo, workspace->second, kWorkspaceBytes, Native(stream)),
+                                *algorithm, workspace->second, kWorkspaceBytes, Native(stream)),
                  "a product");
   }
 
  private:
   static constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // NVIDIA's advice for Hopper
 
+  // What the choice of an algorithm depends on.
+  using Product = std::tuple<int64_t, int64_t, int64_t, ElementType, ElementType, bool, bool, int64_t, int64_t, int64_t,
+                             bool, bool, uint32_t, uint32_t, uint32_t>;
+
+  // Asking takes tens of microseconds, so that answers are kept.
+  Result<const cublasLtMatmulAlgo_t*> AlgorithmFor(const MatMulParams& p) {
+    MatMulParams rounded = p;
+    rounded.n = ColumnsOfAlgorithm(p.n);
+    if (p.transpose_b) rounded.ldb = std::max(p.ldb, rounded.n);
+    const Product key{rounded.m,
+                      rounded.n,
+                      rounded.k,
+                      p.a_type,
+                      p.d_type,
+                      p.transpose_a,
+                      p.transpose_b,
+                      rounded.lda,
+                      rounded.ldb,
+                      p.ldd,
+                      p.scale_a != nullptr,
+                      p.bias != nullptr,
+                      AlignmentOf(p.a),
+                      AlignmentOf(p.b),
+                      AlignmentOf(p.d)};
+    const auto known = algorithms_.find(key);
+    if (known != algorithms_.end()) return &known->second;
+    Descriptors use;
+    if (auto described = use.Describe(rounded, kWorkspaceBytes); !described) return Forward(described);
+    cublasLtMatmulHeuristicResult_t choice{};
+    int found = 0;
+    if (auto asked = Check(cublasLtMatmulAlgoGetHeuristic(blas_, use.operation, use.a, use.b, use.d, use.d,
+                                                          use.preference, 1, &choice, &found),
+                           "choosing a product's algorithm");
+        !asked) {
+      return Forward(asked);
+    }
+    if (found == 0) {
+      return Fail(ErrorCode::kUnsupported, "cuBLASLt has no algorithm for {} x {} x {}", p.m, p.n, p.k);
+    }
+    return &algorithms_.emplace(key, choice.algo).first->second;
+  }
+
   int device_;
   cublasLtHandle_t blas_ = nullptr;
   std::map<cudaStream_t, void*> workspaces_;
+  std::map<Product, cublasLtMatmulAlgo_t> algorithms_;
 };
 
 }  // namespace

@@ -14,7 +14,14 @@ Status CheckPointer(const char* name, const void* at) {
   return Fail(ErrorCode::kInvalidArgument, "{} at {} is not a multiple of 16", name, at);
 }
 
+constexpr int64_t RoundedUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
 }  // namespace
+
+int64_t ColumnsOfAlgorithm(int64_t n) {
+  if (n <= 4) return n;
+  return RoundedUp(n, n <= 64 ? 8 : n <= 512 ? 32 : 256);
+}
 
 Status CheckMatMul(const MatMulParams& p) {
   if (p.m <= 0 || p.n <= 0 || p.k <= 0) {

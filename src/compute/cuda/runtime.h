@@ -63,6 +63,10 @@ struct MatMulParams {
 // What cuBLASLt's documentation requires of the descriptors; both runtimes refuse the same.
 Status CheckMatMul(const MatMulParams& params);
 
+// The number of columns of op(B), which are a step's rows, that a product's algorithm is chosen for. Products with the
+// same one have the same algorithm, so that a step and the same step with rows that fill it up have the same bits.
+int64_t ColumnsOfAlgorithm(int64_t n);
+
 class Runtime {
  public:
   virtual ~Runtime() = default;

@@ -1,3 +1,4 @@
+#include <bit>
 #include "compute/cuda/backend/operation.h"
 #include "compute/host/block_lookup.h"
 
@@ -71,6 +72,9 @@ Cuda::Batch Cuda::LoadBatch(Context& context, const StepGeometry& geometry) {
   out.numbers = packed.numbers().size();
   packed.SetPlaces(out.memory.get());
   out.arrays.block_size = geometry.block_size;
+  if (std::has_single_bit(static_cast<uint32_t>(geometry.block_size))) {
+    out.arrays.block_shift = std::countr_zero(static_cast<uint32_t>(geometry.block_size));
+  }
   out.states.query_starts = out.arrays.query_starts;
   out.states.sequences = out.arrays.sequences;
   out.states.sequence_count = geometry.sequences();

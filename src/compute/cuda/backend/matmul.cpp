@@ -35,19 +35,42 @@ void MultiplyByLibrary(Cuda::Context& context, cuda::ElementType type, const voi
   if (apart.memory) Must(cuda::Scale(cuda_ops::RowsOf(Cuda::View(apart)), 1.0f, y, context.stream));
 }
 
+// The matrix as rows of T, in memory of the arena.
+template <class T>
+struct Unpacked {
+  cuda::ArenaPiece memory;
+  cuda::WeightMatrix dense;
+
+  Unpacked(Cuda::Context& context, const cuda::WeightMatrix& w) {
+    const int64_t columns = (w.columns + 15) / 16 * 16;
+    dense = {.type = std::is_same_v<T, Fp16> ? formats::TensorType::kF16 : formats::TensorType::kBf16,
+             .rows = w.rows,
+             .columns = w.columns,
+             .row_bytes = columns * static_cast<int64_t>(sizeof(T))};
+    memory = Must(context.arena->Allocate(static_cast<size_t>(w.rows * dense.row_bytes)));
+    dense.data = static_cast<const uint8_t*>(memory.get());
+    Must(cuda::UnpackRows(w, static_cast<T*>(memory.get()), columns, context.stream));
+  }
+};
+
 template <class T>
 void MultiplyNarrowed(Cuda::Context& context, cuda_ops::Narrowed<T>& narrowed, const Cuda::View& x,
                       const cuda::WeightMatrix& w, const cuda::Rows<float>& y) {
+  constexpr bool kScaled = cuda_ops::Narrowed<T>::kScaled;
+  constexpr auto kType = kScaled ? cuda::ElementType::kF16 : cuda::ElementType::kBf16;
   const cuda::Rows<const T> elements = narrowed.Of(context, x);
-  const bool dense = w.type == formats::TensorType::kF16 || w.type == formats::TensorType::kBf16;
-  if (dense && x.rows >= cuda_ops::kManyRows) {
-    constexpr bool kScaled = cuda_ops::Narrowed<T>::kScaled;
-    constexpr auto kType = kScaled ? cuda::ElementType::kF16 : cuda::ElementType::kBf16;
-    MultiplyByLibrary(context, kType, elements.data, elements.stride, w, y);
-    if (kScaled) Must(cuda::ScaleRows({y.data, y.rows, y.columns, y.stride}, narrowed.scales(), y, context.stream));
+  const bool dense = cuda_ops::IsDense(w.type);
+  if (!dense && x.rows <= cuda::kThinRows) {
+    Must(cuda::MultiplyThin(elements, narrowed.scales(), w, y, context.stream));
     return;
   }
-  Must(cuda::MultiplyTiles(elements, narrowed.scales(), w, y, context.stream));
+  if (dense) {
+    MultiplyByLibrary(context, kType, elements.data, elements.stride, w, y);
+  } else {
+    const Unpacked<T> unpacked(context, w);
+    MultiplyByLibrary(context, kType, elements.data, elements.stride, unpacked.dense, y);
+  }
+  if (kScaled) Must(cuda::ScaleRows({y.data, y.rows, y.columns, y.stride}, narrowed.scales(), y, context.stream));
 }
 
 }  // namespace
@@ -61,7 +84,7 @@ Cuda::Buffer Cuda::MatMul(Context& context, View x, const Matrix& matrix) {
   for (const WeightPart& part : matrix.parts) {
     const cuda::WeightMatrix& w = part.weights;
     const auto y = cuda_ops::ColumnsOf(out, part.first, w.rows);
-    if (x.rows <= cuda_ops::kFewRows) {
+    if (x.rows <= (cuda_ops::IsDense(w.type) ? cuda_ops::kFewRows : 1)) {
       Must(cuda::MultiplyFewRows(cuda_ops::RowsOf(x), w, y, context.stream));
     } else if (w.type == formats::TensorType::kF32) {
       if (!Aligned(x.data)) {

@@ -8,11 +8,14 @@
 
 namespace inferflux::compute::cuda_ops {
 
-// Up to these many rows the float units keep up with memory: each weight is read once, and activations are not rounded.
+// Up to these many rows the float units keep up with memory where weights need not be unpacked: each is read once, and
+// activations are not rounded. Beyond, cuBLASLt multiplies. With blocks of weights that holds for one row; more go to
+// MultiplyThin, and beyond its rows the blocks are unpacked as a whole for cuBLASLt.
 inline constexpr int64_t kFewRows = cuda::kRowsAtOnce;
 
-// From these many rows on cuBLASLt multiplies dense weights.
-inline constexpr int64_t kManyRows = 65;
+constexpr bool IsDense(formats::TensorType type) {
+  return type == formats::TensorType::kF32 || type == formats::TensorType::kF16 || type == formats::TensorType::kBf16;
+}
 
 // Whether products with weights of this type multiply BF16; else FP16.
 constexpr bool TakesBf16(formats::TensorType type) {

@@ -25,12 +25,6 @@ constexpr int kRowPitch = kDim + 8;  // elements; ldmatrix's eight rows are then
 template <int kDim>
 constexpr unsigned kAttendBytes = (kRows + 4 * kKeys) * kRowPitch<kDim> * sizeof(uint16_t);
 
-// Two elements in one register, the first one low.
-template <class T>
-__device__ inline uint32_t TwoOf(float first, float second) {
-  return FromFloat<T>(first).bits | static_cast<uint32_t>(FromFloat<T>(second).bits) << 16;
-}
-
 // Where the rows of a block are in the step.
 template <class T>
 struct BlockRows {
@@ -79,12 +73,17 @@ template <class T, int kDim>
 __device__ inline void MultiplyKeys(FragmentC<float> (&scores)[8], const FragmentA (&q)[kDim / 16], const T* keys) {
   const int matrix = Lane() / 8;
   const int row = Lane() % 8;
+#pragma unroll
   for (int k = 0; k < kDim / 16; ++k) {
-    for (int j = 0; j < 8; j += 2) {
-      uint32_t pair[4];
-      LoadMatrix4(pair, keys + (j * 8 + row + matrix / 2 * 8) * kRowPitch<kDim> + k * 16 + matrix % 2 * 8);
-      MatMulAdd<T>(scores[j], q[k], FragmentB{{pair[0], pair[1]}});
-      MatMulAdd<T>(scores[j + 1], q[k], FragmentB{{pair[2], pair[3]}});
+    uint32_t pairs[4][4];  // all before the first product, which then does not wait for each in turn
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      LoadMatrix4(pairs[j], keys + (j * 16 + row + matrix / 2 * 8) * kRowPitch<kDim> + k * 16 + matrix % 2 * 8);
+    }
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      MatMulAdd<T>(scores[2 * j], q[k], FragmentB{{pairs[j][0], pairs[j][1]}});
+      MatMulAdd<T>(scores[2 * j + 1], q[k], FragmentB{{pairs[j][2], pairs[j][3]}});
     }
   }
 }
@@ -95,16 +94,26 @@ __device__ inline void MultiplyValues(FragmentC<float> (&out)[kDim / 8], const F
                                       const T* values) {
   const int matrix = Lane() / 8;
   const int row = Lane() % 8;
+#pragma unroll
   for (int k = 0; k < kKeys / 16; ++k) {
     const auto& left = weights[2 * k].x;
     const auto& right = weights[2 * k + 1].x;
-    const FragmentA a{{TwoOf<T>(left[0], left[1]), TwoOf<T>(left[2], left[3]), TwoOf<T>(right[0], right[1]),
-                       TwoOf<T>(right[2], right[3])}};
-    for (int j = 0; j < kDim / 8; j += 2) {
-      uint32_t pair[4];
-      LoadMatrix4<true>(pair, values + (k * 16 + row + matrix % 2 * 8) * kRowPitch<kDim> + j * 8 + matrix / 2 * 8);
-      MatMulAdd<T>(out[j], a, FragmentB{{pair[0], pair[1]}});
-      MatMulAdd<T>(out[j + 1], a, FragmentB{{pair[2], pair[3]}});
+    const FragmentA a{{TwoFromFloats<T>(left[0], left[1]), TwoFromFloats<T>(left[2], left[3]),
+                       TwoFromFloats<T>(right[0], right[1]), TwoFromFloats<T>(right[2], right[3])}};
+    constexpr int kLoads = kDim / 16 < 4 ? kDim / 16 : 4;
+#pragma unroll
+    for (int first = 0; first < kDim / 16; first += kLoads) {
+      uint32_t pairs[kLoads][4];
+#pragma unroll
+      for (int j = 0; j < kLoads; ++j) {
+        const T* at = values + (k * 16 + row + matrix % 2 * 8) * kRowPitch<kDim> + (first + j) * 16 + matrix / 2 * 8;
+        LoadMatrix4<true>(pairs[j], at);
+      }
+#pragma unroll
+      for (int j = 0; j < kLoads; ++j) {
+        MatMulAdd<T>(out[2 * (first + j)], a, FragmentB{{pairs[j][0], pairs[j][1]}});
+        MatMulAdd<T>(out[2 * (first + j) + 1], a, FragmentB{{pairs[j][2], pairs[j][3]}});
+      }
     }
   }
 }
@@ -199,6 +208,56 @@ __global__ void MergeChunksKernel(AttentionArguments<T> a) {
   }
 }
 
+// Which keys a thread's two rows see, of those up to the end of the sequence.
+struct SeenKeys {
+  int first[2], last[2];
+  int of_all_first, of_all_last;  // the keys that all of the warp's rows see
+
+  template <class T>
+  __device__ SeenKeys(const AttentionArguments<T>& a, const BlockRows<T>& rows, int warp_row, int end) {
+    const auto last_of = [&](int position) {
+      const int seen = a.params.causal ? position : end;
+      return a.params.window > 0 && seen >= position + a.params.window ? position + a.params.window - 1 : seen;
+    };
+    for (int half = 0; half < 2; ++half) {
+      const int position = rows.position_of(warp_row + Lane() / 4 + half * 8);
+      first[half] = FirstSeen(a.params, position);
+      last[half] = last_of(position);
+    }
+    of_all_first = FirstSeen(a.params, rows.position_of(warp_row + 15));
+    of_all_last = last_of(rows.position_of(warp_row));
+  }
+};
+
+// Products of a row with the keys from `key` on become scores in units of log 2; those of keys that it does not see are
+// masked.
+__device__ inline void MaskScores(FragmentC<float> (&scores)[8], const compute::AttentionParams& params,
+                                  const SeenKeys& seen, int key) {
+  if (params.softcap > 0.0f) {
+#pragma unroll
+    for (auto& tile : scores) {
+#pragma unroll
+      for (float& score : tile.x) score = params.softcap * tanhf(score * params.scale / params.softcap) * kLog2E;
+    }
+  } else {
+    const float scale = params.scale * kLog2E;
+#pragma unroll
+    for (auto& tile : scores) {
+#pragma unroll
+      for (float& score : tile.x) score *= scale;
+    }
+  }
+  if (key >= seen.of_all_first && key + kKeys - 1 <= seen.of_all_last) return;  // most tiles of a long prompt
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int at = key + j * 8 + Lane() % 4 * 2 + e % 2;
+      if (at < seen.first[e / 2] || at > seen.last[e / 2]) scores[j].x[e] = kMasked;
+    }
+  }
+}
+
 // Blocks x are tiles, y are KV heads, z are chunks where KV is split.
 template <class T, int kDim>
 __global__ void __launch_bounds__(kAttendThreads, 2) AttendKernel(AttentionArguments<T> a) {
@@ -209,7 +268,6 @@ __global__ void __launch_bounds__(kAttendThreads, 2) AttendKernel(AttentionArgum
   const int32_t* table = a.step.block_tables + a.step.table_starts[tile.sequence];
   const int end = a.step.positions[a.step.query_starts[tile.sequence + 1] - 1];  // of the sequence
   const int last = a.params.causal ? rows.position + tile.queries - 1 : end;
-  const int window = a.params.window;
   const int first = FirstSeen(a.params, rows.position);
 
   constexpr int kChunkSteps = kAttentionChunk / kKeys;
@@ -236,34 +294,28 @@ __global__ void __launch_bounds__(kAttendThreads, 2) AttendKernel(AttentionArgum
   FragmentC<float> out[kDim / 8] = {};
   RunningSoftmax softmax;
   const int warp_row = Warp() * 16;
+  const SeenKeys seen(a, rows, warp_row, end);
   ChunkResults<T, kDim> results{a, rows, warp_row};
   for (int step = first_step; step <= last_step; ++step) {
     WaitCopies<0>();
     SyncThreads();  // this step's copies are there, and everyone is done with the stage that is copied to next
+    if (step < last_step) copy(step + 1);
+    if (warp_row >= rows.count) continue;  // a warp without rows only copies
     if (step == first_step) {
       for (int k = 0; k < kDim / 16; ++k) {
         LoadMatrix4(q[k].x, queries + (warp_row + Lane() % 16) * kRowPitch<kDim> + k * 16 + Lane() / 16 * 8);
       }
     }
-    if (step < last_step) copy(step + 1);
     const T* stage = stages + step % 2 * 2 * kPanel;
 
     FragmentC<float> scores[8] = {};
     MultiplyKeys<T, kDim>(scores, q, stage);
-    for (int j = 0; j < 8; ++j) {
-      for (int e = 0; e < 4; ++e) {
-        const int position = rows.position_of(warp_row + Lane() / 4 + e / 2 * 8);
-        const int key = step * kKeys + j * 8 + Lane() % 4 * 2 + e % 2;
-        const bool near = window == 0 || (key >= FirstSeen(a.params, position) && key < position + window);
-        const bool seen = key <= (a.params.causal ? position : end) && near;
-        float score = scores[j].x[e] * a.params.scale;
-        if (a.params.softcap > 0.0f) score = a.params.softcap * tanhf(score / a.params.softcap);
-        scores[j].x[e] = seen ? score * kLog2E : kMasked;
-      }
-    }
+    MaskScores(scores, a.params, seen, step * kKeys);
     float factor[2];
     softmax.Update(scores, factor);
+#pragma unroll
     for (auto& part : out) {
+#pragma unroll
       for (int e = 0; e < 4; ++e) part.x[e] *= factor[e / 2];
     }
     MultiplyValues<T, kDim>(out, scores, stage + kPanel);

@@ -18,10 +18,14 @@ struct StepArrays {
   const int32_t* table_starts = nullptr;  // [sequences + 1]
   const int32_t* block_tables = nullptr;
   int32_t block_size = 0;
+  int32_t block_shift = -1;            // the logarithm of block_size, where that is a power of two: divisions take long
   const int32_t* sequences = nullptr;  // [rows]: the sequence of each row
 
   // The slot of a sequence's position, from its part of block_tables.
   __device__ int64_t Slot(const int32_t* table, int32_t position) const {
+    if (block_shift >= 0) {
+      return (int64_t{table[position >> block_shift]} << block_shift) + (position & (block_size - 1));
+    }
     return int64_t{table[position / block_size]} * block_size + position % block_size;
   }
 };
@@ -36,7 +40,7 @@ std::vector<AttentionTile> AttentionTiles(const compute::StepGeometry& step, int
 
 // KV is read in chunks that begin at absolute multiples of so many positions; each chunk has a softmax of its own, and
 // they are merged in order.
-inline constexpr int32_t kAttentionChunk = 1024;
+inline constexpr int32_t kAttentionChunk = 512;
 
 // AttentionParams::First, on the device.
 __device__ inline int FirstSeen(const compute::AttentionParams& params, int position) {

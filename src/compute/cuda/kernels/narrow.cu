@@ -4,6 +4,7 @@
 
 #include "compute/cuda/device/half.h"
 #include "compute/cuda/kernels/block_reduce.h"
+#include "compute/cuda/kernels/pack.h"
 #include "compute/cuda/launch.h"
 
 namespace inferflux::cuda {
@@ -18,30 +19,89 @@ __device__ inline int ExponentOf(float value) {
 
 __device__ inline float PowerOfTwo(int exponent) { return FloatOfBits(static_cast<uint32_t>(exponent + 127) << 23); }
 
-// A block converts one row.
-template <class T>
-__global__ void NarrowKernel(Rows<const float> x, int64_t y_columns, T* y, float* scales) {
+constexpr unsigned kConvertThreads = 256;
+constexpr unsigned kScaleThreads = 512;
+constexpr int kNarrowPacks = 8;  // packs that a thread keeps from the search for the largest
+
+// Beyond x's columns there are zeros.
+template <int kPack>
+__device__ inline Pack<float, kPack> LoadOrZeros(const Pack<float, kPack>* from, int pack, int packs) {
+  return pack < packs ? from[pack] : Pack<float, kPack>{};
+}
+
+template <class T, int kPack>
+__device__ inline Pack<T, kPack> Converted(const Pack<float, kPack>& values, float factor) {
+  Pack<T, kPack> out;
+  for (int i = 0; i < kPack; ++i) out.x[i] = FromFloat<T>(values.x[i] * factor);
+  return out;
+}
+
+// Blocks x are rows, of which there may be many, y share a row.
+template <class T, int kPack>
+__global__ void ConvertKernel(Rows<const float> x, int64_t y_columns, T* y) {
   const int64_t row = BlockIndex().x;
-  const float* from = x.data + row * x.stride;
-  float inverse = 1.0f;
-  if (scales != nullptr) {
-    float largest = 0.0f;
-    for (int64_t c = ThreadIndex().x; c < x.columns; c += BlockSize().x) largest = fmaxf(largest, fabsf(from[c]));
-    const int exponent = ExponentOf(BlockMax(largest, SharedMemory<float>()));
-    inverse = PowerOfTwo(-exponent);
-    if (ThreadIndex().x == 0) scales[row] = PowerOfTwo(exponent);
+  const auto pack = static_cast<int>(BlockIndex().y * kConvertThreads + ThreadIndex().x);
+  if (pack >= y_columns / kPack) return;
+  const auto* from = reinterpret_cast<const Pack<float, kPack>*>(x.data + row * x.stride);
+  auto* to = reinterpret_cast<Pack<T, kPack>*>(y + row * y_columns);
+  to[pack] = Converted<T, kPack>(LoadOrZeros(from, pack, static_cast<int>(x.columns / kPack)), 1.0f);
+}
+
+// A block converts one row. Its first steps are read once: they stay in registers while the largest is looked for.
+template <class T, int kPack>
+__global__ void __launch_bounds__(kScaleThreads, 2)
+    NarrowKernel(Rows<const float> x, int64_t y_columns, T* y, float* scales) {
+  using Values = Pack<float, kPack>;
+  const int64_t row = BlockIndex().x;
+  const auto* from = reinterpret_cast<const Values*>(x.data + row * x.stride);
+  auto* to = reinterpret_cast<Pack<T, kPack>*>(y + row * y_columns);
+  const int packs = static_cast<int>(x.columns / kPack), y_packs = static_cast<int>(y_columns / kPack);
+  const int thread = static_cast<int>(ThreadIndex().x), threads = static_cast<int>(BlockSize().x);
+
+  Values held[kNarrowPacks];
+  for (int k = 0; k < kNarrowPacks; ++k) held[k] = LoadOrZeros(from, thread + k * threads, packs);
+  float largest = 0.0f;
+  for (int k = 0; k < kNarrowPacks; ++k) {
+    for (int i = 0; i < kPack; ++i) largest = fmaxf(largest, fabsf(held[k].x[i]));
   }
-  for (int64_t c = ThreadIndex().x; c < y_columns; c += BlockSize().x) {
-    y[row * y_columns + c] = FromFloat<T>(c < x.columns ? from[c] * inverse : 0.0f);
+  for (int p = thread + kNarrowPacks * threads; p < packs; p += threads) {
+    const Values values = from[p];
+    for (int i = 0; i < kPack; ++i) largest = fmaxf(largest, fabsf(values.x[i]));
   }
+  const int exponent = ExponentOf(BlockMax(largest, SharedMemory<float>()));
+  const float inverse = PowerOfTwo(-exponent);
+  if (thread == 0) scales[row] = PowerOfTwo(exponent);
+
+  for (int k = 0; k < kNarrowPacks; ++k) {
+    const int p = thread + k * threads;
+    if (p < y_packs) to[p] = Converted<T, kPack>(held[k], inverse);
+  }
+  for (int p = thread + kNarrowPacks * threads; p < y_packs; p += threads) {
+    to[p] = Converted<T, kPack>(LoadOrZeros(from, p, packs), inverse);
+  }
+}
+
+template <class T, int kPack>
+Status LaunchNarrow(Rows<const float> x, int64_t y_columns, T* y, float* scales, Stream stream) {
+  const auto rows = static_cast<unsigned>(x.rows);
+  const int64_t packs = y_columns / kPack;
+  if (scales == nullptr) {
+    const auto blocks = static_cast<unsigned>((packs + kConvertThreads - 1) / kConvertThreads);
+    return Launch(ConvertKernel<T, kPack>, {rows, blocks}, {kConvertThreads}, 0, stream, x, y_columns, y);
+  }
+  return Launch(NarrowKernel<T, kPack>, {rows}, {RowThreads(packs, kScaleThreads)}, kReduceBytes, stream, x, y_columns,
+                y, scales);
 }
 
 }  // namespace
 
 template <class T>
 Status Narrow(Rows<const float> x, int64_t y_columns, T* y, float* scales, Stream stream) {
-  return Launch(NarrowKernel<T>, {static_cast<unsigned>(x.rows)}, {RowThreads(y_columns)}, kReduceBytes, stream, x,
-                y_columns, y, scales);
+  constexpr int kPack = kWidest<float>;
+  if (Packs<float>(kPack, x.columns, {x.stride}, {x.data}) && Packs<T>(kPack, y_columns, {}, {y})) {
+    return LaunchNarrow<T, kPack>(x, y_columns, y, scales, stream);
+  }
+  return LaunchNarrow<T, 1>(x, y_columns, y, scales, stream);
 }
 
 template Status Narrow(Rows<const float>, int64_t, Fp16*, float*, Stream);

@@ -6,6 +6,7 @@
 #include "compute/cuda/device/atomic.h"
 #include "compute/cuda/device/shared_memory.h"
 #include "compute/cuda/device/warp.h"
+#include "compute/cuda/kernels/pack.h"
 #include "compute/cuda/kernels/rank.h"
 #include "compute/cuda/launch.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 using Share = unsigned long long;  // a probability times 2^44 and the sum of all weights
 
-constexpr int kSampleThreads = 512;
+constexpr int kSampleThreads = 1024;
 constexpr int kDigitBits = 8;
 constexpr int kBins = 1 << kDigitBits;
 constexpr float kNever = -INFINITY;
@@ -129,31 +130,36 @@ __device__ inline Share RankThatReaches(Share need, const Kept& kept, const F& a
   return rank;
 }
 
-// The token at which shares, added up in the order of ids, reach `need`. A warp takes a run of tokens.
+// The token at which shares, added up in the order of ids, reach `need`. Each warp adds up a run of the tokens; then
+// the run in which they reach it is cut in the same way, until it is a warp's.
 __device__ inline int TokenThatReaches(Share need, const Kept& kept, SampleShared* shared) {
   constexpr int kWarps = kSampleThreads / kWarpSize;
-  const int run = (kept.count + kSampleThreads - 1) / kSampleThreads * kWarpSize;
-  const int first = Warp() * run;
-  const int end = first + run < kept.count ? first + run : kept.count;
-  Share sum = 0;
-  for (int i = first + Lane(); i < end; i += kWarpSize) sum += kept(i);
-  sum = WarpSum(sum);
-  SyncThreads();  // the last fold's values were read
-  if (Lane() == 0) shared->warps[Warp()] = sum;
-  SyncThreads();
-  const Share up_to = SumUpTo(Lane() < kWarps ? shared->warps[Lane()] : Share{0});
-  Share before = Warp() == 0 ? 0 : Shuffle(kFullWarp, up_to, Warp() - 1);
-  if (before < need && need <= before + sum) {
-    for (int i = first; i < end; i += kWarpSize) {
-      const Share mine = i + Lane() < end ? kept(i + Lane()) : Share{0};
-      const Share reached = before + SumUpTo(mine);
-      if (reached - mine < need && need <= reached) shared->found[0] = static_cast<Share>(i + Lane());
-      before = Shuffle(kFullWarp, reached, kWarpSize - 1);
-      if (before >= need) break;
+  int begin = 0, end = kept.count;
+  while (end - begin > kWarpSize) {
+    const int run = (end - begin + kSampleThreads - 1) / kSampleThreads * kWarpSize;
+    const int first = begin + Warp() * run;
+    const int last = first + run < end ? first + run : end;
+    Share sum = 0;
+    for (int i = first + Lane(); i < last; i += kWarpSize) sum += kept(i);
+    sum = WarpSum(sum);
+    SyncThreads();  // the last fold's values, and what was found, were read
+    if (Lane() == 0) shared->warps[Warp()] = sum;
+    SyncThreads();
+    const Share up_to = SumUpTo(Lane() < kWarps ? shared->warps[Lane()] : Share{0});
+    const Share reached = Shuffle(kFullWarp, up_to, Warp());
+    if (Lane() == 0 && reached - sum < need && need <= reached) {
+      shared->found[0] = static_cast<Share>(first);
+      shared->found[1] = need - (reached - sum);
     }
+    SyncThreads();
+    begin = static_cast<int>(shared->found[0]);
+    end = begin + run < end ? begin + run : end;
+    need = shared->found[1];
   }
-  SyncThreads();
-  return static_cast<int>(shared->found[0]);
+  const Share mine = begin + Lane() < end ? kept(begin + Lane()) : Share{0};
+  const Share reached = SumUpTo(mine);
+  const bool here = reached - mine < need && need <= reached;  // in one lane
+  return begin + WarpMax(here ? Lane() : 0);
 }
 
 // A whole number from 1 to `most`.
@@ -196,10 +202,53 @@ __device__ inline int32_t Draw(const SampleParams& params, Kept& kept, SampleSha
   return TokenThatReaches(need, kept, shared);
 }
 
+// The likeliest of a thread's tokens, which come in order.
+struct Likeliest {
+  float logit = kNever;
+  int token = 0;
+
+  __device__ void Add(float other, int other_token) {
+    if (!(other > logit)) return;
+    logit = other;
+    token = other_token;
+  }
+};
+
+// The rank of the likeliest token of a row, with the kNever of those that the mask leaves out. Unless `values` is null,
+// the logits are stored there as they may be drawn.
+template <int kPack>
+__device__ inline Share LargestRank(const float* from, int count, const uint64_t* mask, int words, float* values,
+                                    Share* warps) {
+  using Logits = Pack<float, kPack>;
+  constexpr int kAtOnce = 4;  // loads of a thread on their way: one block has to draw what its processor can
+  const int packs = count / kPack;
+  Likeliest likeliest;
+  for (int first = static_cast<int>(ThreadIndex().x); first < packs; first += kAtOnce * kSampleThreads) {
+    Logits held[kAtOnce];
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int p = first + k * kSampleThreads;
+      held[k] = p < packs ? reinterpret_cast<const Logits*>(from)[p] : Logits{};
+    }
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int p = first + k * kSampleThreads;
+      if (p >= packs) continue;
+      const int token = p * kPack;  // the packs of 64 tokens have one word of a mask
+      uint64_t allowed = ~uint64_t{0};
+      if (words >= 0) allowed = token / 64 < words ? mask[token / 64] >> (token % 64) : 0;
+      for (int i = 0; i < kPack; ++i) {
+        held[k].x[i] = (allowed >> i & 1) != 0 ? Sanitized(held[k].x[i]) : kNever;
+        likeliest.Add(held[k].x[i], token + i);
+      }
+      if (values != nullptr) reinterpret_cast<Logits*>(values)[p] = held[k];
+    }
+  }
+  return FoldBlock<LargerOfTwo>(RankOf(likeliest.logit, likeliest.token), warps);
+}
+
 // A block takes one row.
 __global__ void __launch_bounds__(kSampleThreads, 1)
-    SampleKernel(Rows<const float> logits, const SampleParams* all, const LogitEdit* edits, const uint64_t* masks,
-                 float* scratch, int32_t* tokens) {
+    SampleKernel(Rows<const float> logits, bool packed, const SampleParams* all, const LogitEdit* edits,
+                 const uint64_t* masks, float* scratch, int32_t* tokens) {
   const int64_t row = BlockIndex().x;
   const SampleParams params = all[row];
   const int thread = static_cast<int>(ThreadIndex().x);
@@ -207,33 +256,29 @@ __global__ void __launch_bounds__(kSampleThreads, 1)
   const float* from = logits.data + row * logits.stride;
   float* values = scratch + row * logits.columns;
   auto* shared = SharedMemory<SampleShared>();
+  const auto largest = [&](const float* of, int words, float* to) {
+    const uint64_t* mask = masks + params.first_word;
+    return packed ? LargestRank<kWidest<float>>(of, count, mask, words, to, shared->warps)
+                  : LargestRank<1>(of, count, mask, words, to, shared->warps);
+  };
 
-  for (int i = thread; i < count; i += kSampleThreads) {
-    bool allowed = true;
-    if (params.words >= 0) {
-      allowed = i / 64 < params.words && (masks[params.first_word + i / 64] >> (i % 64) & 1) != 0;
+  const bool draws = params.inverse_temperature > 0.0f;
+  const bool stores = draws || params.edits > 0;  // what is only compared needs no copy
+  Share best = largest(from, params.words, stores ? values : nullptr);
+  if (params.edits > 0) {  // FoldBlock has waited for the values
+    for (int e = thread; e < params.edits; e += kSampleThreads) {
+      const LogitEdit edit = edits[params.first_edit + e];
+      values[edit.token] = Edited(values[edit.token], edit);
     }
-    values[i] = allowed ? Sanitized(from[i]) : kNever;
+    SyncThreads();
+    best = largest(values, -1, nullptr);
   }
-  SyncThreads();
-  for (int e = thread; e < params.edits; e += kSampleThreads) {
-    const LogitEdit edit = edits[params.first_edit + e];
-    values[edit.token] = Edited(values[edit.token], edit);
-  }
-  SyncThreads();
-
-  Share best = 0;
-  for (int i = thread; i < count; i += kSampleThreads) {
-    const Share rank = RankOf(values[i], i);
-    best = rank > best ? rank : best;
-  }
-  const int32_t likeliest = IndexOfRank(FoldBlock<LargerOfTwo>(best, shared->warps));
-  const float highest = values[likeliest];
+  const int32_t likeliest = IndexOfRank(best);
   int32_t chosen = likeliest;
-  if (highest == kNever) {
+  if (best >> 32 == OrderOf(kNever)) {
     chosen = -1;
-  } else if (params.inverse_temperature > 0.0f) {
-    Kept kept{values, count, highest, params.inverse_temperature};
+  } else if (draws) {
+    Kept kept{values, count, values[likeliest], params.inverse_temperature};
     chosen = Draw(params, kept, shared);
   }
   if (thread == 0) tokens[row] = chosen;
@@ -247,8 +292,9 @@ Status SampleRows(Rows<const float> logits, const SampleParams* params, const Lo
     return Fail(ErrorCode::kUnsupported, "sampling from {} tokens on the device; at most {} are supported",
                 logits.columns, kMostSampledTokens);
   }
+  const bool packed = Packs<float>(kWidest<float>, logits.columns, {logits.stride}, {logits.data, scratch});
   return Launch(SampleKernel, {static_cast<unsigned>(logits.rows)}, {kSampleThreads}, sizeof(SampleShared), stream,
-                logits, params, edits, masks, scratch, tokens);
+                logits, packed, params, edits, masks, scratch, tokens);
 }
 
 }  // namespace inferflux::cuda

@@ -59,12 +59,13 @@ class AttentionCase {
     float* y = device_.template New<float>(q.size());
     const int32_t chunks = split ? *std::ranges::max_element(step.positions) / kAttentionChunk + 1 : 0;
     const size_t partial = step.positions.size() * params_.heads * chunks * (params_.head_dim + 2);
+    const int32_t block_shift = split ? 4 : -1;  // a shift finds the slots that a division finds
     const AttentionArguments<T> arguments{
         .q = {device_.Upload(q), step.rows(), QueryWidth(), QueryWidth()},
         .keys = key_cache_,
         .values = value_cache_,
         .step = {device_.Upload(step.positions), device_.Upload(step.query_starts), device_.Upload(step.table_starts),
-                 device_.Upload(step.block_tables), kBlockSize, device_.Upload(sequence_of)},
+                 device_.Upload(step.block_tables), kBlockSize, block_shift, device_.Upload(sequence_of)},
         .tiles = device_.Upload(tiles),
         .tile_count = static_cast<int32_t>(tiles.size()),
         .params = params_,

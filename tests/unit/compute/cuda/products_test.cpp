@@ -79,6 +79,8 @@ TEST(FewRows, MatchScalarCodeForEveryType) {
   }
   for (const TensorType type : kSmallBlocks) ExpectFewRows(type, 5, 6, 192);
   for (const TensorType type : kSuperBlocks) ExpectFewRows(type, 5, 6, 768);
+  for (const TensorType type : kSuperBlocks) ExpectFewRows(type, 1, 7, 1280);
+  ExpectFewRows(TensorType::kQ4_K, 1, 3, 16384 + 256);  // more shares than threads
 }
 
 // Line by line with the weights of its expert, from the row that it belongs to.
@@ -103,10 +105,13 @@ TEST(FewRows, LinesTakeTheirExperts) {
   }
 }
 
+// Which kernel multiplies by tensor cores.
+enum class Kernel { kTiles, kThin };
+
 // T: what tensor cores multiply.
 template <class T>
 std::vector<float> Tiles(TestDevice& device, const Weights& w, const std::vector<T>& x, int64_t m,
-                         const std::vector<float>& row_scales = {}) {
+                         const std::vector<float>& row_scales = {}, Kernel kernel = Kernel::kTiles) {
   const int64_t n = w.matrix.rows;
   const auto stride = RoundUp(w.matrix.columns, kGroup);
   std::vector<T> padded(m * stride);
@@ -114,14 +119,18 @@ std::vector<float> Tiles(TestDevice& device, const Weights& w, const std::vector
     std::copy_n(x.begin() + r * w.matrix.columns, w.matrix.columns, padded.begin() + r * stride);
   }
   float* y = device.New<float>(m * n);
-  Must(MultiplyTiles({device.Upload(padded), m, stride, stride},
-                     row_scales.empty() ? nullptr : device.Upload(row_scales), w.matrix, {y, m, n, n},
-                     device.stream()));
+  const Rows<const T> on_device{device.Upload(padded), m, stride, stride};
+  const float* scales = row_scales.empty() ? nullptr : device.Upload(row_scales);
+  if (kernel == Kernel::kThin) {
+    Must(MultiplyThin(on_device, scales, w.matrix, {y, m, n, n}, device.stream()));
+  } else {
+    Must(MultiplyHeads(on_device, scales, {}, w.matrix, {y, m, n, n}, device.stream()));
+  }
   return device.Download(y, m * n);
 }
 
 template <class T>
-void ExpectTiles(TensorType type, int64_t m, int64_t n, int64_t k) {
+void ExpectTiles(TensorType type, int64_t m, int64_t n, int64_t k, Kernel kernel = Kernel::kTiles) {
   std::mt19937 random(static_cast<unsigned>(m * 10007 + n * 101 + k));
   TestDevice device({.seed = random()});
   const Weights w(device, random, type, n, k);
@@ -129,7 +138,8 @@ void ExpectTiles(TensorType type, int64_t m, int64_t n, int64_t k) {
   std::vector<float> floats, rounded;
   for (const T value : x) floats.push_back(ToFloat(value));
   for (const float value : w.values) rounded.push_back(ToFloat(testing::Round<T>(value)));
-  ExpectProduct(Tiles(device, w, x, m), floats, rounded, m, n, k, std::string(formats::TensorTypeName(type)));
+  ExpectProduct(Tiles(device, w, x, m, {}, kernel), floats, rounded, m, n, k,
+                std::string(formats::TensorTypeName(type)));
 }
 
 TEST(Tiles, MatchScalarCodeForEveryType) {
@@ -175,13 +185,100 @@ TEST(Tiles, RefuseWhatTheyCannotRead) {
   const auto* x = device.Upload(std::vector<Fp16>(64));
   const auto* y = device.Upload(std::vector<Bf16>(64));
   const Rows<float> to{device.New<float>(5), 1, 5, 5};
-  EXPECT_FALSE(MultiplyTiles(Rows<const Fp16>{x, 1, 40, 40}, nullptr, w.matrix, to, device.stream()));
-  EXPECT_FALSE(MultiplyTiles(Rows<const Fp16>{x + 1, 1, 48, 48}, nullptr, w.matrix, to, device.stream()));
-  EXPECT_FALSE(MultiplyTiles(Rows<const Bf16>{y, 1, 48, 48}, nullptr, w.matrix, to, device.stream()));
-  EXPECT_FALSE(MultiplyTiles(Rows<const Fp16>{x, 1, 48, 48}, nullptr, floats.matrix, to, device.stream()));
+  EXPECT_FALSE(MultiplyHeads(Rows<const Fp16>{x, 1, 40, 40}, nullptr, {}, w.matrix, to, device.stream()));
+  EXPECT_FALSE(MultiplyHeads(Rows<const Fp16>{x + 1, 1, 48, 48}, nullptr, {}, w.matrix, to, device.stream()));
+  EXPECT_FALSE(MultiplyHeads(Rows<const Bf16>{y, 1, 48, 48}, nullptr, {}, w.matrix, to, device.stream()));
+  EXPECT_FALSE(MultiplyHeads(Rows<const Fp16>{x, 1, 48, 48}, nullptr, {}, floats.matrix, to, device.stream()));
   WeightMatrix other = w.matrix;
   other.type = TensorType::kIq2Xs;
   EXPECT_FALSE(MultiplyFewRows(Rows<const float>{nullptr, 1, 40, 40}, other, to, device.stream()));
+}
+
+TEST(ThinRows, MatchScalarCodeForEveryType) {
+  for (const int64_t rows : {1, 8, 9, 17, 32}) ExpectTiles<Fp16>(TensorType::kQ4_K, rows, 18, 1280, Kernel::kThin);
+  for (const TensorType type : kSuperBlocks) ExpectTiles<Fp16>(type, 3, 34, 256, Kernel::kThin);
+  for (const TensorType type : {TensorType::kQ8_0, TensorType::kQ4_0, TensorType::kNvfp4}) {
+    ExpectTiles<Fp16>(type, 5, 17, 192, Kernel::kThin);
+  }
+  ExpectTiles<Bf16>(TensorType::kMxfp4, 17, 7, 96, Kernel::kThin);
+}
+
+TEST(ThinRows, ARowDoesNotDependOnTheOthers) {
+  constexpr int64_t kRows = 32, kOutputs = 24, kInputs = 1280;
+  std::mt19937 random(9);
+  TestDevice device;
+  const Weights w(device, random, TensorType::kQ6_K, kOutputs, kInputs);
+  const auto x = RandomElements<Fp16>(random, kRows * kInputs);
+  const auto together = Tiles<Fp16>(device, w, x, kRows, {}, Kernel::kThin);
+  for (const int64_t row : {int64_t{0}, int64_t{13}, int64_t{31}}) {
+    const auto alone =
+        Tiles<Fp16>(device, w, {x.begin() + row * kInputs, x.begin() + (row + 1) * kInputs}, 1, {}, Kernel::kThin);
+    for (int64_t c = 0; c < kOutputs; ++c) ASSERT_EQ(alone[c], together[row * kOutputs + c]);
+  }
+}
+
+TEST(ThinRows, MultiplyRowsByTheirScales) {
+  std::mt19937 random(4);
+  TestDevice device;
+  const Weights w(device, random, TensorType::kQ8_0, 5, 32);
+  const auto x = RandomElements<Fp16>(random, 3 * 32);
+  const auto plain = Tiles<Fp16>(device, w, x, 3, {}, Kernel::kThin);
+  const auto scaled = Tiles<Fp16>(device, w, x, 3, {1.0f, 4.0f, 0.5f}, Kernel::kThin);
+  for (int i = 0; i < 15; ++i) EXPECT_EQ(scaled[i], plain[i] * (i < 5 ? 1.0f : i < 10 ? 4.0f : 0.5f)) << i;
+}
+
+TEST(ThinRows, RefuseWhatTheyCannotRead) {
+  std::mt19937 random(4);
+  TestDevice device;
+  const Weights w(device, random, TensorType::kQ8_0, 5, 32), dense(device, random, TensorType::kF16, 5, 32);
+  const auto* x = device.Upload(std::vector<Fp16>(65 * 32));
+  const auto* y = device.Upload(std::vector<Bf16>(64));
+  const Rows<float> to{device.New<float>(65 * 5), 65, 5, 5};
+  const auto thin = [&](const auto& from, const Weights& by) {
+    return MultiplyThin(from, nullptr, by.matrix, {to.data, from.rows, 5, 5}, device.stream());
+  };
+  EXPECT_TRUE(thin(Rows<const Fp16>{x, 32, 32, 32}, w));
+  EXPECT_FALSE(thin(Rows<const Fp16>{x, 33, 32, 32}, w));
+  EXPECT_FALSE(thin(Rows<const Fp16>{x, 1, 48, 48}, w));
+  EXPECT_FALSE(thin(Rows<const Fp16>{x + 1, 1, 32, 32}, w));
+  EXPECT_FALSE(thin(Rows<const Bf16>{y, 1, 32, 32}, w));
+  EXPECT_FALSE(thin(Rows<const Fp16>{x, 1, 32, 32}, dense));
+}
+
+// What formats/ decodes, rounded once; zeros beyond the columns.
+template <class T>
+void ExpectUnpacked(TensorType type, int64_t columns) {
+  constexpr int64_t kRows = 3;
+  std::mt19937 random(7);
+  TestDevice device;
+  const Weights w(device, random, type, kRows, columns);
+  const int64_t stride = RoundUp(columns, kGroup);
+  T* y = device.New<T>(kRows * stride);
+  Must(UnpackRows(w.matrix, y, stride, device.stream()));
+  const auto rows = device.Download(y, kRows * stride);
+  for (int64_t i = 0; i < kRows * stride; ++i) {
+    const float value = i % stride < columns ? w.values[i / stride * columns + i % stride] : 0.0f;
+    ASSERT_EQ(ToFloat(rows[i]), ToFloat(testing::Round<T>(value))) << formats::TensorTypeName(type) << ", " << i;
+  }
+}
+
+TEST(UnpackRows, AreTheValuesOfEveryType) {
+  ExpectUnpacked<Fp16>(TensorType::kF16, 40);
+  ExpectUnpacked<Bf16>(TensorType::kMxfp4, 96);
+  for (const TensorType type : {TensorType::kQ8_0, TensorType::kQ4_0, TensorType::kNvfp4}) {
+    ExpectUnpacked<Fp16>(type, 192);
+  }
+  for (const TensorType type : kSuperBlocks) ExpectUnpacked<Fp16>(type, 512);
+}
+
+TEST(UnpackRows, RefuseWhatTheyCannotWrite) {
+  std::mt19937 random(4);
+  TestDevice device;
+  const Weights w(device, random, TensorType::kQ8_0, 2, 32);
+  EXPECT_FALSE(UnpackRows(w.matrix, device.New<Fp16>(80), 40, device.stream()));
+  EXPECT_FALSE(UnpackRows(w.matrix, device.New<Fp16>(80), 16, device.stream()));
+  EXPECT_FALSE(UnpackRows(w.matrix, device.New<Fp16>(80) + 1, 32, device.stream()));
+  EXPECT_FALSE(UnpackRows(w.matrix, device.New<Bf16>(80), 32, device.stream()));
 }
 
 // To the bit what formats/ decodes.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -53,11 +54,18 @@ inline std::vector<std::string> GoldenModels(const std::string& tensor, const st
 }
 
 // Whether all of a model's weights are float32.
-inline bool IsFloat(const std::string& path) {
+inline bool HasOnly(const std::string& path, std::initializer_list<formats::TensorType> types) {
   const auto file = formats::GgufFile::Open(path);
   if (!file) throw std::runtime_error(file.error().message);
-  return std::ranges::all_of(
-      (*file)->tensors(), [](const formats::GgufTensor& tensor) { return tensor.type == formats::TensorType::kF32; });
+  return std::ranges::all_of((*file)->tensors(), [&](const formats::GgufTensor& tensor) {
+    return std::ranges::find(types, tensor.type) != types.end();
+  });
+}
+inline bool IsFloat(const std::string& path) { return HasOnly(path, {formats::TensorType::kF32}); }
+// Without blocks of quantised weights.
+inline bool IsDense(const std::string& path) {
+  using enum formats::TensorType;
+  return HasOnly(path, {kF32, kF16, kBf16});
 }
 
 inline Golden ReadGolden(const std::string& path) {

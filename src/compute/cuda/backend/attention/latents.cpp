@@ -119,7 +119,7 @@ Cuda::Buffer Cuda::AttendLatents(Context& context, View q, View rotated, const K
     chosen = {static_cast<const int32_t*>(selected->memory.get()), selected->top};
     longest = std::min(longest, selected->top);
   }
-  const int32_t chunks = (longest + cuda::kAttentionChunk - 1) / cuda::kAttentionChunk;
+  const int32_t chunks = (longest + cuda::kLatentChunk - 1) / cuda::kLatentChunk;
   const int64_t runs = (params.heads + kHeadsOfBlock - 1) / kHeadsOfBlock;
   const int64_t at_once = chunks == 1 ? q.rows : std::clamp(kBlocksAtOnce / (runs * chunks), int64_t{1}, q.rows);
   const Buffer partial =

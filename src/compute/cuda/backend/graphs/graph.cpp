@@ -50,16 +50,15 @@ Result<Cuda::Graph> Record(Cuda::Context& context, cuda::Recording& recording, F
   return out;
 }
 
-constexpr int32_t RoundedUp(int32_t value, int32_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-
 }  // namespace
 
 int32_t Cuda::GraphRows(int32_t rows) {
-  // Products change their kernels after these many rows, and with them the last bits.
-  static_assert(cuda_ops::kFewRows == 4 && cuda_ops::kManyRows == 65);
+  // Products change their kernels after these many rows, and the library its algorithms at ColumnsOfAlgorithm; with
+  // them the last bits change.
+  static_assert(cuda_ops::kFewRows == 4 && cuda::kThinRows == 32);
   constexpr int32_t kMost = 512;  // more rows keep the device busy while the host launches
-  if (rows <= 4) return rows == 3 ? 4 : rows;
-  return rows > kMost ? 0 : RoundedUp(rows, rows <= 64 ? 8 : 32);
+  if (rows == 3) return 4;
+  return rows > kMost ? 0 : static_cast<int32_t>(cuda::ColumnsOfAlgorithm(rows));
 }
 
 Result<Cuda::Graph> Cuda::Capture(Context& context, FunctionRef<Buffer()> step) {

@@ -34,6 +34,9 @@ struct RowChunk {
   }
 };
 
+// Positions of a chunk of what a row reads.
+inline constexpr int32_t kLatentChunk = 1024;
+
 template <class S>
 struct LatentArguments {
   Rows<const float> q;        // [rows, heads * latent]
@@ -46,7 +49,7 @@ struct LatentArguments {
   float scale = 1.0f;
   SelectedPositions selected;
   float* y = nullptr;  // dense [rows, heads * latent]
-  // What a row reads is cut into chunks of kAttentionChunk positions, which are computed by blocks of their own and
+  // What a row reads is cut into chunks of kLatentChunk positions, which are computed by blocks of their own and
   // merged in order. As many as any row has; with more than one their results meet in `partial`
   // [rows, heads, chunks, latent + 2].
   int32_t chunks = 1;
@@ -62,9 +65,9 @@ struct LatentArguments {
     RowChunk out;
     out.table = step.block_tables + step.table_starts[step.sequences[row]];
     if (selected.positions != nullptr) out.chosen = selected.positions + row * selected.top;
-    out.begin = chunk * kAttentionChunk;
+    out.begin = chunk * kLatentChunk;
     const int count = Count(row);
-    out.end = count - out.begin < kAttentionChunk ? count : out.begin + kAttentionChunk;
+    out.end = count - out.begin < kLatentChunk ? count : out.begin + kLatentChunk;
     return out;
   }
 };

@@ -13,7 +13,7 @@ template <class S>
 __global__ void MergeLatentsKernel(LatentArguments<S> a) {
   const int64_t row = BlockIndex().x;
   const int64_t head_row = row * a.heads + BlockIndex().y;
-  const int chunks = (a.Count(row) + kAttentionChunk - 1) / kAttentionChunk;
+  const int chunks = (a.Count(row) + kLatentChunk - 1) / kLatentChunk;
   for (int d = static_cast<int>(ThreadIndex().x); d < a.latent; d += kMergeThreads) {
     MergedSoftmax merged;
     float total = 0.0f;

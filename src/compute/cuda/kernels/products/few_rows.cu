@@ -1,12 +1,14 @@
+#include "compute/cuda/device/shared_memory.h"
 #include "compute/cuda/device/warp.h"
+#include "compute/cuda/kernels/products/lane_shares.h"
+#include "compute/cuda/kernels/products/one_row.h"
 #include "compute/cuda/kernels/products/products.h"
-#include "compute/cuda/kernels/products/weight_rows.h"
 #include "compute/cuda/launch.h"
 
 namespace inferflux::cuda {
 namespace {
 
-constexpr int kWarps = 4;  // of a block, each with an output of its own
+constexpr int kWarps = 4;  // of a block, which share the columns
 
 // Where the rows of a block's y come from.
 struct Lines {
@@ -14,36 +16,20 @@ struct Lines {
   int32_t per_row = 1;
 };
 
-template <class R, int kRows>
-__device__ inline void MultiplyGroup(const uint8_t* weights, int64_t columns, int64_t group, const Rows<const float>& x,
-                                     int64_t row, float (&sums)[kRows]) {
-  float values[kGroup];
-  R::Unpack(weights, columns, group, values);
-  const int64_t first = group * kGroup;
-  const int count = columns - first < kGroup ? static_cast<int>(columns - first) : kGroup;
-  for (int r = 0; r < kRows; ++r) {
-    const float* from = x.data + (row + r) * x.stride + first;
-    float sum = sums[r];
-    // Every index is known when this is compiled, so that the values stay in registers.
-    if (count == kGroup) {
-      for (int i = 0; i < kGroup; ++i) sum = fmaf(values[i], from[i], sum);
-    } else {
-      for (int i = 0; i < kGroup; ++i) sum = fmaf(values[i], i < count ? from[i] : 0.0f, sum);
-    }
-    sums[r] = sum;
-  }
-}
+// Outputs of a block: several where there is one row, so that its inputs are loaded once for all of them.
+template <int kRows>
+constexpr int kOutputs = kRows == 1 ? 4 : 2;
 
-// Blocks x are outputs, y are runs of kRows rows, z heads. A warp's lanes take every 32nd group of its output's
-// weights.
+// Blocks x are runs of kOutputs outputs, y are runs of kRows rows, z heads. All lanes of a block share the columns. The
+// order of a sum does not depend on kRows or kOutputs. `packed`: rows of x begin at multiples of 16 bytes.
 template <class R, int kRows>
 __global__ void __launch_bounds__(kWarps* kWarpSize)
-    FewRowsKernel(Rows<const float> x, Lines lines, Heads heads, WeightMatrix w, Rows<float> y) {
+    FewRowsKernel(Rows<const float> x, bool packed, Lines lines, Heads heads, WeightMatrix w, Rows<float> y) {
+  using Share = LaneShare<R>;
   const int64_t head = BlockIndex().z;
   x.data += head * heads.x_columns;
   y.data += head * heads.y_columns;
-  const int64_t output = int64_t{BlockIndex().x} * kWarps + Warp();
-  if (output >= w.rows) return;
+  const int64_t output = int64_t{BlockIndex().x} * kOutputs<kRows>;
   const int64_t row = int64_t{BlockIndex().y} * kRows;
   int64_t weight_row = head * w.rows + output;
   int64_t source = row;
@@ -51,25 +37,49 @@ __global__ void __launch_bounds__(kWarps* kWarpSize)
     weight_row += int64_t{lines.experts[row]} * w.rows;
     source = row / lines.per_row;
   }
-  const uint8_t* weights = w.data + weight_row * w.row_bytes;
-  const int64_t groups = (w.columns + kGroup - 1) / kGroup;
-  float sums[kRows] = {};
-  for (int64_t group = Lane(); group < groups; group += kWarpSize) {
-    MultiplyGroup<R, kRows>(weights, w.columns, group, x, source, sums);
+  const float* inputs = x.data + source * x.stride;
+  const uint8_t* weights[kOutputs<kRows>];
+  for (int o = 0; o < kOutputs<kRows>; ++o) {
+    const int64_t beyond = output + o < w.rows ? o : 0;  // the last block may have fewer outputs
+    weights[o] = w.data + (weight_row + beyond) * w.row_bytes;
   }
-  for (int r = 0; r < kRows; ++r) {
-    const float sum = WarpSum(sums[r]);
-    if (Lane() == 0) y.data[(row + r) * y.stride + output] = sum;
+
+  float sums[kOutputs<kRows>][kRows] = {};
+  const int64_t shares = Share::Count(w.columns);
+  for (int64_t share = ThreadIndex().x; share < shares; share += kWarps * kWarpSize) {
+    typename Share::Values values[kOutputs<kRows>];
+    for (int o = 0; o < kOutputs<kRows>; ++o) values[o] = Share::Load(weights[o], w.columns, share);
+    for (int r = 0; r < kRows; ++r) {
+      float of_row[Share::kRuns * Share::kRun];
+      LoadInputs<Share>(inputs + r * x.stride, w.columns, share, packed, of_row);
+      for (int o = 0; o < kOutputs<kRows>; ++o) sums[o][r] += Share::Dot(values[o], of_row);
+    }
   }
+
+  constexpr int kSums = kOutputs<kRows> * kRows;
+  float* shared = SharedMemory<float>();  // [kWarps, kSums]
+  for (int o = 0; o < kOutputs<kRows>; ++o) {
+    for (int r = 0; r < kRows; ++r) {
+      const float sum = WarpSum(sums[o][r]);
+      if (Lane() == 0) shared[Warp() * kSums + o * kRows + r] = sum;
+    }
+  }
+  SyncThreads();
+  const int mine = static_cast<int>(ThreadIndex().x);
+  if (mine >= kSums || output + mine / kRows >= w.rows) return;
+  float total = 0.0f;
+  for (int warp = 0; warp < kWarps; ++warp) total += shared[warp * kSums + mine];
+  y.data[(row + mine % kRows) * y.stride + output + mine / kRows] = total;
 }
 
 template <class R, int kRows>
 Status LaunchFewRows(const Rows<const float>& x, const Lines& lines, const Heads& heads, const WeightMatrix& w,
                      const Rows<float>& y, Stream stream) {
-  const auto blocks = static_cast<unsigned>((w.rows + kWarps - 1) / kWarps);
-  return Launch(FewRowsKernel<R, kRows>,
-                {blocks, static_cast<unsigned>(y.rows / kRows), static_cast<unsigned>(heads.count)},
-                {kWarps * kWarpSize}, 0, stream, x, lines, heads, w, y);
+  const auto blocks = static_cast<unsigned>((w.rows + kOutputs<kRows> - 1) / kOutputs<kRows>);
+  const bool packed = Packs<float>(4, 0, {x.stride, heads.x_columns}, {x.data});
+  return Launch(
+      FewRowsKernel<R, kRows>, {blocks, static_cast<unsigned>(y.rows / kRows), static_cast<unsigned>(heads.count)},
+      {kWarps * kWarpSize}, kWarps * kOutputs<kRows> * kRows * sizeof(float), stream, x, packed, lines, heads, w, y);
 }
 
 // The rows from `first` on.
@@ -78,17 +88,21 @@ Rows<T> From(const Rows<T>& x, int64_t first) {
   return {x.data + first * x.stride, x.rows - first, x.columns, x.stride};
 }
 
-template <class R>
+// Of `y`, as many rows at a time as there is a kernel for.
+template <class R, int kRows>
 Status MultiplyRows(const Rows<const float>& x, const Heads& heads, const WeightMatrix& w, const Rows<float>& y,
                     Stream stream) {
-  const int64_t whole = y.rows / kRowsAtOnce * kRowsAtOnce;
-  if (whole > 0) {
-    Rows<float> first = y;
-    first.rows = whole;
-    if (auto launched = LaunchFewRows<R, kRowsAtOnce>(x, {}, heads, w, first, stream); !launched) return launched;
+  Rows<float> whole = y;
+  whole.rows = y.rows / kRows * kRows;
+  if (whole.rows > 0) {
+    if (auto launched = LaunchFewRows<R, kRows>(x, {}, heads, w, whole, stream); !launched) return launched;
   }
-  if (y.rows == whole) return {};
-  return LaunchFewRows<R, 1>(From(x, whole), {}, heads, w, From(y, whole), stream);
+  if constexpr (kRows > 1) {
+    if (y.rows > whole.rows) {
+      return MultiplyRows<R, kRows / 2>(From(x, whole.rows), heads, w, From(y, whole.rows), stream);
+    }
+  }
+  return {};
 }
 
 tl::unexpected<Error> NoKernel(const WeightMatrix& w) {
@@ -98,12 +112,14 @@ tl::unexpected<Error> NoKernel(const WeightMatrix& w) {
 }  // namespace
 
 Status MultiplyFewRows(Rows<const float> x, const WeightMatrix& w, Rows<float> y, Stream stream) {
+  if (y.rows == 1 && TakesOneRow(w)) return MultiplyOneRow(x, w, y.data, stream);
   return MultiplyHeads(x, {}, w, y, stream);
 }
 
 Status MultiplyHeads(Rows<const float> x, const Heads& heads, const WeightMatrix& w, Rows<float> y, Stream stream) {
   Status out;
-  const bool known = WithWeightRows(w.type, [&]<class R>() { out = MultiplyRows<R>(x, heads, w, y, stream); });
+  const bool known =
+      WithWeightRows(w.type, [&]<class R>() { out = MultiplyRows<R, kRowsAtOnce>(x, heads, w, y, stream); });
   if (!known) return NoKernel(w);
   return out;
 }

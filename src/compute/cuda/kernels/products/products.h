@@ -27,11 +27,12 @@ Status MultiplyFewRows(Rows<const float> x, const WeightMatrix& w, Rows<float> y
 Status MultiplyLines(Rows<const float> x, int32_t lines_per_row, const int32_t* experts, const WeightMatrix& w,
                      Rows<float> y, Stream stream);
 
-// The same by tensor cores, for any number of rows. x: [m, w.row elements] of the rows' Element (Bf16 for MXFP4 and
-// BF16, else Fp16), zeros beyond k, as Narrow makes them; row r of y is multiplied by row_scales[r] where there are
-// scales. Not for F32.
-Status MultiplyTiles(Rows<const Fp16> x, const float* row_scales, const WeightMatrix& w, Rows<float> y, Stream stream);
-Status MultiplyTiles(Rows<const Bf16> x, const float* row_scales, const WeightMatrix& w, Rows<float> y, Stream stream);
+// The same by tensor cores, for up to kThinRows rows and blocks of weights, each of which is read once. x: [m, w.row
+// elements] of the rows' Element (Bf16 for MXFP4, else Fp16), zeros beyond k, as Narrow makes them; row r of y is
+// multiplied by row_scales[r] where there are scales.
+inline constexpr int64_t kThinRows = 32;
+Status MultiplyThin(Rows<const Fp16> x, const float* row_scales, const WeightMatrix& w, Rows<float> y, Stream stream);
+Status MultiplyThin(Rows<const Bf16> x, const float* row_scales, const WeightMatrix& w, Rows<float> y, Stream stream);
 
 // Lines of a mixture of experts, sorted by expert, and the tiles of up to 64 lines that they make. In device memory.
 struct LineGroups {
@@ -51,7 +52,8 @@ struct Heads {
   int64_t y_columns = 0;
 };
 
-// MultiplyFewRows and MultiplyTiles of heads. x and y: of the first head; with tiles, x_columns is a multiple of 16.
+// MultiplyFewRows of heads, and the same by tensor cores in tiles of 64 rows, with x and row_scales as of MultiplyThin
+// (Bf16 for BF16 too; not for F32). x and y: of the first head; with tiles, x_columns is a multiple of 16.
 Status MultiplyHeads(Rows<const float> x, const Heads& heads, const WeightMatrix& w, Rows<float> y, Stream stream);
 Status MultiplyHeads(Rows<const Fp16> x, const float* row_scales, const Heads& heads, const WeightMatrix& w,
                      Rows<float> y, Stream stream);
@@ -63,11 +65,16 @@ Status GroupLines(const int32_t* experts, int64_t lines, int32_t count, int32_t*
                   int32_t tile_count, Stream stream);
 
 // MultiplyLines by tensor cores: each expert's weights are read once for 64 of its lines. x and row_scales as of
-// MultiplyTiles, by the rows of x.
+// MultiplyHeads, by the rows of x.
 Status MultiplyGroups(Rows<const Fp16> x, const float* row_scales, const LineGroups& groups, const WeightMatrix& w,
                       Rows<float> y, Stream stream);
 Status MultiplyGroups(Rows<const Bf16> x, const float* row_scales, const LineGroups& groups, const WeightMatrix& w,
                       Rows<float> y, Stream stream);
+
+// y [w.rows, columns] = the values of all rows as T, zeros beyond w.columns; `columns` is a multiple of 16. T is the
+// rows' Element.
+Status UnpackRows(const WeightMatrix& w, Fp16* y, int64_t columns, Stream stream);
+Status UnpackRows(const WeightMatrix& w, Bf16* y, int64_t columns, Stream stream);
 
 // y[r] = row tokens[r] of the table, which the caller has checked; y is dense.
 Status EmbedRows(const WeightMatrix& table, const int32_t* tokens, int64_t count, float* y, Stream stream);

@@ -95,12 +95,16 @@ __device__ inline void MultiplyStage(FragmentC<float> (&sums)[2][4], const T* a,
     for (int i = 0; i < 2; ++i) {
       LoadMatrix4(left[i].x, a + (i * 16 + row + matrix % 2 * 8) * kPitch + k + matrix / 2 * 8);
     }
-    for (int j = 0; j < 4; j += 2) {
-      uint32_t pair[4];  // two fragments of eight columns each
-      LoadMatrix4(pair, b + (j * 8 + row + matrix / 2 * 8) * kPitch + k + matrix % 2 * 8);
+    uint32_t pairs[2][4];  // two fragments of eight columns each
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      LoadMatrix4(pairs[j], b + (j * 16 + row + matrix / 2 * 8) * kPitch + k + matrix % 2 * 8);
+    }
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
       for (int i = 0; i < 2; ++i) {
-        MatMulAdd<T>(sums[i][j], left[i], FragmentB{{pair[0], pair[1]}});
-        MatMulAdd<T>(sums[i][j + 1], left[i], FragmentB{{pair[2], pair[3]}});
+        MatMulAdd<T>(sums[i][2 * j], left[i], FragmentB{{pairs[j][0], pairs[j][1]}});
+        MatMulAdd<T>(sums[i][2 * j + 1], left[i], FragmentB{{pairs[j][2], pairs[j][3]}});
       }
     }
   }
@@ -166,8 +170,11 @@ __global__ void __launch_bounds__(kTileThreads, 2)
     MultiplyStage<T>(sums, stage + warp_m * kPitch, stage + kPanel + warp_n * kPitch);
   }
 
+#pragma unroll
   for (int i = 0; i < 2; ++i) {
+#pragma unroll
     for (int j = 0; j < 4; ++j) {
+#pragma unroll
       for (int e = 0; e < 4; ++e) {
         const int row = warp_m + i * 16 + Lane() / 4 + e / 2 * 8;
         const int64_t column = n + warp_n + j * 8 + Lane() % 4 * 2 + e % 2;
@@ -214,13 +221,6 @@ Status MultiplyTilesOf(const Rows<const T>& x, const float* row_scales, const Li
 }
 
 }  // namespace
-
-Status MultiplyTiles(Rows<const Fp16> x, const float* row_scales, const WeightMatrix& w, Rows<float> y, Stream stream) {
-  return MultiplyTilesOf(x, row_scales, {}, {}, w, y, stream);
-}
-Status MultiplyTiles(Rows<const Bf16> x, const float* row_scales, const WeightMatrix& w, Rows<float> y, Stream stream) {
-  return MultiplyTilesOf(x, row_scales, {}, {}, w, y, stream);
-}
 
 Status MultiplyHeads(Rows<const Fp16> x, const float* row_scales, const Heads& heads, const WeightMatrix& w,
                      Rows<float> y, Stream stream) {

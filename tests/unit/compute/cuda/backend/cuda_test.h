@@ -1,19 +1,28 @@
-// The CUDA backend on a host executor that checks every access, and the reference with the same inputs.
+// The CUDA backend, and the reference with the same inputs. The device is a host executor that checks every access, or
+// with INFERFLUX_ON_A_GPU the machine's first GPU.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include "compute/compare.h"
 #include "compute/cuda/cuda_backend.h"
-#include "compute/cuda/host_runtime.h"
 #include "compute/host/copies.h"
 #include "compute/random_data.h"
 #include "compute/reference/reference_backend.h"
 
+#ifndef INFERFLUX_ON_A_GPU
+#include "compute/cuda/host_runtime.h"
+#endif
+
 namespace inferflux::compute::testing {
 
-inline std::unique_ptr<Cuda::Context> OpenHostContext(const cuda::HostDevice& device = {}) {
-  auto runtime = cuda::HostRuntime::Open(device);
+#ifdef INFERFLUX_ON_A_GPU
+inline Result<std::unique_ptr<cuda::Runtime>> OpenTestDevice() { return cuda::OpenDevice(0); }
+#else
+inline Result<std::unique_ptr<cuda::Runtime>> OpenTestDevice() { return cuda::HostRuntime::Open({}); }
+#endif
+
+inline std::unique_ptr<Cuda::Context> OpenContext(Result<std::unique_ptr<cuda::Runtime>> runtime = OpenTestDevice()) {
   if (!runtime) throw std::runtime_error(runtime.error().message);
   auto context = Cuda::Context::Open(std::move(*runtime));
   if (!context) throw std::runtime_error(context.error().message);
@@ -23,7 +32,7 @@ inline std::unique_ptr<Cuda::Context> OpenHostContext(const cuda::HostDevice& de
 class CudaTest : public ::testing::Test {
  protected:
   Reference::Context reference;
-  std::unique_ptr<Cuda::Context> owned = OpenHostContext();
+  std::unique_ptr<Cuda::Context> owned = OpenContext();
   Cuda::Context& context = *owned;
   std::mt19937 random{20261125};
 

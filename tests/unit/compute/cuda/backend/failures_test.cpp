@@ -8,7 +8,7 @@ namespace {
 using formats::TensorType;
 
 TEST(CudaFailures, WeightsThatDoNotFitAreNamed) {
-  const auto context = OpenHostContext({.memory_bytes = 100000});
+  const auto context = OpenContext(cuda::HostRuntime::Open({.memory_bytes = 100000}));
   std::mt19937 random(1);
   const auto owned = RandomMatrix(TensorType::kF32, random, 300, 100);
   const auto matrix = Cuda::LoadMatrix(*context, {&owned.matrix, 1});
@@ -20,7 +20,7 @@ TEST(CudaFailures, WeightsThatDoNotFitAreNamed) {
 }
 
 TEST(CudaFailures, KvThatDoesNotFitIsAnError) {
-  const auto context = OpenHostContext({.memory_bytes = 100000});
+  const auto context = OpenContext(cuda::HostRuntime::Open({.memory_bytes = 100000}));
   const auto cache = Cuda::CreateKvCache<KvFp16>(*context, {{{2, 64}}, 100, 16});
   ASSERT_FALSE(cache);
   EXPECT_EQ(cache.error().code, ErrorCode::kResourceExhausted);
@@ -32,7 +32,7 @@ TEST(CudaFailures, KvThatDoesNotFitIsAnError) {
 
 // A step's pieces are reused where nothing else is left, and what does not fit at all is an error of the step.
 TEST(CudaFailures, AStepThatNeedsTooMuchMemoryFails) {
-  const auto context = OpenHostContext({.memory_bytes = 64 << 10});
+  const auto context = OpenContext(cuda::HostRuntime::Open({.memory_bytes = 64 << 10}));
   const auto step = [&](int64_t floats) {
     return WithoutExceptions("cuda", [&]() -> Result<std::vector<float>> {
       const std::vector<float> values(static_cast<size_t>(floats), 1.0f);
@@ -50,7 +50,7 @@ TEST(CudaFailures, AStepThatNeedsTooMuchMemoryFails) {
 }
 
 TEST(CudaFailures, AFaultOfAKernelIsTheStepsError) {
-  const auto context = OpenHostContext();
+  const auto context = OpenContext();
   std::mt19937 random(2);
   const auto owned = RandomMatrix(TensorType::kF32, random, 10, 16);
   const auto table = *Cuda::LoadTable(*context, owned.matrix);

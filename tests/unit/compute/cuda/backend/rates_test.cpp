@@ -115,7 +115,7 @@ TEST(CudaRates, SizesFollowTheFreeMemory) {
 
 // The executor's rates mean nothing, but they are measured as a GPU's are.
 TEST(CudaRates, AreMeasuredOnTheHostExecutor) {
-  const auto context = compute::testing::OpenHostContext();
+  const auto context = compute::testing::OpenContext();
   const auto rates = compute::Cuda::MeasureRates(*context, 0.01);
   ASSERT_TRUE(rates) << rates.error().message;
   EXPECT_GT(rates->copy_bytes, 0.0);

@@ -124,9 +124,9 @@ TEST_F(CudaRecurrent, AStateThatTheHostChangesIsTheNextSteps) {
   EXPECT_EQ(parts, 2);
   Cuda::VisitState(states, 2, [&](std::span<std::byte> part) { EXPECT_EQ(part[4], std::byte{7}); });
   Cuda::VisitState(states, 1, [&](std::span<std::byte> part) { EXPECT_EQ(part[4], std::byte{0}); });
-  const auto huge = Cuda::CreateStates(context, {.layers = {int64_t{1} << 30}, .slots = 4});
+  const auto huge = Cuda::CreateStates(context, {.layers = {int64_t{1} << 40}, .slots = 4});
   ASSERT_FALSE(huge);
-  EXPECT_NE(huge.error().message.find("4 recurrent states of 4294967296 bytes each"), std::string::npos)
+  EXPECT_NE(huge.error().message.find("4 recurrent states of 4398046511104 bytes each"), std::string::npos)
       << huge.error().message;
   EXPECT_EQ(Cuda::CreateStates(context, {.layers = {-1}, .slots = 4}).error().code, ErrorCode::kInvalidArgument);
 }

@@ -17,7 +17,7 @@ Cuda::Buffer Doubled(Cuda::Context& context, float x) {
 TEST(CudaTwoStreams, TheSecondBeginsAfterTheFirstAndTheFirstGoesOnAfterTheSecond) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const auto context = OpenHostContext({.seed = seed});
+    const auto context = OpenContext(cuda::HostRuntime::Open({.seed = seed}));
     {
       const Cuda::Buffer first = Doubled(*context, 1.0f);
       ASSERT_TRUE(Cuda::Fork(*context));
@@ -35,7 +35,7 @@ TEST(CudaTwoStreams, TheSecondBeginsAfterTheFirstAndTheFirstGoesOnAfterTheSecond
 }
 
 TEST(CudaTwoStreams, MemoryThatTheOtherOneKeepsForReuseIsGivenUp) {
-  const auto context = OpenHostContext({.memory_bytes = 64 << 10, .checked = false});
+  const auto context = OpenContext(cuda::HostRuntime::Open({.memory_bytes = 64 << 10, .checked = false}));
   ASSERT_TRUE(Cuda::Fork(*context));
   const std::vector<float> much(9000, 1.0f);  // more than half of the memory
   for (int turn = 0; turn < 4; ++turn) {

@@ -49,9 +49,12 @@ TEST_F(CudaWeights, StackedParts) {
 TEST_F(CudaWeights, BlocksAreMultipliedAsTheyAre) {
   for (const TensorType type : {TensorType::kQ4_K, TensorType::kQ5_K, TensorType::kQ6_K, TensorType::kNvfp4}) {
     ExpectProducts({type}, 1, 256, 9, 2e-6);
+    ExpectProducts({type}, 2, 256, 9, 1e-3);
     ExpectProducts({type}, 6, 256, 9, 1e-3);
+    ExpectProducts({type}, 70, 256, 9, 1e-3);  // unpacked, and by cuBLASLt
   }
   ExpectProducts({TensorType::kMxfp4}, 6, 64, 9, 6e-3);
+  ExpectProducts({TensorType::kMxfp4}, 70, 64, 9, 6e-3);
   ExpectProducts({TensorType::kQ4_0, TensorType::kQ4_0, TensorType::kQ8_0}, 6, 64, 9, 1e-3);
 }
 
@@ -91,7 +94,7 @@ TEST_F(CudaWeights, CountsWhatTheyTake) {
   const MemoryInfo before = Cuda::Memory(context);
   const auto matrix = *Cuda::LoadMatrix(context, {&owned.matrix, 1});
   EXPECT_EQ(Cuda::Memory(context).weight_bytes - before.weight_bytes, 10 * 64 * 2);
-  EXPECT_EQ(before.free - Cuda::Memory(context).free, 10 * 64 * 2);
+  EXPECT_GE(before.free - Cuda::Memory(context).free, 10 * 64 * 2);  // CUDA takes whole pages
   EXPECT_NE(Cuda::Describe(matrix).find("F16 [10, 64]"), std::string::npos);
 }
 
