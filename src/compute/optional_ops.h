@@ -29,6 +29,13 @@ concept AddNorms = Backend<B> && requires(typename B::Context& context, typename
     } -> std::same_as<SumAndNorm<typename B::Buffer>>;  // (a, b, weight)
 };
 
+// A product with what a gate lets pass, whose inputs are not needed otherwise: MatMul(Gate(gate, up, activation)).
+template <class B>
+concept GateProducts = Backend<B> &&
+    requires(typename B::Context& context, typename B::View view, Activation kind, const typename B::Matrix& matrix) {
+  { B::GateMatMul(context, view, view, kind, matrix) } -> std::same_as<typename B::Buffer>;
+};
+
 // An activation without a gate.
 template <class B>
 concept Activations = Backend<B> && requires(typename B::Context& context, typename B::View view, Activation kind) {

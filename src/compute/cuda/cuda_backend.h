@@ -217,6 +217,7 @@ struct Cuda {
 
   // Optional operations (compute/optional_ops.h).
   static SumAndNorm<Buffer> AddRmsNorm(Context& context, View a, View b, View weight, float epsilon);
+  static Buffer GateMatMul(Context& context, View gate, View up, Activation activation, const Matrix& matrix);
   static Buffer LayerNorm(Context& context, View x, View weight, View bias, float epsilon);
   static Buffer Activate(Context& context, View x, Activation activation);
   static Buffer SoftCap(Context& context, View x, float cap);

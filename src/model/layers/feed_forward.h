@@ -56,7 +56,7 @@ class GatedFeedForward final : public FeedForward<B> {
     if constexpr (compute::ActivationSparsity<B>) {
       if (cut_) gate = B::CutRows(context, gate, *cut_);
     }
-    return down_(context, B::Gate(context, gate, B::Columns(gate_up, width_, width_), activation_));
+    return down_.OfGate(context, gate, B::Columns(gate_up, width_, width_), activation_);
   }
 
   std::vector<std::string> Describe() const override {

@@ -43,18 +43,16 @@ class Linear {
 
   // x: [rows, inputs] to [rows, outputs].
   compute::Buffer<B> operator()(typename B::Context& context, compute::View<B> x) const {
-    auto y = Product(context, x);
-    if constexpr (compute::TensorScales<B>) {
-      if (scales_) y = B::ScaleColumns(context, y, *scales_);
+    return WithTerms(context, Product(context, x));
+  }
+
+  // The same of act(gate) * up, each [rows, inputs].
+  compute::Buffer<B> OfGate(typename B::Context& context, compute::View<B> gate, compute::View<B> up,
+                            compute::Activation activation) const {
+    if constexpr (compute::GateProducts<B>) {
+      if (order_.empty()) return WithTerms(context, B::GateMatMul(context, gate, up, activation, matrix_));
     }
-    if constexpr (compute::RankCollectives<B>) {
-      if (summed_) y = B::SumOverRanks(context, std::move(y));
-    }
-    if (bias_) y = B::AddBias(context, y, *bias_);
-    if constexpr (compute::RankCollectives<B>) {
-      if (!gathered_.empty()) y = B::GatherOverRanks(context, y, gathered_);
-    }
-    return y;
+    return (*this)(context, B::Gate(context, gate, up, activation));
   }
 
   std::string Describe() const {
@@ -70,6 +68,21 @@ class Linear {
       if (!order_.empty()) return B::MatMul(context, B::GatherColumns(context, x, order_), matrix_);
     }
     return B::MatMul(context, x, matrix_);
+  }
+
+  // Scaled, summed or gathered over ranks, and with its bias.
+  compute::Buffer<B> WithTerms(typename B::Context& context, compute::Buffer<B> y) const {
+    if constexpr (compute::TensorScales<B>) {
+      if (scales_) y = B::ScaleColumns(context, y, *scales_);
+    }
+    if constexpr (compute::RankCollectives<B>) {
+      if (summed_) y = B::SumOverRanks(context, std::move(y));
+    }
+    if (bias_) y = B::AddBias(context, y, *bias_);
+    if constexpr (compute::RankCollectives<B>) {
+      if (!gathered_.empty()) y = B::GatherOverRanks(context, y, gathered_);
+    }
+    return y;
   }
 
   typename B::Matrix matrix_;

@@ -14,7 +14,7 @@ static_assert(MoeLlmBackend<Cuda, KvFp16> && MoeLlmBackend<Cuda, KvInt8> && ActO
 static_assert(AttentionSinks<Cuda, KvFp16> && AttentionBiases<Cuda, KvFp32> && TensorScales<Cuda>);
 static_assert(AddressableKv<Cuda, KvFp16> && AddressableKv<Cuda, KvInt8> && DeviceTimer<Cuda>);
 static_assert(DeviceSampling<Cuda> && SelectiveScans<Cuda> && GraphCapture<Cuda> && MeasuresRates<Cuda> &&
-              AddNorms<Cuda> && LateResults<Cuda> && TwoStreams<Cuda>);
+              AddNorms<Cuda> && GateProducts<Cuda> && LateResults<Cuda> && TwoStreams<Cuda>);
 static_assert(SparseKv<Cuda, KvFp32> && SparseKv<Cuda, KvBf16> && SparseKv<Cuda, KvInt8> && SparseKv<Cuda, KvFp8>);
 static_assert(StreamMixing<Cuda> && ActivationSparsity<Cuda> && RankCollectives<Cuda> && DeviceCollectives<Cuda>);
 static_assert(!BatchInvariant<Cuda>);  // cuBLASLt chooses a kernel by the number of rows

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "compute/cuda/backend/narrowed.h"
 #include "compute/cuda/backend/operation.h"
 #include "compute/cuda/kernels/row_ops.h"
@@ -97,6 +99,24 @@ Cuda::Buffer Cuda::MatMul(Context& context, View x, const Matrix& matrix) {
     } else {
       MultiplyNarrowed(context, halves, x, w, y);
     }
+  }
+  return out;
+}
+
+// What only a product reads is rounded where it is computed, and never stored as floats.
+Cuda::Buffer Cuda::GateMatMul(Context& context, View gate, View up, Activation activation, const Matrix& matrix) {
+  const bool by_library = gate.rows > cuda_ops::kFewRows && gate.cols % 16 == 0 &&
+                          std::ranges::all_of(matrix.parts, [](const WeightPart& part) {
+                            return part.weights.type == formats::TensorType::kBf16;
+                          });
+  if (!by_library) return MatMul(context, Gate(context, gate, up, activation), matrix);
+  auto elements = Must(context.arena->Allocate(static_cast<size_t>(gate.rows * gate.cols) * sizeof(Bf16)));
+  Must(cuda::Gate(cuda_ops::RowsOf(gate), cuda_ops::RowsOf(up), activation, static_cast<Bf16*>(elements.get()),
+                  context.stream));
+  cuda_ops::Narrowed<Bf16> narrowed(std::move(elements), gate.cols);
+  Buffer out = cuda_ops::New(context, gate.rows, matrix.rows);
+  for (const WeightPart& part : matrix.parts) {
+    MultiplyNarrowed(context, narrowed, gate, part.weights, cuda_ops::ColumnsOf(out, part.first, part.weights.rows));
   }
   return out;
 }

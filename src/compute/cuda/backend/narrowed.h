@@ -28,6 +28,10 @@ class Narrowed {
  public:
   static constexpr bool kScaled = std::is_same_v<T, Fp16>;
 
+  Narrowed() = default;
+  // What is rounded already: [rows, columns], of which there are a multiple of 16.
+  Narrowed(cuda::ArenaPiece elements, int64_t columns) : columns_(columns), elements_(std::move(elements)) {}
+
   // [x.rows, x.cols rounded up to 16], with zeros beyond x's columns.
   cuda::Rows<const T> Of(Cuda::Context& context, const Cuda::View& x) {
     if (!elements_) {

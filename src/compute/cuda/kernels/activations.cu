@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "compute/cuda/device/launch_order.h"
 #include "compute/cuda/device/thread.h"
 #include "compute/cuda/kernels/pack.h"
 #include "compute/cuda/kernels/row_ops.h"
@@ -47,38 +48,39 @@ __device__ inline float Gated(float gate, float up) {
 }
 
 // Blocks x are rows, of which there may be many, y share a row. Without `up` there is no gate.
-template <Activation kActivation, int kPack>
-__global__ void GateKernel(Rows<const float> gate, Rows<const float> up, float* y) {
+template <Activation kActivation, int kPack, class T>
+__global__ void GateKernel(Rows<const float> gate, Rows<const float> up, T* y) {
+  WaitForKernelsBefore();
   using Values = Pack<float, kPack>;
   const int64_t row = BlockIndex().x;
   const int64_t pack = int64_t{BlockIndex().y} * BlockSize().x + ThreadIndex().x;
   if (pack >= gate.columns / kPack) return;
   const Values gates = reinterpret_cast<const Values*>(gate.data + row * gate.stride)[pack];
-  Values out;
+  Pack<T, kPack> out;
   if (up.data == nullptr) {
-    for (int i = 0; i < kPack; ++i) out.x[i] = Activated<kActivation>(gates.x[i]);
+    for (int i = 0; i < kPack; ++i) out.x[i] = FromFloat<T>(Activated<kActivation>(gates.x[i]));
   } else {
     const Values ups = reinterpret_cast<const Values*>(up.data + row * up.stride)[pack];
-    for (int i = 0; i < kPack; ++i) out.x[i] = Gated<kActivation>(gates.x[i], ups.x[i]);
+    for (int i = 0; i < kPack; ++i) out.x[i] = FromFloat<T>(Gated<kActivation>(gates.x[i], ups.x[i]));
   }
-  reinterpret_cast<Values*>(y + row * gate.columns)[pack] = out;
+  reinterpret_cast<Pack<T, kPack>*>(y + row * gate.columns)[pack] = out;
 }
 
-template <Activation kActivation>
-Status LaunchGate(const Rows<const float>& gate, const Rows<const float>& up, float* y, Stream stream) {
+template <Activation kActivation, class T>
+Status LaunchGate(const Rows<const float>& gate, const Rows<const float>& up, T* y, Stream stream) {
   constexpr int kPack = kWidest<float>;
   const auto blocks = [&](int64_t packs) { return static_cast<unsigned>((packs + kGateThreads - 1) / kGateThreads); };
   const auto rows = static_cast<unsigned>(gate.rows);
   if (Packs<float>(kPack, gate.columns, {gate.stride, up.stride}, {gate.data, up.data, y})) {
-    return Launch(GateKernel<kActivation, kPack>, {rows, blocks(gate.columns / kPack)}, {kGateThreads}, 0, stream, gate,
-                  up, y);
+    return LaunchEarly(GateKernel<kActivation, kPack, T>, {rows, blocks(gate.columns / kPack)}, {kGateThreads}, 0,
+                       stream, gate, up, y);
   }
-  return Launch(GateKernel<kActivation, 1>, {rows, blocks(gate.columns)}, {kGateThreads}, 0, stream, gate, up, y);
+  return LaunchEarly(GateKernel<kActivation, 1, T>, {rows, blocks(gate.columns)}, {kGateThreads}, 0, stream, gate, up,
+                     y);
 }
 
-}  // namespace
-
-Status Gate(Rows<const float> gate, Rows<const float> up, Activation activation, float* y, Stream stream) {
+template <class T>
+Status GateAs(const Rows<const float>& gate, const Rows<const float>& up, Activation activation, T* y, Stream stream) {
   switch (activation) {
     case Activation::kSilu:
       return LaunchGate<Activation::kSilu>(gate, up, y, stream);
@@ -98,8 +100,17 @@ Status Gate(Rows<const float> gate, Rows<const float> up, Activation activation,
   return {};
 }
 
+}  // namespace
+
+Status Gate(Rows<const float> gate, Rows<const float> up, Activation activation, float* y, Stream stream) {
+  return GateAs(gate, up, activation, y, stream);
+}
+Status Gate(Rows<const float> gate, Rows<const float> up, Activation activation, Bf16* y, Stream stream) {
+  return GateAs(gate, up, activation, y, stream);
+}
+
 Status Activate(Rows<const float> x, Activation activation, float* y, Stream stream) {
-  return Gate(x, {}, activation, y, stream);
+  return GateAs(x, {}, activation, y, stream);
 }
 
 }  // namespace inferflux::cuda

@@ -1,3 +1,4 @@
+#include "compute/cuda/device/launch_order.h"
 #include "compute/cuda/kernels/attention.h"
 #include "compute/cuda/kernels/pack.h"
 #include "compute/cuda/kernels/store_row.h"
@@ -12,6 +13,7 @@ constexpr unsigned kAppendThreads = 128;
 // share a row; z 0 has the keys, 1 the values.
 template <class S, int kPack>
 __global__ void AppendKernel(Rows<const float> k, Rows<const float> v, const int32_t* slots, KvPointers<S> kv) {
+  WaitForKernelsBefore();
   constexpr int kRun = kPack < kWidest<float> ? kPack : kWidest<float>;  // floats of one load
   const int64_t row = BlockIndex().x;
   const int64_t pack = int64_t{BlockIndex().y} * kAppendThreads + ThreadIndex().x;
@@ -43,8 +45,8 @@ __global__ void AppendScaledKernel(Rows<const float> k, Rows<const float> v, int
 template <class S, int kPack>
 Status LaunchAppend(Rows<const float> k, Rows<const float> v, const int32_t* slots, KvPointers<S> kv, Stream stream) {
   const auto blocks = static_cast<unsigned>((k.columns / kPack + kAppendThreads - 1) / kAppendThreads);
-  return Launch(AppendKernel<S, kPack>, {static_cast<unsigned>(k.rows), blocks, 2}, {kAppendThreads}, 0, stream, k, v,
-                slots, kv);
+  return LaunchEarly(AppendKernel<S, kPack>, {static_cast<unsigned>(k.rows), blocks, 2}, {kAppendThreads}, 0, stream, k,
+                     v, slots, kv);
 }
 
 }  // namespace

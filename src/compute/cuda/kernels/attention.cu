@@ -1,3 +1,4 @@
+#include "compute/cuda/device/launch_order.h"
 #include "compute/cuda/kernels/attention.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "compute/cuda/device/shared_memory.h"
 #include "compute/cuda/device/warp.h"
 #include "compute/cuda/kernels/merged_softmax.h"
+#include "compute/cuda/kernels/pack.h"
 #include "compute/cuda/launch.h"
 
 namespace inferflux::cuda {
@@ -23,7 +25,9 @@ constexpr int kAttendThreads = 128;
 template <int kDim>
 constexpr int kRowPitch = kDim + 8;  // elements; ldmatrix's eight rows are then in different banks
 template <int kDim>
-constexpr unsigned kAttendBytes = (kRows + 4 * kKeys) * kRowPitch<kDim> * sizeof(uint16_t);
+constexpr unsigned kSlotsAt = (kRows + 4 * kKeys) * kRowPitch<kDim> * sizeof(uint16_t);
+template <int kDim>
+constexpr unsigned kAttendBytes = kSlotsAt<kDim> + 2 * kKeys * sizeof(int32_t);
 
 // Where the rows of a block are in the step.
 template <class T>
@@ -37,36 +41,59 @@ struct BlockRows {
   __device__ int64_t column(int row, int dim) const { return static_cast<int64_t>(head + row % group) * dim; }
 };
 
+// Rounds the block's queries to T; zeros in rows that it does not use.
 template <class T, int kDim>
-__device__ inline void CopyQueries(T* to, const BlockRows<T>& rows, const Rows<const T>& q) {
-  constexpr int kChunks = kDim / 8;  // of 16 bytes, in a row
-  for (int i = static_cast<int>(ThreadIndex().x); i < kRows * kChunks; i += kAttendThreads) {
-    const int row = i / kChunks;
-    const int at = i % kChunks * 8;
-    const bool present = row < rows.count;
-    const T* from = present ? q.data + rows.query(row) * q.stride + rows.column(row, kDim) + at : q.data;
-    CopyAsync16(to + row * kRowPitch<kDim> + at, from, present);
+__device__ inline void StoreQueries(T* to, const BlockRows<T>& rows, const Rows<const float>& q) {
+  constexpr int kPacks = kDim / 8;  // of a row
+  for (int i = static_cast<int>(ThreadIndex().x); i < kRows * kPacks; i += kAttendThreads) {
+    const int row = i / kPacks;
+    const int at = i % kPacks * 8;
+    Pack<uint32_t, 4> out = {};
+    if (row < rows.count) {
+      const float* from = q.data + rows.query(row) * q.stride + rows.column(row, kDim) + at;
+      for (int half = 0; half < 2; ++half) {
+        const auto four = reinterpret_cast<const Pack<float, 4>*>(from)[half];
+        out.x[2 * half] = TwoFromFloats<T>(four.x[0], four.x[1]);
+        out.x[2 * half + 1] = TwoFromFloats<T>(four.x[2], four.x[3]);
+      }
+    }
+    *reinterpret_cast<Pack<uint32_t, 4>*>(to + row * kRowPitch<kDim> + at) = out;
   }
 }
 
-// Positions [first, first + 64) up to `last`; zeros beyond, since a weight of zero times garbage may be no number.
+// Keys and values of 64 positions. Where they are in memory is looked up one tile ahead: a copy that waited for its
+// block's number would keep the products waiting.
 template <class T, int kDim>
-__device__ inline void CopyKeysAndValues(T* keys, T* values, const AttentionArguments<T>& a, const int32_t* table,
-                                         int kv_head, int first, int last) {
-  constexpr int kChunks = kDim / 8;
-  for (int i = static_cast<int>(ThreadIndex().x); i < kKeys * kChunks; i += kAttendThreads) {
-    const int row = i / kChunks;
-    const int at = i % kChunks * 8;
-    const int position = first + row;
-    const bool present = position <= last;
-    int64_t from = 0;
-    if (present) {
-      from = (a.step.Slot(table, position) * a.params.kv_heads + kv_head) * kDim + at;
-    }
-    CopyAsync16(keys + row * kRowPitch<kDim> + at, a.keys + from, present);
-    CopyAsync16(values + row * kRowPitch<kDim> + at, a.values + from, present);
+struct KeysAndValues {
+  const AttentionArguments<T>& a;
+  const int32_t* table;
+  int kv_head;
+  int last;        // position
+  int32_t* slots;  // [2, 64] in shared memory
+
+  // The slot of one of the positions of a tile; -1 beyond `last`, and in threads that have none.
+  __device__ int32_t LookUp(int step) const {
+    const int position = step * kKeys + static_cast<int>(ThreadIndex().x);
+    if (ThreadIndex().x >= kKeys || position > last) return -1;
+    return static_cast<int32_t>(a.step.Slot(table, position));
   }
-}
+  // What was looked up, for copies after the next barrier.
+  __device__ void Keep(int step, int32_t slot) const {
+    if (ThreadIndex().x < kKeys) slots[step % 2 * kKeys + ThreadIndex().x] = slot;
+  }
+  // Starts the copy of a tile; zeros beyond `last`, since a weight of zero times garbage may be no number.
+  __device__ void Copy(int step, T* keys, T* values) const {
+    constexpr int kChunks = kDim / 8;  // of 16 bytes, in a row
+    for (int i = static_cast<int>(ThreadIndex().x); i < kKeys * kChunks; i += kAttendThreads) {
+      const int row = i / kChunks;
+      const int at = i % kChunks * 8;
+      const int32_t slot = slots[step % 2 * kKeys + row];
+      const int64_t from = slot >= 0 ? (int64_t{slot} * a.params.kv_heads + kv_head) * kDim + at : 0;
+      CopyAsync16(keys + row * kRowPitch<kDim> + at, a.keys + from, slot >= 0);
+      CopyAsync16(values + row * kRowPitch<kDim> + at, a.values + from, slot >= 0);
+    }
+  }
+};
 
 // A warp's scores: 16 rows by 64 keys, which are rows of shared memory.
 template <class T, int kDim>
@@ -188,6 +215,7 @@ struct ChunkResults {
 // Blocks x are rows, y heads: merges what the blocks of chunks have left. A thread takes some of the head's dimensions.
 template <class T>
 __global__ void MergeChunksKernel(AttentionArguments<T> a) {
+  WaitForKernelsBefore();
   const int64_t row = BlockIndex().x;
   const int head = static_cast<int>(BlockIndex().y);
   const int dim = a.params.head_dim;
@@ -261,6 +289,7 @@ __device__ inline void MaskScores(FragmentC<float> (&scores)[8], const compute::
 // Blocks x are tiles, y are KV heads, z are chunks where KV is split.
 template <class T, int kDim>
 __global__ void __launch_bounds__(kAttendThreads, 2) AttendKernel(AttentionArguments<T> a) {
+  WaitForKernelsBefore();
   const AttentionTile tile = a.tiles[BlockIndex().x];
   const int kv_head = static_cast<int>(BlockIndex().y);
   const int group = a.params.heads / a.params.kv_heads;
@@ -282,13 +311,17 @@ __global__ void __launch_bounds__(kAttendThreads, 2) AttendKernel(AttentionArgum
   T* queries = SharedMemory<T>();
   T* stages = queries + kRows * kRowPitch<kDim>;
   constexpr int kPanel = kKeys * kRowPitch<kDim>;
+  const KeysAndValues<T, kDim> kv{a, table, kv_head, last, SharedMemory<int32_t>(kSlotsAt<kDim>)};
   const auto copy = [&](int step) {
     T* stage = stages + step % 2 * 2 * kPanel;
-    CopyKeysAndValues<T, kDim>(stage, stage + kPanel, a, table, kv_head, step * kKeys, last);
+    kv.Copy(step, stage, stage + kPanel);
     CommitCopies();
   };
-  CopyQueries<T, kDim>(queries, rows, a.q);
+  kv.Keep(first_step, kv.LookUp(first_step));
+  kv.Keep(first_step + 1, kv.LookUp(first_step + 1));
+  SyncThreads();
   copy(first_step);
+  StoreQueries<T, kDim>(queries, rows, a.q);
 
   FragmentA q[kDim / 16];
   FragmentC<float> out[kDim / 8] = {};
@@ -300,44 +333,47 @@ __global__ void __launch_bounds__(kAttendThreads, 2) AttendKernel(AttentionArgum
     WaitCopies<0>();
     SyncThreads();  // this step's copies are there, and everyone is done with the stage that is copied to next
     if (step < last_step) copy(step + 1);
-    if (warp_row >= rows.count) continue;  // a warp without rows only copies
-    if (step == first_step) {
-      for (int k = 0; k < kDim / 16; ++k) {
-        LoadMatrix4(q[k].x, queries + (warp_row + Lane() % 16) * kRowPitch<kDim> + k * 16 + Lane() / 16 * 8);
+    const int32_t slot = kv.LookUp(step + 2);
+    if (warp_row < rows.count) {  // a warp without rows only copies
+      if (step == first_step) {
+        for (int k = 0; k < kDim / 16; ++k) {
+          LoadMatrix4(q[k].x, queries + (warp_row + Lane() % 16) * kRowPitch<kDim> + k * 16 + Lane() / 16 * 8);
+        }
+      }
+      const T* stage = stages + step % 2 * 2 * kPanel;
+      FragmentC<float> scores[8] = {};
+      MultiplyKeys<T, kDim>(scores, q, stage);
+      MaskScores(scores, a.params, seen, step * kKeys);
+      float factor[2];
+      softmax.Update(scores, factor);
+#pragma unroll
+      for (auto& part : out) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) part.x[e] *= factor[e / 2];
+      }
+      MultiplyValues<T, kDim>(out, scores, stage + kPanel);
+
+      if (step == last_step || (step + 1) % kChunkSteps == 0) {
+        const int chunk = step / kChunkSteps;
+        results.Finish(chunk, chunk == first_step / kChunkSteps, step == last_step, out, softmax);
+        softmax = {};
+        for (auto& part : out) part = {};
       }
     }
-    const T* stage = stages + step % 2 * 2 * kPanel;
-
-    FragmentC<float> scores[8] = {};
-    MultiplyKeys<T, kDim>(scores, q, stage);
-    MaskScores(scores, a.params, seen, step * kKeys);
-    float factor[2];
-    softmax.Update(scores, factor);
-#pragma unroll
-    for (auto& part : out) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) part.x[e] *= factor[e / 2];
-    }
-    MultiplyValues<T, kDim>(out, scores, stage + kPanel);
-
-    if (step == last_step || (step + 1) % kChunkSteps == 0) {
-      const int chunk = step / kChunkSteps;
-      results.Finish(chunk, chunk == first_step / kChunkSteps, step == last_step, out, softmax);
-      softmax = {};
-      for (auto& part : out) part = {};
-    }
+    // The copies of step + 2 read it after the next barrier; those of this step, which had its place, are done.
+    kv.Keep(step + 2, slot);
   }
 }
 
 template <class T, int kDim>
 Status LaunchAttend(const AttentionArguments<T>& a, Stream stream) {
   const auto chunks = static_cast<unsigned>(std::max(1, a.chunks));
-  auto launched = Launch(AttendKernel<T, kDim>,
-                         {static_cast<unsigned>(a.tile_count), static_cast<unsigned>(a.params.kv_heads), chunks},
-                         {kAttendThreads}, kAttendBytes<kDim>, stream, a);
+  auto launched = LaunchEarly(AttendKernel<T, kDim>,
+                              {static_cast<unsigned>(a.tile_count), static_cast<unsigned>(a.params.kv_heads), chunks},
+                              {kAttendThreads}, kAttendBytes<kDim>, stream, a);
   if (!launched || a.chunks == 0) return launched;
-  return Launch(MergeChunksKernel<T>, {static_cast<unsigned>(a.q.rows), static_cast<unsigned>(a.params.heads)},
-                {static_cast<unsigned>(kDim)}, 0, stream, a);
+  return LaunchEarly(MergeChunksKernel<T>, {static_cast<unsigned>(a.q.rows), static_cast<unsigned>(a.params.heads)},
+                     {static_cast<unsigned>(kDim)}, 0, stream, a);
 }
 
 }  // namespace
@@ -356,7 +392,7 @@ std::vector<AttentionTile> AttentionTiles(const compute::StepGeometry& step, int
 template <class T>
 Status Attend(const AttentionArguments<T>& a, Stream stream) {
   const auto aligned = [](const void* at) { return reinterpret_cast<uintptr_t>(at) % 16 == 0; };
-  if (!aligned(a.q.data) || a.q.stride % 8 != 0 || !aligned(a.keys) || !aligned(a.values)) {
+  if (!aligned(a.q.data) || a.q.stride % 4 != 0 || !aligned(a.keys) || !aligned(a.values)) {
     return Fail(ErrorCode::kInvalidArgument, "attention over rows that do not begin at multiples of 16 bytes");
   }
   if (a.params.heads % a.params.kv_heads != 0 || a.params.heads / a.params.kv_heads > kRows) {

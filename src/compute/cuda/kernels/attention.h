@@ -51,7 +51,7 @@ __device__ inline int FirstSeen(const compute::AttentionParams& params, int posi
 
 template <class T>
 struct AttentionArguments {
-  Rows<const T> q;            // [rows, heads * head_dim]
+  Rows<const float> q;        // [rows, heads * head_dim], rounded to T
   const T* keys = nullptr;    // [slots, kv_heads, head_dim]
   const T* values = nullptr;  // the same
   StepArrays step;

@@ -1,3 +1,4 @@
+#include "compute/cuda/device/launch_order.h"
 #include "compute/cuda/kernels/narrow.h"
 
 #include <cmath>
@@ -39,6 +40,7 @@ __device__ inline Pack<T, kPack> Converted(const Pack<float, kPack>& values, flo
 // Blocks x are rows, of which there may be many, y share a row.
 template <class T, int kPack>
 __global__ void ConvertKernel(Rows<const float> x, int64_t y_columns, T* y) {
+  WaitForKernelsBefore();
   const int64_t row = BlockIndex().x;
   const auto pack = static_cast<int>(BlockIndex().y * kConvertThreads + ThreadIndex().x);
   if (pack >= y_columns / kPack) return;
@@ -51,6 +53,7 @@ __global__ void ConvertKernel(Rows<const float> x, int64_t y_columns, T* y) {
 template <class T, int kPack>
 __global__ void __launch_bounds__(kScaleThreads, 2)
     NarrowKernel(Rows<const float> x, int64_t y_columns, T* y, float* scales) {
+  WaitForKernelsBefore();
   using Values = Pack<float, kPack>;
   const int64_t row = BlockIndex().x;
   const auto* from = reinterpret_cast<const Values*>(x.data + row * x.stride);
@@ -87,10 +90,10 @@ Status LaunchNarrow(Rows<const float> x, int64_t y_columns, T* y, float* scales,
   const int64_t packs = y_columns / kPack;
   if (scales == nullptr) {
     const auto blocks = static_cast<unsigned>((packs + kConvertThreads - 1) / kConvertThreads);
-    return Launch(ConvertKernel<T, kPack>, {rows, blocks}, {kConvertThreads}, 0, stream, x, y_columns, y);
+    return LaunchEarly(ConvertKernel<T, kPack>, {rows, blocks}, {kConvertThreads}, 0, stream, x, y_columns, y);
   }
-  return Launch(NarrowKernel<T, kPack>, {rows}, {RowThreads(packs, kScaleThreads)}, kReduceBytes, stream, x, y_columns,
-                y, scales);
+  return LaunchEarly(NarrowKernel<T, kPack>, {rows}, {RowThreads(packs, kScaleThreads)}, kReduceBytes, stream, x,
+                     y_columns, y, scales);
 }
 
 }  // namespace

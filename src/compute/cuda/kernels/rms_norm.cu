@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "compute/cuda/device/launch_order.h"
 #include "compute/cuda/kernels/block_reduce.h"
 #include "compute/cuda/kernels/pack.h"
 #include "compute/cuda/kernels/row_ops.h"
@@ -96,6 +97,7 @@ __device__ inline void Normalise(const Row& row, const float* weight, int64_t wi
 // A block normalises one run of columns of one row: blocks x are rows, of which there may be many, y runs.
 template <int kPack>
 __global__ void __launch_bounds__(kNormThreads, 2) RmsNormKernel(RmsNormParams params) {
+  WaitForKernelsBefore();
   const int64_t first = int64_t{BlockIndex().y} * params.width;
   const int64_t row = BlockIndex().x;
   const float* x = params.x.data + row * params.x.stride + first;
@@ -106,6 +108,7 @@ __global__ void __launch_bounds__(kNormThreads, 2) RmsNormKernel(RmsNormParams p
 // A block adds one row and normalises it.
 template <int kPack>
 __global__ void __launch_bounds__(kNormThreads, 2) AddRmsNormKernel(AddRmsNormParams params) {
+  WaitForKernelsBefore();
   const int64_t row = BlockIndex().x;
   const int64_t columns = params.a.columns;
   const AddedRow<kPack> added{reinterpret_cast<const Floats<kPack>*>(params.a.data + row * params.a.stride),
@@ -122,9 +125,9 @@ Status RmsNorm(const RmsNormParams& params, Stream stream) {
   const auto runs = static_cast<unsigned>(params.x.columns / params.width);
   const auto rows = static_cast<unsigned>(params.x.rows);
   if (Packs<float>(4, params.width, {params.x.stride}, {params.x.data, params.weight, params.y})) {
-    return Launch(RmsNormKernel<4>, {rows, runs}, {NormThreads(params.width / 4)}, kReduceBytes, stream, params);
+    return LaunchEarly(RmsNormKernel<4>, {rows, runs}, {NormThreads(params.width / 4)}, kReduceBytes, stream, params);
   }
-  return Launch(RmsNormKernel<1>, {rows, runs}, {NormThreads(params.width)}, kReduceBytes, stream, params);
+  return LaunchEarly(RmsNormKernel<1>, {rows, runs}, {NormThreads(params.width)}, kReduceBytes, stream, params);
 }
 
 Status AddRmsNorm(const AddRmsNormParams& params, Stream stream) {
@@ -133,9 +136,9 @@ Status AddRmsNorm(const AddRmsNormParams& params, Stream stream) {
   const bool packed = Packs<float>(4, columns, {}, {params.weight, params.sum, params.y});
   const bool loads = Packs<float>(4, columns, {params.a.stride, params.b.stride}, {params.a.data, params.b.data});
   if (packed && loads) {
-    return Launch(AddRmsNormKernel<4>, {rows}, {NormThreads(columns / 4)}, kReduceBytes, stream, params);
+    return LaunchEarly(AddRmsNormKernel<4>, {rows}, {NormThreads(columns / 4)}, kReduceBytes, stream, params);
   }
-  if (!packed) return Launch(AddRmsNormKernel<1>, {rows}, {NormThreads(columns)}, kReduceBytes, stream, params);
+  if (!packed) return LaunchEarly(AddRmsNormKernel<1>, {rows}, {NormThreads(columns)}, kReduceBytes, stream, params);
   // The norm would add in packs, and the rows cannot be loaded so: in one kernel the last bits would be others.
   auto added = Add(params.a, params.b, {params.sum, params.a.rows, columns, columns}, stream);
   if (!added) return added;

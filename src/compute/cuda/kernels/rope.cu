@@ -1,3 +1,4 @@
+#include "compute/cuda/device/launch_order.h"
 #include "compute/cuda/device/thread.h"
 #include "compute/cuda/kernels/pack.h"
 #include "compute/cuda/kernels/row_ops.h"
@@ -41,6 +42,7 @@ struct PairsOf {
 // pairs, kPack at a time, and the dimensions that pass.
 template <bool kHalves, int kPack>
 __global__ void RopeKernel(Rows<const float> x, const float* angles, int pairs, int heads, int head_dim, float* y) {
+  WaitForKernelsBefore();
   using Angles = Pack<float, kPack>;
   const int64_t row = BlockIndex().x;
   const auto head = static_cast<int>(BlockIndex().y * BlockSize().y + ThreadIndex().y);
@@ -65,8 +67,8 @@ Status LaunchRope(Rows<const float> x, const float* angles, int32_t pairs, const
   const auto heads = static_cast<unsigned>(params.heads);
   const unsigned fitting = kRopeThreads / of_head;
   const unsigned of_block = fitting < heads ? fitting : heads;
-  return Launch(RopeKernel<kHalves, kPack>, {static_cast<unsigned>(x.rows), (heads + of_block - 1) / of_block},
-                {of_head, of_block}, 0, stream, x, angles, pairs, params.heads, params.head_dim, y);
+  return LaunchEarly(RopeKernel<kHalves, kPack>, {static_cast<unsigned>(x.rows), (heads + of_block - 1) / of_block},
+                     {of_head, of_block}, 0, stream, x, angles, pairs, params.heads, params.head_dim, y);
 }
 
 template <bool kHalves>

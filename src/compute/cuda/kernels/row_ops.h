@@ -51,6 +51,8 @@ Status Rope(Rows<const float> x, const float* angles, int32_t pairs, const compu
 // y = act(gate) * up, and y = act(x); y is dense.
 Status Gate(Rows<const float> gate, Rows<const float> up, compute::Activation activation, float* y, Stream stream);
 Status Activate(Rows<const float> x, compute::Activation activation, float* y, Stream stream);
+// The same gate, rounded.
+Status Gate(Rows<const float> gate, Rows<const float> up, compute::Activation activation, Bf16* y, Stream stream);
 
 // Element by element, with y of x's shape: x * factor; a + b; a * b; x + bias [columns]; x * scales [columns];
 // x * scales [rows]; cap * tanh(x / cap); x * sigmoid(logits [rows], which are `logit_stride` elements apart).

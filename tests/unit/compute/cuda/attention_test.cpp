@@ -40,7 +40,7 @@ class AttentionCase {
   // `split`: each chunk of KV is a block's.
   std::vector<float> Attend(int only = -1, int32_t rows = 0, bool split = false) {
     StepGeometry step{.query_starts = {0}, .table_starts = {0}, .block_size = kBlockSize};
-    std::vector<T> q;
+    std::vector<float> q;
     std::vector<int32_t> sequence_of;
     for (size_t s = 0; s < sequences_.size(); ++s) {
       if (only >= 0 && s != static_cast<size_t>(only)) continue;
@@ -49,7 +49,8 @@ class AttentionCase {
         step.positions.push_back(p);
         step.tokens.push_back(0);
         sequence_of.push_back(step.sequences());
-        q.insert(q.end(), queries_[s].begin() + p * QueryWidth(), queries_[s].begin() + (p + 1) * QueryWidth());
+        std::transform(queries_[s].begin() + p * QueryWidth(), queries_[s].begin() + (p + 1) * QueryWidth(),
+                       std::back_inserter(q), [](T value) { return ToFloat(value); });
       }
       step.query_starts.push_back(static_cast<int32_t>(step.positions.size()));
       step.block_tables.insert(step.block_tables.end(), tables_[s].begin(), tables_[s].end());

@@ -46,9 +46,9 @@ struct Weights {
   std::vector<float> values;
 };
 
-// y is x * w^T: as near as `steps` of float's roundings of the sum of absolute products.
+// y is x * w^T: as near as `bound` of the sum of absolute products.
 void ExpectProduct(const std::vector<float>& y, const std::vector<float>& x, const std::vector<float>& w, int64_t m,
-                   int64_t n, int64_t k, const std::string& what) {
+                   int64_t n, int64_t k, const std::string& what, double bound = 0x1p-20) {
   for (int64_t row = 0; row < m; ++row) {
     for (int64_t column = 0; column < n; ++column) {
       double sum = 0.0, size = 0.0;
@@ -57,19 +57,19 @@ void ExpectProduct(const std::vector<float>& y, const std::vector<float>& x, con
         sum += product;
         size += std::abs(product);
       }
-      ASSERT_NEAR(y[row * n + column], sum, size * 0x1p-20) << what << ", row " << row << ", column " << column;
+      ASSERT_NEAR(y[row * n + column], sum, size * bound) << what << ", row " << row << ", column " << column;
     }
   }
 }
 
-void ExpectFewRows(TensorType type, int64_t m, int64_t n, int64_t k) {
+void ExpectFewRows(TensorType type, int64_t m, int64_t n, int64_t k, double bound = 0x1p-20) {
   std::mt19937 random(static_cast<unsigned>(m * 10007 + n * 101 + k));
   TestDevice device({.seed = random()});
   const Weights w(device, random, type, n, k);
   const auto x = RandomElements<float>(random, m * k);
   float* y = device.New<float>(m * n);
   Must(MultiplyFewRows({device.Upload(x), m, k, k}, w.matrix, {y, m, n, n}, device.stream()));
-  ExpectProduct(device.Download(y, m * n), x, w.values, m, n, k, std::string(formats::TensorTypeName(type)));
+  ExpectProduct(device.Download(y, m * n), x, w.values, m, n, k, std::string(formats::TensorTypeName(type)), bound);
 }
 
 TEST(FewRows, MatchScalarCodeForEveryType) {
@@ -79,8 +79,15 @@ TEST(FewRows, MatchScalarCodeForEveryType) {
   }
   for (const TensorType type : kSmallBlocks) ExpectFewRows(type, 5, 6, 192);
   for (const TensorType type : kSuperBlocks) ExpectFewRows(type, 5, 6, 768);
-  for (const TensorType type : kSuperBlocks) ExpectFewRows(type, 1, 7, 1280);
-  ExpectFewRows(TensorType::kQ4_K, 1, 3, 16384 + 256);  // more shares than threads
+}
+
+// One row's inputs are integers of 16 bits for blocks of weights.
+TEST(OneRow, MatchesScalarCode) {
+  constexpr double kBound = 0x1p-16;
+  for (const TensorType type : kSuperBlocks) ExpectFewRows(type, 1, 7, 1280, kBound);
+  ExpectFewRows(TensorType::kQ6_K, 1, 6, 16384, kBound);
+  ExpectFewRows(TensorType::kQ4_K, 1, 3, 16384 + 256);  // more shares than a block has threads: in float
+  ExpectFewRows(TensorType::kQ4_K, 1, (256 << 10) / 32 * 4 + 6, 256, kBound);  // blocks that walk several outputs
 }
 
 // Line by line with the weights of its expert, from the row that it belongs to.

@@ -2,7 +2,6 @@
 #include <concepts>
 
 #include "compute/cuda/backend/operation.h"
-#include "compute/cuda/kernels/narrow.h"
 
 namespace inferflux::compute {
 namespace {
@@ -43,14 +42,13 @@ Cuda::Buffer Cuda::AttendWith(Context& context, View q, const KvCache<E>& cache,
   const cuda::KvPointers<S> kv = cache.layers[layer].pointers();
   if constexpr (std::same_as<E, KvFp16> || std::same_as<E, KvBf16>) {
     if (HasTiles<E>(params, sinks, biases)) {
-      const auto narrow = cuda_ops::Must(context.arena->Allocate(static_cast<size_t>(q.rows * q.cols) * sizeof(S)));
-      auto* elements = static_cast<S*>(narrow.get());
-      cuda_ops::Must(cuda::Narrow<S>(cuda_ops::RowsOf(q), q.cols, elements, nullptr, context.stream));
+      Buffer aligned;
+      if (reinterpret_cast<uintptr_t>(q.data) % 16 != 0 || q.stride % 4 != 0) q = aligned = Scale(context, q, 1.0f);
       const Batch::Tiles& tiles = TilesOf(context, batch, params.heads / params.kv_heads);
       const int32_t chunks = ChunksToSplit(context, batch, int64_t{tiles.count} * params.kv_heads);
       Buffer partial;
       if (chunks > 0) partial = cuda_ops::New(context, q.rows * params.heads * chunks, params.head_dim + 2);
-      cuda_ops::Must(cuda::Attend<S>({.q = {elements, q.rows, q.cols, q.cols},
+      cuda_ops::Must(cuda::Attend<S>({.q = cuda_ops::RowsOf(q),
                                       .keys = kv.keys,
                                       .values = kv.values,
                                       .step = batch.arrays,

@@ -1,3 +1,5 @@
+#include "compute/cuda/device/launch_order.h"
+#include "compute/cuda/device/prefetch.h"
 #include "compute/cuda/device/shared_memory.h"
 #include "compute/cuda/device/warp.h"
 #include "compute/cuda/kernels/products/lane_shares.h"
@@ -31,6 +33,7 @@ __global__ void __launch_bounds__(kWarps* kWarpSize)
   y.data += head * heads.y_columns;
   const int64_t output = int64_t{BlockIndex().x} * kOutputs<kRows>;
   const int64_t row = int64_t{BlockIndex().y} * kRows;
+  if (lines.experts != nullptr) WaitForKernelsBefore();  // for the experts of this step
   int64_t weight_row = head * w.rows + output;
   int64_t source = row;
   if (lines.experts != nullptr) {
@@ -44,8 +47,14 @@ __global__ void __launch_bounds__(kWarps* kWarpSize)
     weights[o] = w.data + (weight_row + beyond) * w.row_bytes;
   }
 
-  float sums[kOutputs<kRows>][kRows] = {};
   const int64_t shares = Share::Count(w.columns);
+  if (lines.experts == nullptr) {
+    if (ThreadIndex().x < shares) {  // no kernel before writes weights
+      for (int o = 0; o < kOutputs<kRows>; ++o) Prefetch(Share::At(weights[o], w.columns, ThreadIndex().x));
+    }
+    WaitForKernelsBefore();
+  }
+  float sums[kOutputs<kRows>][kRows] = {};
   for (int64_t share = ThreadIndex().x; share < shares; share += kWarps * kWarpSize) {
     typename Share::Values values[kOutputs<kRows>];
     for (int o = 0; o < kOutputs<kRows>; ++o) values[o] = Share::Load(weights[o], w.columns, share);
@@ -77,7 +86,7 @@ Status LaunchFewRows(const Rows<const float>& x, const Lines& lines, const Heads
                      const Rows<float>& y, Stream stream) {
   const auto blocks = static_cast<unsigned>((w.rows + kOutputs<kRows> - 1) / kOutputs<kRows>);
   const bool packed = Packs<float>(4, 0, {x.stride, heads.x_columns}, {x.data});
-  return Launch(
+  return LaunchEarly(
       FewRowsKernel<R, kRows>, {blocks, static_cast<unsigned>(y.rows / kRows), static_cast<unsigned>(heads.count)},
       {kWarps * kWarpSize}, kWarps * kOutputs<kRows> * kRows * sizeof(float), stream, x, packed, lines, heads, w, y);
 }

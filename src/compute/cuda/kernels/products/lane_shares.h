@@ -22,6 +22,8 @@ struct LaneShare {
   __device__ static int64_t Count(int64_t columns) { return (columns + kGroup - 1) / kGroup; }
   // The first column of a run.
   __device__ static int64_t First(int64_t share, int) { return share * kGroup; }
+  // About where its values are.
+  __device__ static const uint8_t* At(const uint8_t* row, int64_t, int64_t) { return row; }
   __device__ static Values Load(const uint8_t* row, int64_t columns, int64_t share) {
     Values out;
     R::Unpack(row, columns, share, out.x);
@@ -52,6 +54,10 @@ struct DenseLaneShare {
   }
   __device__ static int64_t First(int64_t share, int run) {
     return (share / kWarpSize * kRuns + run) * kOfWarp + share % kWarpSize * kRun;
+  }
+  __device__ static const uint8_t* At(const uint8_t* row, int64_t columns, int64_t share) {
+    const int64_t first = First(share, 0);
+    return first < columns ? row + first * static_cast<int64_t>(sizeof(T)) : row;
   }
   __device__ static Values Load(const uint8_t* row, int64_t columns, int64_t share) {
     Values out;
@@ -95,6 +101,9 @@ struct LaneShare<Q4_KRows> {
   __device__ static int64_t Count(int64_t columns) { return columns / (kRuns * kRun); }
   __device__ static int64_t First(int64_t share, int run) {
     return share / 8 * 256 + share % 8 / 2 * 64 + share % 2 * 16 + run * 32;
+  }
+  __device__ static const uint8_t* At(const uint8_t* row, int64_t, int64_t share) {
+    return row + share / 8 * Q4_KRows::kBytes;
   }
   __device__ static Values Load(const uint8_t* row, int64_t, int64_t share) {
     const auto* block = reinterpret_cast<const Pack<uint32_t, 4>*>(row + share / 8 * Q4_KRows::kBytes);
@@ -167,6 +176,9 @@ struct LaneShare<Q6_KRows> {
   __device__ static int64_t Count(int64_t columns) { return columns / (kRuns * kRun); }
   __device__ static int64_t First(int64_t share, int run) {
     return share / 8 * 256 + share % 8 / 4 * 128 + share % 4 * 8 + run * 32;
+  }
+  __device__ static const uint8_t* At(const uint8_t* row, int64_t, int64_t share) {
+    return row + share / 8 * Q6_KRows::kBytes;
   }
   __device__ static Values Load(const uint8_t* row, int64_t, int64_t share) {
     const uint8_t* block = row + share / 8 * Q6_KRows::kBytes;

@@ -1,3 +1,4 @@
+#include "compute/cuda/device/launch_order.h"
 #include "compute/cuda/kernels/products/one_row.h"
 
 #include <algorithm>
@@ -5,7 +6,7 @@
 
 #include "compute/cuda/device/shared_memory.h"
 #include "compute/cuda/device/warp.h"
-#include "compute/cuda/kernels/products/lane_shares.h"
+#include "compute/cuda/kernels/products/integer_shares.h"
 #include "compute/cuda/launch.h"
 
 namespace inferflux::cuda {
@@ -13,21 +14,18 @@ namespace {
 
 // At a time: as many as registers hold twice.
 template <class R>
-constexpr int kOneRowOutputs = std::same_as<R, Q4_KRows> ? 4 : 2;
+constexpr int kOneRowOutputs = 4;
 constexpr int64_t kMostOneRowThreads = 512;
 constexpr int64_t kThreadsOfDevice = 256 << 10;  // about as many as a large GPU runs at once
 
-// A thread keeps its share of the inputs in registers, while the block walks the outputs, every grid's width of them;
-// the weights of the next ones are loaded before those at hand are multiplied.
+// A thread keeps its share of the inputs, as integers, in registers, while the block walks the outputs, every grid's
+// width of them; the weights of the next ones are loaded before those at hand are multiplied.
 template <class R>
 __global__ void __launch_bounds__(kMostOneRowThreads, 1)
     OneRowKernel(Rows<const float> x, bool packed, WeightMatrix w, float* y) {
   using Share = LaneShare<R>;
   const int64_t share = ThreadIndex().x;
   const bool present = share < Share::Count(w.columns);
-  float inputs[Share::kRuns * Share::kRun] = {};
-  if (present) LoadInputs<Share>(x.data, w.columns, share, packed, inputs);
-
   constexpr int kAtOnce = kOneRowOutputs<R>;
   using Several = typename Share::Values[kAtOnce];
   const auto load = [&](int64_t output, Several& values) {
@@ -42,13 +40,17 @@ __global__ void __launch_bounds__(kMostOneRowThreads, 1)
   float* shared = SharedMemory<float>();  // [2, warps, kAtOnce]
   int64_t output = int64_t{BlockIndex().x} * kAtOnce;
   Several values;
-  load(output, values);
+  load(output, values);  // no kernel before writes weights
+  WaitForKernelsBefore();
+  float floats[Share::kRuns * Share::kRun] = {};
+  if (present) LoadInputs<Share>(x.data, w.columns, share, packed, floats);
+  const IntegerInputs<Share> inputs(floats);
   for (; output < w.rows; output += step) {
     Several next = {};
     if (output + step < w.rows) load(output + step, next);
 #pragma unroll
     for (int o = 0; o < kAtOnce; ++o) {
-      const float sum = WarpSum(present ? Share::Dot(values[o], inputs) : 0.0f);
+      const float sum = WarpSum(present ? IntegerShare<R>::Dot(values[o], inputs) : 0.0f);
       if (Lane() == 0) shared[Warp() * kAtOnce + o] = sum;
     }
     SyncThreads();
@@ -101,8 +103,8 @@ Status MultiplyOneRow(Rows<const float> x, const WeightMatrix& w, float* y, Stre
     const int64_t threads = ThreadsFor<R>(w);
     const int64_t blocks = std::min((w.rows + kOneRowOutputs<R> - 1) / kOneRowOutputs<R>, kThreadsOfDevice / threads);
     const auto bytes = static_cast<size_t>(2 * threads / kWarpSize * kOneRowOutputs<R>) * sizeof(float);
-    out = Launch(OneRowKernel<R>, {static_cast<unsigned>(blocks)}, {static_cast<unsigned>(threads)}, bytes, stream, x,
-                 Packs<float>(4, 0, {}, {x.data}), w, y);
+    out = LaunchEarly(OneRowKernel<R>, {static_cast<unsigned>(blocks)}, {static_cast<unsigned>(threads)}, bytes, stream,
+                      x, Packs<float>(4, 0, {}, {x.data}), w, y);
   });
   return out;
 }

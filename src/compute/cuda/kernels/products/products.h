@@ -19,7 +19,7 @@ struct WeightMatrix {
 inline constexpr int64_t kRowsAtOnce = 4;
 
 // y[m, n] = x[m, k] * w[n, k]^T in float, for few rows: every weight is read once for four rows. A row's result does
-// not depend on the other rows.
+// not depend on the other rows, but a single row with blocks of weights may go to MultiplyOneRow (one_row.h).
 Status MultiplyFewRows(Rows<const float> x, const WeightMatrix& w, Rows<float> y, Stream stream);
 
 // The same where line l of y takes the weights of expert experts[l], whose rows begin at `w.rows` times it, and row

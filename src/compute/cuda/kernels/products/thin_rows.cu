@@ -1,7 +1,9 @@
 #include <concepts>
 
 #include "compute/cuda/device/half.h"
+#include "compute/cuda/device/launch_order.h"
 #include "compute/cuda/device/mma.h"
+#include "compute/cuda/device/prefetch.h"
 #include "compute/cuda/device/shared_memory.h"
 #include "compute/cuda/device/thread.h"
 #include "compute/cuda/kernels/products/lane_shares.h"
@@ -62,8 +64,14 @@ __global__ void __launch_bounds__(kThinWarps* kWarpSize)
   const uint8_t* upper_row = row_of(output + group);
   const uint8_t* lower_row = row_of(output + group + 8);
 
-  FragmentC<float> sums[kRowTiles] = {};
   const int64_t shares = Share::Count(w.columns);
+  const int64_t ahead = Warp() * 4 + Lane() % 4;
+  if (ahead < shares) {  // no kernel before writes weights
+    Prefetch(Share::At(upper_row, w.columns, ahead));
+    Prefetch(Share::At(lower_row, w.columns, ahead));
+  }
+  WaitForKernelsBefore();
+  FragmentC<float> sums[kRowTiles] = {};
   for (int64_t first = Warp() * 4; first < shares; first += kThinWarps * 4) {
     const int64_t share = first + Lane() % 4;
     const bool present = share < shares;
@@ -110,8 +118,8 @@ Status LaunchThin(const Rows<const typename R::Element>& x, const float* row_sca
     if (x.rows <= 4 * kRowTiles) return LaunchThin<R, kRowTiles / 2>(x, row_scales, w, y, stream);
   }
   const auto blocks = static_cast<unsigned>((w.rows + kThinOutputs - 1) / kThinOutputs);
-  return Launch(ThinKernel<R, kRowTiles>, {blocks}, {kThinWarps * kWarpSize}, kThinBytes<kRowTiles>, stream, x,
-                row_scales, w, y);
+  return LaunchEarly(ThinKernel<R, kRowTiles>, {blocks}, {kThinWarps * kWarpSize}, kThinBytes<kRowTiles>, stream, x,
+                     row_scales, w, y);
 }
 
 template <class T>

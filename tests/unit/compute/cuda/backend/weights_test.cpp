@@ -48,7 +48,7 @@ TEST_F(CudaWeights, StackedParts) {
 
 TEST_F(CudaWeights, BlocksAreMultipliedAsTheyAre) {
   for (const TensorType type : {TensorType::kQ4_K, TensorType::kQ5_K, TensorType::kQ6_K, TensorType::kNvfp4}) {
-    ExpectProducts({type}, 1, 256, 9, 2e-6);
+    ExpectProducts({type}, 1, 256, 9, 1e-4);  // 16-bit integers
     ExpectProducts({type}, 2, 256, 9, 1e-3);
     ExpectProducts({type}, 6, 256, 9, 1e-3);
     ExpectProducts({type}, 70, 256, 9, 1e-3);  // unpacked, and by cuBLASLt
@@ -74,6 +74,22 @@ TEST_F(CudaWeights, ActivationsMayBeLarge) {
   for (const int64_t row : {0, 1}) {
     const host::View one = Rows(x, row, 1);
     EXPECT_LT(Error(Cuda::MatMul(context, On(one), ours), Reference::MatMul(reference, one, theirs)), 1e-3);
+  }
+}
+
+// With few rows and with many, with weights that take what is rounded and with others.
+TEST_F(CudaWeights, AGatesProductIsThatOfTheGate) {
+  for (const TensorType type : {TensorType::kBf16, TensorType::kF16, TensorType::kQ8_0}) {
+    const auto owned = RandomMatrix(type, random, 20, 96);
+    const auto ours = Cuda::LoadMatrix(context, {&owned.matrix, 1});
+    for (const int64_t rows : {2, 9, 70}) {
+      const auto both = Random(rows, 192);
+      const auto on = On(both);
+      const auto gate = Cuda::Columns(on, 0, 96), up = Cuda::Columns(on, 96, 96);
+      const auto fused = Cuda::GateMatMul(context, gate, up, Activation::kSilu, *ours);
+      const auto apart = Cuda::MatMul(context, Cuda::Gate(context, gate, up, Activation::kSilu), *ours);
+      EXPECT_EQ(Cuda::Read(context, fused), Cuda::Read(context, apart)) << formats::TensorTypeName(type) << rows;
+    }
   }
 }
 
