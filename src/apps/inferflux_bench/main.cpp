@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -145,9 +146,11 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
   engine_options.max_sequences = std::max(engine_options.max_sequences, most);
 
   Profile profile;
+  const auto began = std::chrono::steady_clock::now();
   auto engine = options.profile ? CreateProfiledEngine(pool, profile, std::move(*config), *source, engine_options)
                                 : engine::CreateEngine(options.backend, std::move(*config), *source, engine_options);
   if (!engine) return Forward(engine);
+  const std::chrono::duration<double> load = std::chrono::steady_clock::now() - began;
   auto meter = Meter::Create(options.backend, engine_options.device, compute::cpu::KernelsFor(*isa));
   if (!meter) return Forward(meter);
 
@@ -169,6 +172,7 @@ Result<std::vector<Row>> Measure(const Options& options, const std::string& path
     if (!meter->knows()) row.ceiling_share = 0.0;  // the ceilings are the host's
     row.isa = CpuIsaName(*isa);
     row.threads = pool.workers();
+    row.load_seconds = load.count();
     row.model = name;
     row.type = options.shape.empty() ? (*source)->commonest_type() : options.type;
     if (options.profile) row.profile = profile.Lines(SumOf(*times, &Timing::seconds), ceilings);

@@ -29,12 +29,19 @@ std::string Table(const std::vector<Row>& rows) {
 std::string Json(const std::vector<Row>& rows) {
   boost::json::array out;
   for (const Row& row : rows) {
-    boost::json::object fields{{"test", row.test},       {"tokens_per_second", row.tokens_per_second},
-                               {"stddev", row.stddev},   {"ceiling_share", row.ceiling_share},
-                               {"bound", row.bound},     {"backend", row.backend},
-                               {"device", row.device},   {"isa", row.isa},
-                               {"threads", row.threads}, {"model", row.model},
-                               {"type", row.type},       {"device_share", row.device_share}};
+    boost::json::object fields{{"test", row.test},
+                               {"tokens_per_second", row.tokens_per_second},
+                               {"stddev", row.stddev},
+                               {"ceiling_share", row.ceiling_share},
+                               {"bound", row.bound},
+                               {"backend", row.backend},
+                               {"device", row.device},
+                               {"isa", row.isa},
+                               {"threads", row.threads},
+                               {"model", row.model},
+                               {"type", row.type},
+                               {"device_share", row.device_share},
+                               {"load_seconds", row.load_seconds}};
     for (const ProfileLine& line : row.profile) {
       if (!fields.contains("profile")) fields["profile"] = boost::json::array();
       fields["profile"].as_array().push_back({{"operation", line.operation},

@@ -21,6 +21,7 @@ struct Row {
   std::string device;  // whose ceiling it is; empty: the processor's
   std::string isa;
   int threads = 0;
+  double load_seconds = 0.0;  // from the file to an engine that is ready
   std::string model;
   std::string type;
   std::vector<ProfileLine> profile;  // empty: not requested

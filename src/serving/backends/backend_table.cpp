@@ -86,7 +86,7 @@ std::vector<BackendRow> MakeTable() {
        .facts = kOnCuda,
        .settings = {"cuda_graphs", "cuda_streams", "rope_context", "tensor_parallel", "pipeline_parallel",
                     "collectives"},
-       .tested = "the host executor on x86-64; no GPU yet",
+       .tested = "one H100 and one H200; the host executor on x86-64",
        .switched_on_by = "scripts/install-cuda, then -DENABLE_CUDA=ON (on the CPU, for tests: -DENABLE_CUDA=HOST)"},
       {.target = Target::kVulkan, .written = false, .switched_on_by = "not written yet"},
   };

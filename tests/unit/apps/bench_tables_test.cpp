@@ -39,6 +39,7 @@ const std::vector<Row>& Rows() {
        .backend = "cpu",
        .isa = "avx2",
        .threads = 2,
+       .load_seconds = 1.5,
        .model = "m",
        .type = "F16",
        .profile = {{"product", 3, 0.5, 0.25, 0.125}, {"between operations", 0, 0.25, 0.125, 0.0}}},
@@ -65,11 +66,11 @@ tg64                         2.00      0.00      0.0%     0.0%  bandwidth  cuda,
 TEST(BenchTables, JsonHasEachFieldOnce) {
   EXPECT_EQ(json::parse(Json(Rows())), json::parse(R"([
       {"test":"pp512","tokens_per_second":1234.5,"stddev":2.25,"ceiling_share":0.5,"bound":"compute","backend":"cpu",
-       "device":"","isa":"avx2","threads":2,"model":"m","type":"F16","device_share":0.25,
+       "device":"","isa":"avx2","threads":2,"model":"m","type":"F16","device_share":0.25,"load_seconds":1.5,
        "profile":[{"operation":"product","calls":3,"seconds":0.5,"time_share":0.25,"ceiling_share":0.125},
                   {"operation":"between operations","calls":0,"seconds":0.25,"time_share":0.125,"ceiling_share":0.0}]},
       {"test":"tg64","tokens_per_second":2.0,"stddev":0.0,"ceiling_share":0.0,"bound":"bandwidth","backend":"cuda",
-       "device":"L4","isa":"","threads":0,"model":"n","type":"Q8_0","device_share":0.0}])"));
+       "device":"L4","isa":"","threads":0,"model":"n","type":"Q8_0","device_share":0.0,"load_seconds":0.0}])"));
 }
 
 TEST(BenchSums, AnOperationsLeastTimeIsThatOfItsBytesOrItsProducts) {

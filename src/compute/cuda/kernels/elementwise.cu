@@ -1,6 +1,8 @@
 #include <cmath>
 
+#include "compute/cuda/device/launch_order.h"
 #include "compute/cuda/device/thread.h"
+#include "compute/cuda/kernels/pack.h"
 #include "compute/cuda/kernels/row_ops.h"
 #include "compute/cuda/launch.h"
 
@@ -46,20 +48,31 @@ struct GateByRow {
   }
 };
 
-// Blocks x are rows, of which there may be many, y share a row.
-template <class Change>
+// Blocks x are rows, of which there may be many, y share a row; a thread changes a pack of elements.
+template <int kPack, class Change>
 __global__ void ElementKernel(Rows<const float> x, Change change, Rows<float> y) {
+  WaitForKernelsBefore();
+  using Values = Pack<float, kPack>;
   const int64_t row = BlockIndex().x;
-  const int64_t column = int64_t{BlockIndex().y} * BlockSize().x + ThreadIndex().x;
-  if (column >= x.columns) return;
-  y.data[row * y.stride + column] = change(x.data[row * x.stride + column], row, column);
+  const int64_t pack = int64_t{BlockIndex().y} * BlockSize().x + ThreadIndex().x;
+  if (pack >= x.columns / kPack) return;
+  Values values = reinterpret_cast<const Values*>(x.data + row * x.stride)[pack];
+  for (int i = 0; i < kPack; ++i) values.x[i] = change(values.x[i], row, pack * kPack + i);
+  reinterpret_cast<Values*>(y.data + row * y.stride)[pack] = values;
 }
 
 template <class Change>
 Status LaunchElements(const Rows<const float>& x, const Change& change, const Rows<float>& y, Stream stream) {
-  const auto blocks = static_cast<unsigned>((x.columns + kElementThreads - 1) / kElementThreads);
-  return Launch(ElementKernel<Change>, {static_cast<unsigned>(x.rows), blocks}, {kElementThreads}, 0, stream, x, change,
-                y);
+  constexpr int kPack = kWidest<float>;
+  const auto blocks = [&](int64_t packs) {
+    return static_cast<unsigned>((packs + kElementThreads - 1) / kElementThreads);
+  };
+  const auto rows = static_cast<unsigned>(x.rows);
+  if (Packs<float>(kPack, x.columns, {x.stride, y.stride}, {x.data, y.data})) {
+    return LaunchEarly(ElementKernel<kPack, Change>, {rows, blocks(x.columns / kPack)}, {kElementThreads}, 0, stream, x,
+                       change, y);
+  }
+  return LaunchEarly(ElementKernel<1, Change>, {rows, blocks(x.columns)}, {kElementThreads}, 0, stream, x, change, y);
 }
 
 }  // namespace

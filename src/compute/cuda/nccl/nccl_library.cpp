@@ -1,4 +1,4 @@
-// NCCL by its library. Written after its documentation: no GPU has run it.
+// NCCL by its library. Written after its documentation: it was opened on a GPU, and has exchanged nothing.
 #include <chrono>
 #include <cstring>
 #include <mutex>
