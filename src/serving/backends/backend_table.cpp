@@ -56,7 +56,7 @@ std::vector<BackendRow> MakeTable() {
        .kv_dtypes = {"fp32", "fp16", "bf16", "int8", "fp8"},
        .facts = kOnHost,
        .settings = {"repack", "rope_context", "tensor_parallel", "pipeline_parallel"},
-       .tested = "x86-64 with AVX-512 VNNI, AVX2 and neither; AMX and AVX-VNNI in an emulator; NEON under qemu",
+       .tested = "x86-64 with AMX, AVX-512 VNNI, AVX2 and neither; AVX-VNNI in an emulator; NEON under qemu",
        .switched_on_by = "always built"},
       {.target = Target::kReference,
        .kv_dtypes = {"fp32", "fp16", "bf16", "int8", "fp8"},

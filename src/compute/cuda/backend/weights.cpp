@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "compute/cuda/backend/narrowed.h"
 #include "compute/cuda/backend/operation.h"
 #include "compute/cuda/kernels/products/weight_rows.h"
 #include "compute/host/check_matrix.h"
@@ -108,7 +109,10 @@ Result<Cuda::WeightPart> cuda_ops::LoadAsOne(Cuda::Context& context, std::span<c
 std::string cuda_ops::DescribeParts(std::span<const Cuda::WeightPart> parts) {
   std::vector<std::string_view> stored;
   for (const Cuda::WeightPart& part : parts) stored.push_back(formats::TensorTypeName(part.weights.type));
-  return fmt::format("as {}; up to {} rows in float, more by tensor cores", fmt::join(stored, "+"), cuda::kRowsAtOnce);
+  const bool dense =
+      std::ranges::all_of(parts, [](const Cuda::WeightPart& part) { return cuda_ops::IsDense(part.weights.type); });
+  return fmt::format("as {}; up to {} rows as they are, more by cuBLASLt", fmt::join(stored, "+"),
+                     dense ? kFewRows : cuda::kThinRows);
 }
 
 Cuda::Buffer Cuda::LoadVector(Context& context, std::span<const float> values) {

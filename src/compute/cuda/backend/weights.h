@@ -15,7 +15,7 @@ Result<std::vector<Cuda::WeightPart>> LoadParts(Cuda::Context& context, std::spa
 // The same as one part: as FP16 if the types differ.
 Result<Cuda::WeightPart> LoadAsOne(Cuda::Context& context, std::span<const HostMatrix> parts);
 
-// "as Q4_K+Q6_K; up to 4 rows in float, more by tensor cores"
+// "as Q4_K+Q6_K; up to 32 rows as they are, more by cuBLASLt"
 std::string DescribeParts(std::span<const Cuda::WeightPart> parts);
 
 }  // namespace inferflux::compute::cuda_ops

@@ -7,8 +7,8 @@
 
 namespace inferflux::cuda {
 
-// sum + a0 * b0 + a1 * b1 with the two signed 16-bit numbers of `a`, the low one first, and two unsigned bytes of `b`: the
-// low two, or with kUpper the high two (PTX ISA, section "dp2a").
+// sum + a0 * b0 + a1 * b1 with the two signed 16-bit numbers of `a`, the low one first, and two unsigned bytes of `b`:
+// the low two, or with kUpper the high two (PTX ISA, section "dp2a").
 template <bool kUpper>
 __device__ inline int32_t DotOfTwo(uint32_t a, uint32_t b, int32_t sum) {
 #ifdef __CUDACC__

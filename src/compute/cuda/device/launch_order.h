@@ -1,6 +1,6 @@
 // Kernels that begin while the one before them in the stream still runs (CUDA C++ programming guide, "Programmatic
-// Dependent Launch and Synchronization"), which saves the time between two of them. On GPUs before sm_90, and on the host
-// executor, they begin one after the other, and these calls do nothing.
+// Dependent Launch and Synchronization"), which saves the time between two of them. On GPUs before sm_90, and on the
+// host executor, they begin one after the other, and these calls do nothing.
 #pragma once
 
 #include "compute/cuda/device/language.h"
