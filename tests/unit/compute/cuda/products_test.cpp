@@ -2,6 +2,7 @@
 #include "compute/cuda/kernels/products/products.h"
 
 #include <cmath>
+#include <limits>
 
 #include "compute/cuda/elements.h"
 #include "compute/cuda/kernels/narrow.h"
@@ -114,6 +115,22 @@ TEST(FewRows, LinesTakeTheirExperts) {
 
 // Which kernel multiplies by tensor cores.
 enum class Kernel { kTiles, kThin };
+
+// What is no number, or infinite, spoils the results that it is part of, as in float.
+TEST(OneRow, BrokenInputsAreNotHidden) {
+  constexpr int64_t kColumns = 512;
+  std::mt19937 random(3);
+  TestDevice device;
+  const Weights w(device, random, TensorType::kQ4_K, 5, kColumns);
+  for (const float broken :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e30f, 0.0f}) {
+    auto x = RandomElements<float>(random, kColumns);
+    x[300] = broken;
+    float* y = device.New<float>(5);
+    Must(MultiplyFewRows({device.Upload(x), 1, kColumns, kColumns}, w.matrix, {y, 1, 5, 5}, device.stream()));
+    for (const float value : device.Download(y, 5)) EXPECT_EQ(std::isfinite(value), std::isfinite(broken)) << broken;
+  }
+}
 
 // T: what tensor cores multiply.
 template <class T>

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "compute/cuda/device/launch_order.h"
 #include "compute/cuda/device/prefetch.h"
 #include "compute/cuda/device/shared_memory.h"
@@ -10,7 +12,7 @@
 namespace inferflux::cuda {
 namespace {
 
-constexpr int kWarps = 4;  // of a block, which share the columns
+constexpr int kWarps = 4;  // of a block at most, which share the columns
 
 // Where the rows of a block's y come from.
 struct Lines {
@@ -55,7 +57,7 @@ __global__ void __launch_bounds__(kWarps* kWarpSize)
     WaitForKernelsBefore();
   }
   float sums[kOutputs<kRows>][kRows] = {};
-  for (int64_t share = ThreadIndex().x; share < shares; share += kWarps * kWarpSize) {
+  for (int64_t share = ThreadIndex().x; share < shares; share += BlockSize().x) {
     typename Share::Values values[kOutputs<kRows>];
     for (int o = 0; o < kOutputs<kRows>; ++o) values[o] = Share::Load(weights[o], w.columns, share);
     for (int r = 0; r < kRows; ++r) {
@@ -66,7 +68,8 @@ __global__ void __launch_bounds__(kWarps* kWarpSize)
   }
 
   constexpr int kSums = kOutputs<kRows> * kRows;
-  float* shared = SharedMemory<float>();  // [kWarps, kSums]
+  const int warps = static_cast<int>(BlockSize().x) / kWarpSize;
+  float* shared = SharedMemory<float>();  // [warps, kSums]
   for (int o = 0; o < kOutputs<kRows>; ++o) {
     for (int r = 0; r < kRows; ++r) {
       const float sum = WarpSum(sums[o][r]);
@@ -77,7 +80,7 @@ __global__ void __launch_bounds__(kWarps* kWarpSize)
   const int mine = static_cast<int>(ThreadIndex().x);
   if (mine >= kSums || output + mine / kRows >= w.rows) return;
   float total = 0.0f;
-  for (int warp = 0; warp < kWarps; ++warp) total += shared[warp * kSums + mine];
+  for (int warp = 0; warp < warps; ++warp) total += shared[warp * kSums + mine];
   y.data[(row + mine % kRows) * y.stride + output + mine / kRows] = total;
 }
 
@@ -86,9 +89,11 @@ Status LaunchFewRows(const Rows<const float>& x, const Lines& lines, const Heads
                      const Rows<float>& y, Stream stream) {
   const auto blocks = static_cast<unsigned>((w.rows + kOutputs<kRows> - 1) / kOutputs<kRows>);
   const bool packed = Packs<float>(4, 0, {x.stride, heads.x_columns}, {x.data});
+  const int64_t warps = std::min<int64_t>(kWarps, (LaneShare<R>::Count(w.columns) + kWarpSize - 1) / kWarpSize);
   return LaunchEarly(
       FewRowsKernel<R, kRows>, {blocks, static_cast<unsigned>(y.rows / kRows), static_cast<unsigned>(heads.count)},
-      {kWarps * kWarpSize}, kWarps * kOutputs<kRows> * kRows * sizeof(float), stream, x, packed, lines, heads, w, y);
+      {static_cast<unsigned>(warps * kWarpSize)}, static_cast<size_t>(warps) * kOutputs<kRows> * kRows * sizeof(float),
+      stream, x, packed, lines, heads, w, y);
 }
 
 // The rows from `first` on.

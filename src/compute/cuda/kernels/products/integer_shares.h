@@ -18,18 +18,23 @@ struct IntegerInputs {
 
   __device__ explicit IntegerInputs(const float (&inputs)[Share::kRuns * Share::kRun]) {
     constexpr float kLargest = 32767.0f;
-    float largest = 0.0f;
+    float largest = 0.0f, broken = 0.0f;  // the latter is no number if an input is none, or infinite
 #pragma unroll
-    for (const float input : inputs) largest = fmaxf(largest, fabsf(input));
-    scale = largest / kLargest;
-    const float inverse = largest > 0.0f ? kLargest / largest : 0.0f;
+    for (const float input : inputs) {
+      largest = fmaxf(largest, fabsf(input));
+      broken += input * 0.0f;
+    }
+    scale = largest / kLargest + broken;
+    const bool sound = broken == 0.0f && largest > 0.0f;
+    const float inverse = sound ? kLargest / largest : 0.0f;
+    const auto rounded = [&](float input) { return sound ? static_cast<int32_t>(rintf(input * inverse)) : 0; };
 #pragma unroll
     for (int run = 0; run < Share::kRuns; ++run) {
       int32_t sum = 0;
 #pragma unroll
       for (int i = run * Share::kRun; i < (run + 1) * Share::kRun; i += 2) {
-        const auto first = static_cast<int32_t>(rintf(inputs[i] * inverse));
-        const auto second = static_cast<int32_t>(rintf(inputs[i + 1] * inverse));
+        const int32_t first = rounded(inputs[i]);
+        const int32_t second = rounded(inputs[i + 1]);
         pairs[i / 2] = (static_cast<uint32_t>(first) & 0xffff) | static_cast<uint32_t>(second) << 16;
         sum += first + second;
       }

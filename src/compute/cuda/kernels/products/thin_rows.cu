@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <concepts>
 
 #include "compute/cuda/device/half.h"
@@ -16,13 +17,10 @@ namespace {
 // A block's warps share the columns of 16 outputs, each of which is a row of the tensor cores' left matrix; rows of x
 // are columns of the right one. Weights go from memory into fragments, without shared memory: which column of a product
 // is which number is the lane's own business, as long as it takes the inputs in the same order.
-constexpr int kThinWarps = 8;
+constexpr int kThinWarps = 8;  // at most
 constexpr int kThinOutputs = 16;
 template <int kRowTiles>
 constexpr int kThinElements = 8 * kRowTiles* kThinOutputs;  // of a block's result
-template <int kRowTiles>
-constexpr unsigned kThinBytes = kThinWarps* kThinElements<kRowTiles> * sizeof(float);
-
 // The lane's share of a row of weights in the elements of tensor cores, two in each word; zeros beyond the row.
 template <class R>
 __device__ inline void ExpandWeights(const uint8_t* row, int64_t columns, int64_t share, bool present,
@@ -64,16 +62,17 @@ __global__ void __launch_bounds__(kThinWarps* kWarpSize)
   const uint8_t* upper_row = row_of(output + group);
   const uint8_t* lower_row = row_of(output + group + 8);
 
-  const int64_t shares = Share::Count(w.columns);
-  const int64_t ahead = Warp() * 4 + Lane() % 4;
+  const int warps = static_cast<int>(BlockSize().x) / kWarpSize;
+  const auto shares = static_cast<int>(Share::Count(w.columns));
+  const int ahead = Warp() * 4 + Lane() % 4;
   if (ahead < shares) {  // no kernel before writes weights
     Prefetch(Share::At(upper_row, w.columns, ahead));
     Prefetch(Share::At(lower_row, w.columns, ahead));
   }
   WaitForKernelsBefore();
   FragmentC<float> sums[kRowTiles] = {};
-  for (int64_t first = Warp() * 4; first < shares; first += kThinWarps * 4) {
-    const int64_t share = first + Lane() % 4;
+  for (int first = Warp() * 4; first < shares; first += warps * 4) {
+    const int share = first + Lane() % 4;
     const bool present = share < shares;
     uint32_t upper[kWords], lower[kWords];
     ExpandWeights<R>(upper_row, w.columns, share, present, upper);
@@ -101,12 +100,12 @@ __global__ void __launch_bounds__(kThinWarps* kWarpSize)
     }
   }
   SyncThreads();
-  for (int i = static_cast<int>(ThreadIndex().x); i < kThinElements<kRowTiles>; i += kThinWarps * kWarpSize) {
+  for (int i = static_cast<int>(ThreadIndex().x); i < kThinElements<kRowTiles>; i += static_cast<int>(BlockSize().x)) {
     const int row = i / kThinOutputs;
     const int64_t column = output + i % kThinOutputs;
     if (row >= y.rows || column >= w.rows) continue;
     float sum = 0.0f;
-    for (int warp = 0; warp < kThinWarps; ++warp) sum += SharedMemory<float>()[warp * kThinElements<kRowTiles> + i];
+    for (int warp = 0; warp < warps; ++warp) sum += SharedMemory<float>()[warp * kThinElements<kRowTiles> + i];
     y.data[row * y.stride + column] = row_scales != nullptr ? sum * row_scales[row] : sum;
   }
 }
@@ -118,7 +117,9 @@ Status LaunchThin(const Rows<const typename R::Element>& x, const float* row_sca
     if (x.rows <= 4 * kRowTiles) return LaunchThin<R, kRowTiles / 2>(x, row_scales, w, y, stream);
   }
   const auto blocks = static_cast<unsigned>((w.rows + kThinOutputs - 1) / kThinOutputs);
-  return LaunchEarly(ThinKernel<R, kRowTiles>, {blocks}, {kThinWarps * kWarpSize}, kThinBytes<kRowTiles>, stream, x,
+  const int64_t warps = std::min<int64_t>(kThinWarps, (LaneShare<R>::Count(w.columns) + 3) / 4);
+  const auto bytes = static_cast<size_t>(warps) * kThinElements<kRowTiles> * sizeof(float);
+  return LaunchEarly(ThinKernel<R, kRowTiles>, {blocks}, {static_cast<unsigned>(warps * kWarpSize)}, bytes, stream, x,
                      row_scales, w, y);
 }
 
