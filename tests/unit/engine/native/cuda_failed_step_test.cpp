@@ -32,6 +32,9 @@ struct FailingCuda : Cuda {
     }
     return Cuda::Gate(context, gate, up, activation);
   }
+  static Buffer GateMatMul(Context& context, View gate, View up, compute::Activation activation, const Matrix& matrix) {
+    return MatMul(context, Gate(context, gate, up, activation), matrix);
+  }
 };
 
 cuda::Runtime* runtime = nullptr;  // of the last engine

@@ -161,6 +161,9 @@ struct WaitingCuda : Cuda {
     if (auto waited = context.runtime->Synchronize(context.stream); !waited) throw ThrownError(waited.error());
     return Cuda::Gate(context, gate, up, activation);
   }
+  static Buffer GateMatMul(Context& context, View gate, View up, compute::Activation activation, const Matrix& matrix) {
+    return MatMul(context, Gate(context, gate, up, activation), matrix);
+  }
 };
 
 TEST(CudaGraphs, ARefusedCaptureIsCountedAndTheStepAnswers) {
