@@ -41,12 +41,12 @@ inline std::string RefusalOfGguf(const std::string& name, const std::string& key
   }));
 }
 
-// A copy of tests/data/models/NAME-hf, whose config.json may change.
+// A copy of tests/data/FOLDER/NAME-hf, whose config.json may change.
 class EditedDirectory {
  public:
-  explicit EditedDirectory(const std::string& name) : path_(EditedFolder::Path() / (name + "-hf")) {
+  EditedDirectory(const std::string& folder, const std::string& name) : path_(EditedFolder::Path() / (name + "-hf")) {
     std::filesystem::remove_all(path_);
-    std::filesystem::copy(ModelPath(name + "-hf"), path_, std::filesystem::copy_options::recursive);
+    std::filesystem::copy(DataPath(folder + "/" + name + "-hf"), path_, std::filesystem::copy_options::recursive);
     std::ostringstream text;
     text << std::ifstream(path_ / "config.json").rdbuf();
     config_ = boost::json::parse(text.str());
