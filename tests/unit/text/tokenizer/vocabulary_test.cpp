@@ -131,6 +131,22 @@ TEST(Vocabulary, ByteTokensAreTwoHexadecimalDigits) {
   for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(made->Bytes(ids[i]), tokens[i].second) << tokens[i].first;
 }
 
+TEST(GreedyMatcher, TakesTheLongestTokenAndPassesWhatNoTokenHas) {
+  VocabSpec spec;
+  spec.model = "rwkv";
+  for (const char* token : {"a", "ab", "abcd", "c", "<?>"}) testing::AddToken(spec, token);
+  const auto encoded = [](VocabSpec vocab, std::string_view text) {
+    return testing::Make(std::move(vocab))->Encode(text);
+  };
+  using Ids = std::vector<TokenId>;
+  EXPECT_EQ(encoded(spec, "abcd"), (Ids{2}));
+  EXPECT_EQ(encoded(spec, "abca"), (Ids{1, 3, 0}));
+  EXPECT_EQ(encoded(spec, "aab"), (Ids{0, 1}));
+  EXPECT_EQ(encoded(spec, "xa-c--"), (Ids{0, 3})) << "bytes of no token";
+  spec.unk = 4;
+  EXPECT_EQ(encoded(spec, "xa-c--"), (Ids{4, 0, 4, 3, 4, 4}));
+}
+
 TEST(Vocabulary, EmptyAndDoubleTokensAreHarmless) {
   VocabSpec spec = testing::ByteLevelSpec({});
   for (int i = 0; i < 3; ++i) {
