@@ -15,7 +15,7 @@ using testing::GgufBytes;
 using Type = GgufValueType;
 
 // Without the name of the file.
-std::string ErrorOf(const GgufBytes& file) {
+std::string WhatIsWrong(const GgufBytes& file) {
   const auto parsed = GgufFile::Parse(file.bytes(), "f.gguf");
   return parsed ? "" : parsed.error().message.substr(8);
 }
@@ -89,27 +89,27 @@ TEST(GgufErrors, AreTheseWordForWord) {
        "tensor 'a' appears twice"},
       {GgufBytes().Header(1, 0).Tensor("a", {8}, 0, 0), "the file ends before its data section at byte 64"},
   };
-  for (const auto& [file, message] : cases) EXPECT_EQ(ErrorOf(file), message);
+  for (const auto& [file, message] : cases) EXPECT_EQ(WhatIsWrong(file), message);
 }
 
 TEST(GgufLimits, AreReachedAndNotPassed) {
   const auto key = [](size_t bytes) { return Entry(std::string(bytes, 'k'), Type::kBool).Zeros(1); };
-  EXPECT_EQ(ErrorOf(key(1)), "");
-  EXPECT_EQ(ErrorOf(key(65535)), "");
-  EXPECT_EQ(ErrorOf(key(65536)), "the key of metadata entry 0 at byte 24 has 65536 bytes, not 1 to 65535");
-  EXPECT_EQ(ErrorOf(OneTensor(std::string(256, 'n'), {1}, 0, 0)), "");
-  EXPECT_EQ(ErrorOf(OneTensor(std::string(257, 'n'), {1}, 0, 0)),
+  EXPECT_EQ(WhatIsWrong(key(1)), "");
+  EXPECT_EQ(WhatIsWrong(key(65535)), "");
+  EXPECT_EQ(WhatIsWrong(key(65536)), "the key of metadata entry 0 at byte 24 has 65536 bytes, not 1 to 65535");
+  EXPECT_EQ(WhatIsWrong(OneTensor(std::string(256, 'n'), {1}, 0, 0)), "");
+  EXPECT_EQ(WhatIsWrong(OneTensor(std::string(257, 'n'), {1}, 0, 0)),
             "the name of tensor 0 at byte 24 has 257 bytes, not 1 to 256");
-  EXPECT_EQ(ErrorOf(OneTensor("t", {1, 1, 1, 1}, 0, 0)), "");
+  EXPECT_EQ(WhatIsWrong(OneTensor("t", {1, 1, 1, 1}, 0, 0)), "");
   for (const uint32_t alignment : {8u, 16u, 32u, 64u, 1u << 20}) {
     const auto at = [&](uint64_t offset) {
-      return ErrorOf(GgufBytes()
-                         .Header(1, 1)
-                         .Key("general.alignment", Type::kUint32)
-                         .Put(alignment)
-                         .Tensor("t", {1}, 0, offset)
-                         .PadTo(alignment)
-                         .Zeros(alignment + 4));
+      return WhatIsWrong(GgufBytes()
+                             .Header(1, 1)
+                             .Key("general.alignment", Type::kUint32)
+                             .Put(alignment)
+                             .Tensor("t", {1}, 0, offset)
+                             .PadTo(alignment)
+                             .Zeros(alignment + 4));
     };
     EXPECT_EQ(at(0), "") << alignment;
     EXPECT_EQ(at(alignment), "") << alignment;
@@ -117,12 +117,12 @@ TEST(GgufLimits, AreReachedAndNotPassed) {
               fmt::format("tensor 't' at byte 57: data offset {} is not a multiple of the alignment {}", alignment / 2,
                           alignment));
   }
-  EXPECT_EQ(ErrorOf(Entry("k", Type::kArray).Put(Type::kUint8).Put<uint64_t>(3).Zeros(3)), "");
-  EXPECT_EQ(ErrorOf(Entry("k", Type::kArray).Put(Type::kString).Put<uint64_t>(2).Zeros(16)), "");
-  EXPECT_EQ(ErrorOf(Entry("k", Type::kArray).Put(Type::kUint8).Put<uint64_t>(0)), "");
-  EXPECT_EQ(ErrorOf(Entry("k", Type::kBool).Zeros(1)), "") << "the least entry";
-  EXPECT_EQ(ErrorOf(GgufBytes().Header(1, 0).Tensor("t", {32}, 8, 0).PadTo(32).Zeros(34)), "");
-  EXPECT_NE(ErrorOf(GgufBytes().Header(1, 0).Tensor("t", {32}, 8, 0).PadTo(32).Zeros(33)), "");
+  EXPECT_EQ(WhatIsWrong(Entry("k", Type::kArray).Put(Type::kUint8).Put<uint64_t>(3).Zeros(3)), "");
+  EXPECT_EQ(WhatIsWrong(Entry("k", Type::kArray).Put(Type::kString).Put<uint64_t>(2).Zeros(16)), "");
+  EXPECT_EQ(WhatIsWrong(Entry("k", Type::kArray).Put(Type::kUint8).Put<uint64_t>(0)), "");
+  EXPECT_EQ(WhatIsWrong(Entry("k", Type::kBool).Zeros(1)), "") << "the least entry";
+  EXPECT_EQ(WhatIsWrong(GgufBytes().Header(1, 0).Tensor("t", {32}, 8, 0).PadTo(32).Zeros(34)), "");
+  EXPECT_NE(WhatIsWrong(GgufBytes().Header(1, 0).Tensor("t", {32}, 8, 0).PadTo(32).Zeros(33)), "");
 }
 
 class GgufSplits : public ::testing::Test {

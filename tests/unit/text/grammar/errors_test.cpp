@@ -17,7 +17,7 @@ using testing::Gbnf;
 using testing::Regex;
 using testing::Schema;
 
-GrammarSpec Lark(std::string source) { return {.kind = GrammarSpec::Kind::kLark, .source = std::move(source)}; }
+GrammarSpec OfLark(std::string source) { return {.kind = GrammarSpec::Kind::kLark, .source = std::move(source)}; }
 
 std::string Repeat(const std::string& text, size_t count) {
   std::string out;
@@ -42,7 +42,7 @@ TEST(GrammarErrors, AreTheseWordForWord) {
     const std::string kind(each.at(0).as_string()), source(each.at(1).as_string());
     const GrammarSpec spec = kind == "regex"  ? Regex(source)
                              : kind == "gbnf" ? Gbnf(source)
-                             : kind == "lark" ? Lark(source)
+                             : kind == "lark" ? OfLark(source)
                                               : Schema(source);
     EXPECT_EQ(ErrorOf(spec), std::string_view(each.at(2).as_string())) << kind << "\n" << source;
   }
@@ -69,7 +69,7 @@ TEST(GrammarBounds, OfTextsAndOfGroups) {
        "line 1: groups are nested deeper than 128"},
       {"groups of a pattern", [](size_t n) { return Regex(Repeat("(", n) + "a" + Repeat(")", n)); }, 128,
        "at byte 128 of the pattern: groups are nested deeper than 128"},
-      {"groups of Lark", [](size_t n) { return Lark("start: " + Repeat("(", n) + "\"a\"" + Repeat(")", n)); }, 128,
+      {"groups of Lark", [](size_t n) { return OfLark("start: " + Repeat("(", n) + "\"a\"" + Repeat(")", n)); }, 128,
        "line 1: groups are nested deeper than 128"},
       {"rules",
        [](size_t n) {
@@ -82,7 +82,7 @@ TEST(GrammarBounds, OfTextsAndOfGroups) {
        "the grammar has 262145 bytes; at most 262144 are taken"},
       {"bytes of a pattern", [](size_t n) { return Regex("[" + std::string(n - 2, 'a') + "]"); }, 262144,
        "the pattern has 262145 bytes; at most 262144 are taken"},
-      {"bytes of Lark", [](size_t n) { return Lark("start: \"a\"\n" + std::string(n - 11, '/')); }, 262144,
+      {"bytes of Lark", [](size_t n) { return OfLark("start: \"a\"\n" + std::string(n - 11, '/')); }, 262144,
        "the grammar has 262145 bytes; at most 262144 are taken"},
       {"bytes of a schema", [](size_t n) { return Schema("{}" + std::string(n - 2, ' ')); }, 262144,
        "the schema has 262145 bytes; at most 262144 are taken"},
