@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <boost/json/parse.hpp>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -19,7 +18,6 @@
 namespace inferflux::apps {
 namespace {
 
-namespace json = boost::json;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
