@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "collective/collective.h"
@@ -54,6 +55,51 @@ TEST(Collective, ReducesElementByElement) {
   EXPECT_EQ(values, (std::vector<float>{5, -7, -3}));
   Reduce(values, std::vector<float>{4, -5, -6}, Reduction::kMax);
   EXPECT_EQ(values, (std::vector<float>{5, -5, -3}));
+}
+
+// Counts what reaches the transport.
+class CountedTransport final : public Collective {
+ public:
+  explicit CountedTransport(int32_t size) : Collective(0, size) {}
+  std::string name() const override { return "counted"; }
+  int calls = 0;
+
+ private:
+  Status Call() {
+    ++calls;
+    return {};
+  }
+  Status DoAllReduce(std::span<float>, Reduction) override { return Call(); }
+  Status DoAllGather(std::span<const std::byte>, std::span<std::byte>) override { return Call(); }
+  Status DoBroadcast(std::span<std::byte>, int32_t) override { return Call(); }
+  Status DoSend(std::span<const std::byte>, int32_t) override { return Call(); }
+  Status DoReceive(std::span<std::byte>, int32_t) override { return Call(); }
+  void DoAbort(const Error&) override { ++calls; }
+};
+
+TEST(Collective, TheTransportIsForSeveralRanksWithSomethingToSay) {
+  for (const auto& [ranks, length, calls] : {std::tuple{1, 0, 0}, {1, 4, 0}, {2, 0, 0}, {2, 4, 1}}) {
+    CountedTransport own(ranks);
+    std::vector<float> values(static_cast<size_t>(length));
+    std::vector<std::byte> bytes(static_cast<size_t>(length)), all(static_cast<size_t>(length * ranks));
+    EXPECT_TRUE(own.AllReduce(values, Reduction::kSum));
+    EXPECT_EQ(own.calls, calls) << ranks << " " << length;
+    EXPECT_TRUE(own.AllGather(bytes, all));
+    EXPECT_EQ(own.calls, 2 * calls) << ranks << " " << length;
+    EXPECT_TRUE(own.Broadcast(bytes, 0));
+    EXPECT_EQ(own.calls, 3 * calls) << ranks << " " << length;
+    if (ranks == 1) continue;
+    EXPECT_TRUE(own.Send(bytes, 1));
+    EXPECT_TRUE(own.Receive(bytes, 1));
+    EXPECT_EQ(own.calls, 5 * calls) << ranks << " " << length;
+  }
+  for (const int32_t ranks : {1, 2}) {
+    CountedTransport own(ranks);
+    own.Abort({ErrorCode::kIo, "lost"});
+    own.Abort({ErrorCode::kIo, "again"});
+    EXPECT_EQ(own.calls, ranks - 1) << "once, where others are to know";
+    EXPECT_EQ(Text(own.AllGather({}, {})), "lost");
+  }
 }
 
 TEST(Collective, RefusesWhatHasNoMeaningAndGoesOn) {

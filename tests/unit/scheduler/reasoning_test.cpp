@@ -69,5 +69,29 @@ TEST_F(ReasoningTest, AGrammarConstrainsTheAnswerOnly) {
       << "the marker is found in bytes, wherever it is";
 }
 
+TEST_F(ReasoningTest, TheMarkerEndsTheReasoningBehindAnyNumberOfBytes) {
+  const auto grammar = compiler_.Compile({.kind = text::GrammarSpec::Kind::kRegex, .source = "[0-9]{2}"});
+  ASSERT_TRUE(grammar);
+  for (size_t bytes = 0; bytes < 20; ++bytes) {
+    for (const char* before : {"", "<", "</thin", "</think"}) {
+      GenerationRequest request = Constrained(*grammar, Limits(std::nullopt, true));
+      request.max_tokens = 60;
+      const std::string text = std::string(bytes, 'a') + before + "</think>77";
+      EXPECT_EQ(Text(text + "8", request), text);
+    }
+  }
+}
+
+TEST_F(ReasoningTest, ABudgetCountsEachTokenOfTheReasoning) {
+  for (int32_t budget = 1; budget < 6; ++budget) {
+    const auto at = static_cast<size_t>(budget);
+    const std::string script = "abcdefghijkl";
+    EXPECT_EQ(Text(script, Constrained(nullptr, Limits(budget, true))),
+              script.substr(0, at) + "</think>" + script.substr(at + 1));
+  }
+  EXPECT_EQ(Text("ab</think>cd", Constrained(nullptr, Limits(10, true))), "ab</think>cd") << "the last is the marker's";
+  EXPECT_EQ(Text("ab</think>cd", Constrained(nullptr, Limits(9, true))).substr(0, 17), "ab</think</think>");
+}
+
 }  // namespace
 }  // namespace inferflux::scheduler

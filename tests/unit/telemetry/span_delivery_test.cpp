@@ -128,6 +128,15 @@ TEST(SpanDeliveryTest, AStopEndsThePauseAndWaitsForNothingElse) {
   EXPECT_LT(fastest, SpanExporter::kPause / 2);
 }
 
+TEST(SpanDeliveryTest, AfterAStopABusyCollectorIsAskedOnceMore) {
+  Delivery to(503);
+  to.exporter->Add(Spans(3));
+  ASSERT_TRUE(Eventually([&] { return to.collector.posts >= 1; }));
+  to.exporter->Stop(milliseconds(20'000));
+  EXPECT_LT(to.collector.posts, SpanExporter::kMostTries);
+  EXPECT_EQ(SpanCount(to.metrics, kUndelivered), 3);
+}
+
 TEST(SpanDeliveryTest, TheAddressMayHaveAPath) {
   for (const char* end : {"", "/", "/v1/traces", "/v1/traces/"}) {
     metrics::Registry metrics;

@@ -199,6 +199,33 @@ TEST_F(SharedSessionsTest, OfAnotherModelOrAnotherClientIsNotUsed) {
   EXPECT_EQ(two.Say(text, 1).finish->usage.cached_tokens, OpeningTokens());
 }
 
+// Both states come before either request is admitted: the second replaces what was kept for the first.
+TEST_F(SharedSessionsTest, ASecondStateThatComesMeanwhileTakesTheFirstOnesPlace) {
+  for (int32_t round = 0; round < Sessions::kMostReads; ++round) {
+    const std::string begun(40, static_cast<char>('a' + round));
+    const std::string first = begun + one.Say(begun).text + " and then";
+    const std::string second = first + Alone(first) + ", as everyone knows, the story went on and on";
+    two.reader->held = true;
+    const auto early = two.Ask(first), late = two.Ask(second);
+    two.driver.core.Step();
+    ASSERT_EQ(two.reader->waiting(), 2u);
+    two.reader->Run(1);
+    one.Say(first);
+    two.reader->Run();
+    two.reader->held = false;
+    two.driver.Drain();
+    Received of_early, of_late;
+    Read(*early, of_early);
+    Read(*late, of_late);
+    ASSERT_TRUE(of_early.done() && of_late.done()) << round;
+    EXPECT_EQ(of_early.text, Alone(first));
+    EXPECT_EQ(of_late.text, Alone(second));
+    EXPECT_EQ(of_late.finish->usage.cached_tokens, static_cast<int32_t>(first.size()) + 9);
+  }
+  const std::string last = opening + one.Say(opening).text + " and then";
+  EXPECT_EQ(two.Say(last).finish->usage.cached_tokens, OpeningTokens()) << "the next request is read for as before";
+}
+
 TEST_F(SharedSessionsTest, CommandsReachASessionThatIsElsewhere) {
   one.Say(opening);
   const auto restored = two.Do(Action::kRestore);

@@ -96,6 +96,25 @@ TEST(Speculation, TakesFewerStepsWhereDraftTokensAreAccepted) {
   EXPECT_EQ(speculating.engine.usage().blocks_used, 0);
 }
 
+// A token is right with 0.6 at first: a fourth one pays where 0.1296 of a step of one row takes longer than a row.
+TEST(Speculation, TheFirstDraftIsAsLongAsTheMeasuredStepsPayFor) {
+  const auto first_draft = [](std::chrono::microseconds step) {
+    TimedDriver driver(Echo, kSpeculating, step, 1000us);
+    size_t rows = 0;
+    driver.engine.on_step = [&, timed = driver.engine.on_step](const engine::UnifiedBatch& batch) {
+      if (rows == 0 && batch.items.at(0).first_position > 0 && batch.items[0].tokens.size() > 1) {
+        rows = batch.items[0].tokens.size();
+      }
+      timed(batch);
+    };
+    driver.Generate({.prompt = Bytes("The quick brown fox jumps. "), .max_tokens = 60});
+    return static_cast<int>(rows) - 1;
+  };
+  EXPECT_EQ(first_draft(6600us), 3);
+  EXPECT_EQ(first_draft(6800us), 4) << "0.1296 * 7.8 ms is more than 1 ms";
+  EXPECT_EQ(first_draft(7600us), 4);
+}
+
 TEST(Speculation, SaysTheSameForAnyModelSeedAndStop) {
   // Sometimes repeats and sometimes outputs random tokens, so that draft tokens are rejected at every position.
   const auto model = [](FakeEngine::History history, const engine::OutputSpec& spec) {

@@ -38,6 +38,7 @@ TEST(GpuLayers, OtherwiseAsManyLayersAsFitInFourFifths) {
   EXPECT_EQ(GpuLayersThatFit(32 * kGiB, 32, 20 * kGiB), 16);
   EXPECT_EQ(GpuLayersThatFit(32 * kGiB, 32, 1), 0);
   EXPECT_EQ(GpuLayersThatFit(4 * kGiB, 32, 5 * kGiB), 32) << "all layers, but not the rest of the weights";
+  EXPECT_EQ(GpuLayersThatFit(4 * kGiB, 32, 5 * kGiB + kGiB / 2), 32) << "no more than there are";
 }
 
 TEST(GpuLayers, ASetNumberIsKeptAndOthersAreChosenFromTheDevice) {

@@ -2,8 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include <functional>
 #include <limits>
+#include <optional>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "text/tokenizer/algorithms/bpe_merger.h"
 #include "text/tokenizer/vocabularies.h"
@@ -53,6 +59,92 @@ TEST(Vocabulary, ThatContradictsItselfIsAnErrorThatSaysHow) {
   spec.model = "llama";
   spec.scores.clear();
   ExpectError(spec, "scores nor merges");
+}
+
+TEST(Vocabulary, EachErrorIsSaidInFull) {
+  const auto error = [](const std::function<void(VocabSpec&)>& edit) {
+    VocabSpec spec = testing::ByteLevelSpec({});
+    edit(spec);
+    const auto made = Tokenizer::Create(std::move(spec), {});
+    return made ? "" : made.error().message;
+  };
+  EXPECT_EQ(error([](VocabSpec&) {}), "");
+  EXPECT_EQ(error([](VocabSpec& spec) { spec.model = "x"; }),
+            "tokenizer model 'x' is not supported; supported are gpt2, llama, gemma4, t5, bert and rwkv");
+  EXPECT_EQ(error([](VocabSpec& spec) { spec.tokens.clear(); }), "the vocabulary has no tokens");
+  EXPECT_EQ(error([](VocabSpec& spec) { spec.kinds.resize(257); }),
+            "the vocabulary has 256 tokens, but 257 token kinds");
+  EXPECT_EQ(error([](VocabSpec& spec) { spec.scores.resize(255); }), "the vocabulary has 256 tokens, but 255 scores");
+  EXPECT_EQ(error([](VocabSpec& spec) { spec.scores.resize(256); }), "");
+  for (const size_t at : {size_t{0}, size_t{255}}) {
+    EXPECT_EQ(error([&](VocabSpec& spec) {
+                spec.scores.resize(256);
+                spec.scores[at] = std::numeric_limits<float>::infinity();
+              }),
+              fmt::format("the score of token {} is not a number", at));
+  }
+  const std::pair<const char*, std::optional<TokenId> VocabSpec::*> ids[] = {
+      {"bos", &VocabSpec::bos}, {"eos", &VocabSpec::eos},     {"eot", &VocabSpec::eot},
+      {"eom", &VocabSpec::eom}, {"unknown", &VocabSpec::unk}, {"sep", &VocabSpec::sep},
+      {"cls", &VocabSpec::cls}, {"pad", &VocabSpec::pad},     {"mask", &VocabSpec::mask}};
+  for (const auto& [name, member] : ids) {
+    for (const TokenId id : {0, 255}) EXPECT_EQ(error([&](VocabSpec& spec) { spec.*member = id; }), "") << name;
+    for (const TokenId id : {-1, 256}) {
+      EXPECT_EQ(error([&](VocabSpec& spec) { spec.*member = id; }),
+                fmt::format("the vocabulary's {} token is {}, but its ids run from 0 to 255", name, id));
+    }
+  }
+  const std::pair<const char*, std::vector<TokenId> VocabSpec::*> lists[] = {
+      {"end-of-generation", &VocabSpec::end_of_generation},
+      {"left-stripping", &VocabSpec::strips_left},
+      {"right-stripping", &VocabSpec::strips_right}};
+  for (const auto& [name, member] : lists) {
+    EXPECT_EQ(error([&](VocabSpec& spec) { spec.*member = {0, 255}; }), "") << name;
+    for (const TokenId id : {-1, 256}) {
+      EXPECT_EQ(error([&](VocabSpec& spec) {
+                  spec.*member = {0, id};
+                }),
+                fmt::format("the vocabulary's {} token is {}, but its ids run from 0 to 255", name, id));
+    }
+  }
+  EXPECT_EQ(error([](VocabSpec& spec) { spec.add_bos = true; }),
+            "the vocabulary adds a bos token, but does not name it");
+  EXPECT_EQ(error([](VocabSpec& spec) { spec.add_eos = true; }),
+            "the vocabulary adds an eos token, but does not name it");
+  for (const auto member : {&VocabSpec::bos, &VocabSpec::cls}) {
+    EXPECT_EQ(error([&](VocabSpec& spec) { spec.add_bos = true, spec.*member = 1; }), "");
+  }
+  for (const auto member : {&VocabSpec::eos, &VocabSpec::sep}) {
+    EXPECT_EQ(error([&](VocabSpec& spec) { spec.add_eos = true, spec.*member = 1; }), "");
+  }
+}
+
+TEST(Vocabulary, ByteTokensAreTwoHexadecimalDigits) {
+  VocabSpec spec = testing::ByteLevelSpec({});
+  const std::pair<const char*, const char*> tokens[] = {
+      {"<0x0A>", "\n"},     {"<0xff>", "\xFF"},   {"<0xFF>", "\xFF"},     {"<0x9a>", "\x9A"},  {"<0x0G>", "<0x0G>"},
+      {"<0xg0>", "<0xg0>"}, {"<0x0A]", "<0x0A]"}, {"<0x0AB>", "<0x0AB>"}, {"<0x0>", "<0x0>"},  {"<1x0A>", "<1x0A>"},
+      {"<0x/0>", "<0x/0>"}, {"<0x:0>", "<0x:0>"}, {"<0x@0>", "<0x@0>"},   {"<0x`0>", "<0x`0>"}};
+  std::vector<TokenId> ids;
+  for (const auto& [text, bytes] : tokens) ids.push_back(testing::AddToken(spec, text, TokenKind::kByte));
+  const auto made = testing::Make(std::move(spec));
+  for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(made->Bytes(ids[i]), tokens[i].second) << tokens[i].first;
+}
+
+TEST(GreedyMatcher, TakesTheLongestTokenAndPassesWhatNoTokenHas) {
+  VocabSpec spec;
+  spec.model = "rwkv";
+  for (const char* token : {"a", "ab", "abcd", "c", "<?>"}) testing::AddToken(spec, token);
+  const auto encoded = [](VocabSpec vocab, std::string_view text) {
+    return testing::Make(std::move(vocab))->Encode(text);
+  };
+  using Ids = std::vector<TokenId>;
+  EXPECT_EQ(encoded(spec, "abcd"), (Ids{2}));
+  EXPECT_EQ(encoded(spec, "abca"), (Ids{1, 3, 0}));
+  EXPECT_EQ(encoded(spec, "aab"), (Ids{0, 1}));
+  EXPECT_EQ(encoded(spec, "xa-c--"), (Ids{0, 3})) << "bytes of no token";
+  spec.unk = 4;
+  EXPECT_EQ(encoded(spec, "xa-c--"), (Ids{4, 0, 4, 3, 4, 4}));
 }
 
 TEST(Vocabulary, EmptyAndDoubleTokensAreHarmless) {

@@ -203,6 +203,14 @@ TEST_F(RemoteSchedulerTest, AClientThatDoesNotReadLosesNothing) {
   EXPECT_EQ(received.text, scheduler::SchedulerDriver::Alone(scheduler::Babble, Request("slow reader", 2000)));
 }
 
+TEST_F(RemoteSchedulerTest, ADrainOfWhatWaitsLeavesRunningRequestsAlone) {
+  first_.slow = true;
+  const auto stream = *remote_->Submit(Request("drain", 40));
+  ASSERT_TRUE(Eventually([&] { return first_.stats().running == 1; }));
+  remote_->Drain(false);
+  EXPECT_EQ(ReadAll(*stream).finish->reason, FinishReason::kLength);
+}
+
 TEST_F(RemoteSchedulerTest, StopEndsRunningRequests) {
   first_.slow = true;
   const auto stream = *remote_->Submit(Request("stop", 3000));
