@@ -15,6 +15,7 @@ Value Map(Runtime& rt, const Value& self, const Arguments&) {
 
 Value SwapCase(Runtime& rt, const Value& self, const Arguments&) {
   const Str& str = *self.AsStr();
+  rt.meter().Step(str.chars() / 4);
   TextBuilder out(rt);
   std::string mapped;
   ForEachChar(str.text(), [&](size_t byte, CodePoint c, bool trusted) {
@@ -34,6 +35,7 @@ Value SwapCase(Runtime& rt, const Value& self, const Arguments&) {
 // str.title: a letter after anything uncased starts a word.
 Value Title(Runtime& rt, const Value& self, const Arguments&) {
   const Str& str = *self.AsStr();
+  rt.meter().Step(str.chars() / 4);
   TextBuilder out(rt);
   std::string mapped;
   bool in_word = false;
@@ -79,6 +81,7 @@ Value ZFill(Runtime& rt, const Value& self, const Arguments& args) {
 
 Value ExpandTabs(Runtime& rt, const Value& self, const Arguments& args) {
   const Str& str = *self.AsStr();
+  rt.meter().Step(str.chars() / 4);
   const int64_t tab = args.Int(0, 8);
   TextBuilder out(rt);
   int64_t column = 0;

@@ -32,6 +32,7 @@ Value ForceEscape(Runtime& rt, const Value& self, const Arguments&) { return Esc
 // A word starts after whitespace and after - ( { [ <, unlike in str.title.
 Value TitleFilter(Runtime& rt, const Value& self, const Arguments&) {
   const Str str = ToStr(rt, self);
+  rt.meter().Step(str.chars() / 4);  // its words may be short
   const auto is_break = [](char32_t c) {
     return IsSpace(c) || c == '-' || c == '(' || c == '{' || c == '[' || c == '<';
   };
@@ -139,6 +140,7 @@ Value WordCount(Runtime& rt, const Value& self, const Arguments&) {
 
 void AppendQuoted(Runtime& rt, TextBuilder& out, const Value& value, bool for_query) {
   const Str str = ToStr(rt, value);
+  rt.meter().Step(str.chars() / 4);
   ForEachChar(str.text(), [&](size_t byte, CodePoint c, bool trusted) {
     const bool is_safe = c.value < 0x80 && (IsAlphanumeric(c.value) || c.value == '_' || c.value == '.' ||
                                             c.value == '-' || c.value == '~' || (c.value == '/' && !for_query));
