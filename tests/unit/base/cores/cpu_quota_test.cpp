@@ -56,6 +56,11 @@ TEST_F(CpuQuotaTest, TheTightestGroupUpToTheRootDecides) {
   EXPECT_EQ(CpuQuota(Machine(files)), 0.5) << "another group's quota";
 }
 
+TEST_F(CpuQuotaTest, AGroupWithoutAPathHasNoQuota) {
+  const std::string root = Machine({{"proc/self/cgroup", "0::group\n0::\n"}, {"sys/fs/cgroup/other/cpu.max", "1 2"}});
+  EXPECT_EQ(CpuQuota(root), std::nullopt);
+}
+
 TEST_F(CpuQuotaTest, AQuotaOfVersion1IsThatOfTheCpuController) {
   const auto quota = [&](const char* groups, const char* time) {
     return CpuQuota(Machine({{"proc/self/cgroup", groups},

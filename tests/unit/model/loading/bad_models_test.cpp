@@ -134,6 +134,15 @@ TEST(BadModels, CoefficientsOfXieluThatMakeNoSense) {
   EXPECT_EQ(refused("xielu.eps", {0.0f, 0.0f, 0.0f}), "");
 }
 
+TEST(BadModels, LayersHaveTheirOwnKeysWhereNothingIsSaidOfSharedOnes) {
+  const auto path = EditedModel("gemma3n", [](GgufWriter& w) { w.Remove("gemma3n.attention.shared_kv_layers"); });
+  const auto source = ModelSource::Open(path);
+  ASSERT_TRUE(source) << source.error().message;
+  const auto config = ReadModelConfig(**source);
+  ASSERT_TRUE(config) << config.error().message;
+  for (const LayerKind& kind : config->layer_kinds) EXPECT_EQ(kind.kv_layer, kOwnKv);
+}
+
 TEST(BadModels, StreamsThatMakeNoSense) {
   const auto refused = [](const char* key, auto value) {
     return Refusal(EditedModel("gemma3n", [&](GgufWriter& w) { w.Set(key, value); }));

@@ -45,6 +45,14 @@ TEST(OllamaTest, AStreamIsLinesOfJsonByDefault) {
   EXPECT_EQ(lines[2].at("eval_count"), 2);
 }
 
+// Without a stream nobody has seen when the first token came.
+TEST(OllamaTest, AWholeAnswerCountsAllItsTimeAsTheAnswers) {
+  FakeServer fake(SayHello);
+  const auto answer = boost::json::parse(fake.Post("/api/chat", Chat(R"(,"stream":false)")).body).as_object();
+  EXPECT_EQ(answer.at("prompt_eval_duration"), 0);
+  EXPECT_EQ(answer.at("eval_duration"), answer.at("total_duration"));
+}
+
 TEST(OllamaTest, TheDefaultsOfSamplingAreThisApis) {
   FakeServer fake(SayHello);
   fake.Post("/api/chat", Chat());

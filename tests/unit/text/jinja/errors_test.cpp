@@ -111,6 +111,12 @@ TEST(TemplateBounds, AreReachedAndNotPassed) {
   }
 }
 
+// As str.lower() of Python: what a sigma becomes depends on the letters around it, beyond what has no case.
+TEST(TemplateLetters, ASigmaAtTheEndOfAWordIsAnotherLetter) {
+  const auto lower = [](const std::string& text) { return Outcome("{{ '" + text + "'|lower }}"); };
+  EXPECT_EQ(lower("ΑΣ.Β ΑΣ.. ΑΣ:. ΣΑ Σ ΑΣ"), "ασ.β ας.. ας:. σα σ ας");
+}
+
 TEST(TemplateBounds, OfStepsAreExact) {
   // The steps that a template takes: the fewest with which it renders.
   const auto steps = [](const std::string& source) {

@@ -61,6 +61,7 @@ TEST_F(Strftime, WhatIsNoDirectiveIsNamed) {
   };
   EXPECT_EQ(said("a%zb%Zc%f"), "abc000000");
   EXPECT_EQ(said("x%Q"), "chat template, line 1: strftime has no directive '%Q'");
+  EXPECT_EQ(said("x%Qyz"), "chat template, line 1: strftime has no directive '%Q'");
   EXPECT_EQ(said("%-"), "chat template, line 1: strftime has no directive '%-'");
   EXPECT_EQ(said("%"), "chat template, line 1: strftime has no directive '%'");
   EXPECT_EQ(said(""), "");
