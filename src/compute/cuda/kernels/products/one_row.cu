@@ -14,7 +14,7 @@ namespace {
 
 // At a time: as many as registers hold twice.
 template <class R>
-constexpr int kOneRowOutputs = 4;
+constexpr int kOneRowOutputs = std::same_as<R, Q4_KRows> ? 4 : 3;
 constexpr int64_t kMostOneRowThreads = 512;
 constexpr int64_t kThreadsOfDevice = 256 << 10;  // about as many as a large GPU runs at once
 
