@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/half.h"
 #include "compute/cuda/device/language.h"
@@ -96,29 +97,22 @@ __device__ inline Fp8 FromFloat(float value) {
 #endif
 }
 
-// Two elements of 16 bits in a word, the first one low (PTX ISA, section "cvt": .rn.f16x2.f32 and .rn.bf16x2.f32).
+// Two elements of 16 bits in a word, the first one low (PTX ISA, section "cvt": .rn.f16x2.f32 and .rn.bf16x2.f32). T is
+// Fp16 or Bf16.
 template <class T>
-__device__ uint32_t TwoFromFloats(float first, float second);
-
-template <>
-__device__ inline uint32_t TwoFromFloats<Fp16>(float first, float second) {
+__device__ inline uint32_t TwoFromFloats(float first, float second) {
 #ifdef __CUDACC__
-  const __half2 both = __floats2half2_rn(first, second);
-  return static_cast<uint32_t>(__half_as_ushort(__low2half(both))) |
-         static_cast<uint32_t>(__half_as_ushort(__high2half(both))) << 16;
+  if constexpr (std::is_same_v<T, Fp16>) {
+    const __half2 both = __floats2half2_rn(first, second);
+    return static_cast<uint32_t>(__half_as_ushort(__low2half(both))) |
+           static_cast<uint32_t>(__half_as_ushort(__high2half(both))) << 16;
+  } else {
+    const __nv_bfloat162 both = __floats2bfloat162_rn(first, second);
+    return static_cast<uint32_t>(__bfloat16_as_ushort(__low2bfloat16(both))) |
+           static_cast<uint32_t>(__bfloat16_as_ushort(__high2bfloat16(both))) << 16;
+  }
 #else
-  return ToFp16(first).bits | static_cast<uint32_t>(ToFp16(second).bits) << 16;
-#endif
-}
-
-template <>
-__device__ inline uint32_t TwoFromFloats<Bf16>(float first, float second) {
-#ifdef __CUDACC__
-  const __nv_bfloat162 both = __floats2bfloat162_rn(first, second);
-  return static_cast<uint32_t>(__bfloat16_as_ushort(__low2bfloat16(both))) |
-         static_cast<uint32_t>(__bfloat16_as_ushort(__high2bfloat16(both))) << 16;
-#else
-  return ToBf16(first).bits | static_cast<uint32_t>(ToBf16(second).bits) << 16;
+  return FromFloat<T>(first).bits | static_cast<uint32_t>(FromFloat<T>(second).bits) << 16;
 #endif
 }
 

@@ -50,7 +50,7 @@ class CpuRecurrentStatesTest : public CpuTest {
     const auto kept = states.Part(1, kStored);
     EXPECT_TRUE(std::equal(kept.begin(), kept.end(), stored.row(0)));
     for (const int32_t slot : {9, 10}) {
-      for (const float value : states.Part(1, slot)) EXPECT_EQ(value, 0.0f) << "slot " << slot << " is nobody's";
+      for (const float value : states.Part(1, slot)) EXPECT_EQ(value, 0.0f) << "no sequence has slot " << slot;
     }
   }
 

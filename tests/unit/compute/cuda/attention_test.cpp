@@ -1,5 +1,5 @@
 // Paged attention on the host executor, every access checked, against the softmax as it is written.
-#include "compute/cuda/kernels/attention.h"
+#include "compute/cuda/kernels/attention/attention.h"
 
 #include <algorithm>
 #include <numeric>

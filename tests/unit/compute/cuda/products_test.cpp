@@ -179,28 +179,33 @@ TEST(Tiles, MatchScalarCodeForEveryType) {
 }
 
 // A row alone and among others: the same bits.
-TEST(Tiles, ARowDoesNotDependOnTheOthers) {
-  constexpr int64_t kRows = 70, kOutputs = 24, kInputs = 160;
+void ExpectRowsAlone(Kernel kernel, TensorType type, int64_t rows, int64_t inputs) {
+  constexpr int64_t kOutputs = 24;
   std::mt19937 random(9);
   TestDevice device;
-  const Weights w(device, random, TensorType::kQ8_0, kOutputs, kInputs);
-  const auto x = RandomElements<Fp16>(random, kRows * kInputs);
-  const auto together = Tiles<Fp16>(device, w, x, kRows);
-  for (const int64_t row : {int64_t{0}, int64_t{13}, int64_t{69}}) {
-    const auto alone = Tiles<Fp16>(device, w, {x.begin() + row * kInputs, x.begin() + (row + 1) * kInputs}, 1);
+  const Weights w(device, random, type, kOutputs, inputs);
+  const auto x = RandomElements<Fp16>(random, rows * inputs);
+  const auto together = Tiles<Fp16>(device, w, x, rows, {}, kernel);
+  for (const int64_t row : {int64_t{0}, int64_t{13}, rows - 1}) {
+    const auto alone =
+        Tiles<Fp16>(device, w, {x.begin() + row * inputs, x.begin() + (row + 1) * inputs}, 1, {}, kernel);
     for (int64_t c = 0; c < kOutputs; ++c) ASSERT_EQ(alone[c], together[row * kOutputs + c]);
   }
 }
 
-TEST(Tiles, MultiplyRowsByTheirScales) {
+void ExpectScaledRows(Kernel kernel, TensorType type) {
   std::mt19937 random(4);
   TestDevice device;
-  const Weights w(device, random, TensorType::kF16, 5, 16);
-  const auto x = RandomElements<Fp16>(random, 3 * 16);
-  const auto plain = Tiles<Fp16>(device, w, x, 3);
-  const auto scaled = Tiles<Fp16>(device, w, x, 3, {1.0f, 4.0f, 0.5f});
+  const Weights w(device, random, type, 5, 32);
+  const auto x = RandomElements<Fp16>(random, 3 * 32);
+  const auto plain = Tiles<Fp16>(device, w, x, 3, {}, kernel);
+  const auto scaled = Tiles<Fp16>(device, w, x, 3, {1.0f, 4.0f, 0.5f}, kernel);
   for (int i = 0; i < 15; ++i) EXPECT_EQ(scaled[i], plain[i] * (i < 5 ? 1.0f : i < 10 ? 4.0f : 0.5f)) << i;
 }
+
+TEST(Tiles, ARowDoesNotDependOnTheOthers) { ExpectRowsAlone(Kernel::kTiles, TensorType::kQ8_0, 70, 160); }
+
+TEST(Tiles, MultiplyRowsByTheirScales) { ExpectScaledRows(Kernel::kTiles, TensorType::kF16); }
 
 TEST(Tiles, RefuseWhatTheyCannotRead) {
   std::mt19937 random(4);
@@ -227,29 +232,9 @@ TEST(ThinRows, MatchScalarCodeForEveryType) {
   ExpectTiles<Bf16>(TensorType::kMxfp4, 17, 7, 96, Kernel::kThin);
 }
 
-TEST(ThinRows, ARowDoesNotDependOnTheOthers) {
-  constexpr int64_t kRows = 32, kOutputs = 24, kInputs = 1280;
-  std::mt19937 random(9);
-  TestDevice device;
-  const Weights w(device, random, TensorType::kQ6_K, kOutputs, kInputs);
-  const auto x = RandomElements<Fp16>(random, kRows * kInputs);
-  const auto together = Tiles<Fp16>(device, w, x, kRows, {}, Kernel::kThin);
-  for (const int64_t row : {int64_t{0}, int64_t{13}, int64_t{31}}) {
-    const auto alone =
-        Tiles<Fp16>(device, w, {x.begin() + row * kInputs, x.begin() + (row + 1) * kInputs}, 1, {}, Kernel::kThin);
-    for (int64_t c = 0; c < kOutputs; ++c) ASSERT_EQ(alone[c], together[row * kOutputs + c]);
-  }
-}
+TEST(ThinRows, ARowDoesNotDependOnTheOthers) { ExpectRowsAlone(Kernel::kThin, TensorType::kQ6_K, 32, 1280); }
 
-TEST(ThinRows, MultiplyRowsByTheirScales) {
-  std::mt19937 random(4);
-  TestDevice device;
-  const Weights w(device, random, TensorType::kQ8_0, 5, 32);
-  const auto x = RandomElements<Fp16>(random, 3 * 32);
-  const auto plain = Tiles<Fp16>(device, w, x, 3, {}, Kernel::kThin);
-  const auto scaled = Tiles<Fp16>(device, w, x, 3, {1.0f, 4.0f, 0.5f}, Kernel::kThin);
-  for (int i = 0; i < 15; ++i) EXPECT_EQ(scaled[i], plain[i] * (i < 5 ? 1.0f : i < 10 ? 4.0f : 0.5f)) << i;
-}
+TEST(ThinRows, MultiplyRowsByTheirScales) { ExpectScaledRows(Kernel::kThin, TensorType::kQ8_0); }
 
 TEST(ThinRows, RefuseWhatTheyCannotRead) {
   std::mt19937 random(4);

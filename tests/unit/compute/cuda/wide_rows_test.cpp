@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "compute/cuda/elements.h"
-#include "compute/cuda/kernels/attention.h"
+#include "compute/cuda/kernels/attention/attention.h"
 #include "compute/cuda/kernels/narrow.h"
 #include "compute/cuda/kernels/row_ops.h"
 #include "compute/cuda/test_device.h"

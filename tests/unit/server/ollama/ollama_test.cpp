@@ -45,7 +45,7 @@ TEST(OllamaTest, AStreamIsLinesOfJsonByDefault) {
   EXPECT_EQ(lines[2].at("eval_count"), 2);
 }
 
-// Without a stream nobody has seen when the first token came.
+// Without a stream the time of the first token is not known.
 TEST(OllamaTest, AWholeAnswerCountsAllItsTimeAsTheAnswers) {
   FakeServer fake(SayHello);
   const auto answer = boost::json::parse(fake.Post("/api/chat", Chat(R"(,"stream":false)")).body).as_object();

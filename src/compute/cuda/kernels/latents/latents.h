@@ -1,9 +1,9 @@
 // Attention over latents (compute/latent_kv.h), for any mix of prefill and decode. A slot holds one row for all heads:
 // the latent, then the rotated key. KvPointers::keys is [slots, latent + rotated], and ::values the rows [slots, index]
-// by which positions are selected. Types and scales as of compute/cuda/kernels/attention.h.
+// by which positions are selected. Types and scales as of compute/cuda/kernels/attention/attention.h.
 #pragma once
 
-#include "compute/cuda/kernels/attention.h"
+#include "compute/cuda/kernels/attention/attention.h"
 
 namespace inferflux::cuda {
 

@@ -3,7 +3,6 @@
 // R.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 
 #include "compute/cuda/kernels/products/weight_rows.h"
@@ -40,7 +39,7 @@ struct LaneShare {
 };
 
 // Of elements in 16 bits: eight each of two neighbouring 512 bytes.
-template <class T, formats::TensorType kType>
+template <class T>
 struct DenseLaneShare {
   static constexpr int kRuns = 2;
   static constexpr int kRun = 8;
@@ -79,9 +78,9 @@ struct DenseLaneShare {
   }
 };
 template <>
-struct LaneShare<F16Rows> : DenseLaneShare<Fp16, formats::TensorType::kF16> {};
+struct LaneShare<F16Rows> : DenseLaneShare<Fp16> {};
 template <>
-struct LaneShare<Bf16Rows> : DenseLaneShare<Bf16, formats::TensorType::kBf16> {};
+struct LaneShare<Bf16Rows> : DenseLaneShare<Bf16> {};
 
 // Small unsigned numbers q become floats without a conversion: their bits, in the fraction of a power of two p, are
 // p + q, and the sum of p * input, which is the same for a whole run, is taken off in the end.

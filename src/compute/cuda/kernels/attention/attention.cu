@@ -1,5 +1,5 @@
 #include "compute/cuda/device/launch_order.h"
-#include "compute/cuda/kernels/attention.h"
+#include "compute/cuda/kernels/attention/attention.h"
 
 #include <algorithm>
 #include <cmath>

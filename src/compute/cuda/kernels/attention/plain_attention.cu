@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "compute/cuda/device/half.h"
-#include "compute/cuda/kernels/attention.h"
+#include "compute/cuda/kernels/attention/attention.h"
 #include "compute/cuda/kernels/block_reduce.h"
 #include "compute/cuda/launch.h"
 
