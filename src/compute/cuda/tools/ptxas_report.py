@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Keeps what ptxas says of each kernel, and makes a table of it.
 
-usage: ptxas_report.py run LOG COMMAND...    runs nvcc (with -Xptxas -v) and keeps its messages; prints them where it fails
+usage: ptxas_report.py run LOG COMMAND...    runs nvcc (with -Xptxas -v) and keeps its messages; prints them where it fails, and
+                                             fails where the host would run a function of the device
        ptxas_report.py table LOG...          a Markdown table: registers, stack, spills, shared memory of each kernel;
                                              fails where a kernel spills
 """
@@ -21,9 +22,20 @@ def run(log, command):
     if done.returncode != 0 or "warning" in done.stderr:
         sys.stderr.write(done.stderr)
         return done.returncode or 1
+    objects = [command[i + 1] for i, word in enumerate(command[:-1]) if word == "-o"]
+    for path in calls_the_device(objects):
+        sys.stderr.write(f"{path}: code of the host calls a __device__ function, which would end the program: declare it __host__ too\n")
+        return 1
     with open(log, "w") as out:
         out.write(done.stderr)
     return 0
+
+
+def calls_the_device(objects):
+    """Those in which host code calls a __device__ function. nvcc says nothing of it in templates; it gives such a function a
+    body for the host that ends the program with exit(1)."""
+    undefined = {path: subprocess.run(["nm", "-u", path], stdout=subprocess.PIPE, text=True, check=True).stdout for path in objects}
+    return [path for path, names in undefined.items() if "exit" in names.split()]
 
 
 def kernels(log):

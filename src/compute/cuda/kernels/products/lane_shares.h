@@ -18,7 +18,7 @@ struct LaneShare {
     float x[kGroup];
   };
 
-  __device__ static int64_t Count(int64_t columns) { return (columns + kGroup - 1) / kGroup; }
+  __host__ __device__ static int64_t Count(int64_t columns) { return (columns + kGroup - 1) / kGroup; }
   // The first column of a run.
   __device__ static int64_t First(int64_t share, int) { return share * kGroup; }
   // About where its values are.
@@ -48,7 +48,7 @@ struct DenseLaneShare {
     Pack<T, kRun> x[kRuns];
   };
 
-  __device__ static int64_t Count(int64_t columns) {
+  __host__ __device__ static int64_t Count(int64_t columns) {
     return (columns + kRuns * kOfWarp - 1) / (kRuns * kOfWarp) * kWarpSize;
   }
   __device__ static int64_t First(int64_t share, int run) {
@@ -97,7 +97,7 @@ struct LaneShare<Q4_KRows> {
     __device__ SubBlock scale(int run) const { return SubBlockOfWords(header.x, sub + run); }
   };
 
-  __device__ static int64_t Count(int64_t columns) { return columns / (kRuns * kRun); }
+  __host__ __device__ static int64_t Count(int64_t columns) { return columns / (kRuns * kRun); }
   __device__ static int64_t First(int64_t share, int run) {
     return share / 8 * 256 + share % 8 / 2 * 64 + share % 2 * 16 + run * 32;
   }
@@ -172,7 +172,7 @@ struct LaneShare<Q6_KRows> {
     float scales[kRuns];
   };
 
-  __device__ static int64_t Count(int64_t columns) { return columns / (kRuns * kRun); }
+  __host__ __device__ static int64_t Count(int64_t columns) { return columns / (kRuns * kRun); }
   __device__ static int64_t First(int64_t share, int run) {
     return share / 8 * 256 + share % 8 / 4 * 128 + share % 4 * 8 + run * 32;
   }
