@@ -103,6 +103,7 @@ struct Cuda {
     struct Tiles {
       cuda::ArenaPiece memory;
       int32_t count = 0;
+      int32_t most_queries = 0;  // of any
     };
     mutable std::map<int32_t, Tiles> tiles;  // of attention, by the heads that share a KV head; made by the first layer
   };

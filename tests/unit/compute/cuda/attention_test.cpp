@@ -37,8 +37,8 @@ class AttentionCase {
   }
 
   // The outputs of the last rows of one sequence, or of all.
-  // `split`: each chunk of KV is a block's.
-  std::vector<float> Attend(int only = -1, int32_t rows = 0, bool split = false) {
+  // `split`: each chunk of KV is a block's. `wide`: by the kernel for tiles with many rows, however few there are.
+  std::vector<float> Attend(int only = -1, int32_t rows = 0, bool split = false, bool wide = false) {
     StepGeometry step{.query_starts = {0}, .table_starts = {0}, .block_size = kBlockSize};
     std::vector<float> q;
     std::vector<int32_t> sequence_of;
@@ -69,6 +69,7 @@ class AttentionCase {
                  device_.Upload(step.block_tables), kBlockSize, block_shift, device_.Upload(sequence_of)},
         .tiles = device_.Upload(tiles),
         .tile_count = static_cast<int32_t>(tiles.size()),
+        .most_queries = wide ? 64 : std::ranges::max(tiles, {}, &AttentionTile::queries).queries,
         .params = params_,
         .y = y,
         .chunks = chunks,
@@ -171,6 +172,22 @@ class AttentionCase {
 };
 
 const std::vector<Sequence> kMixed = {{70, 70}, {131, 1}, {76, 16}, {1, 1}};  // prefill, decode, a chunk, a first token
+
+TEST(Attention, TilesWithFewRowsHaveTheBitsOfTheOthers) {
+  const std::vector<Sequence> few = {{1, 1}, {64, 1}, {65, 2}, {600, 1}, {1030, 2}};
+  for (const int32_t head_dim : {32, 64, 128}) {
+    for (const int32_t heads : {2, 8, 16}) {
+      AttentionParams params{.heads = heads, .kv_heads = 2, .head_dim = head_dim, .scale = 0.1f};
+      if (heads == 8) params.window = 70;
+      if (heads == 16) params.softcap = 3.0f;
+      AttentionCase<Fp16> attention(few, params, static_cast<uint64_t>(head_dim + heads));
+      for (const bool split : {false, true}) {
+        EXPECT_EQ(attention.Attend(-1, 0, split), attention.Attend(-1, 0, split, true)) << head_dim << ", " << heads;
+      }
+      attention.ExpectRight();
+    }
+  }
+}
 
 TEST(Attention, OfMixedStepsIsTheSoftmax) {
   AttentionCase<Bf16>(kMixed, {.heads = 4, .kv_heads = 2, .head_dim = 32, .scale = 0.17f}, 1).ExpectRight();

@@ -82,13 +82,19 @@ TEST(FewRows, MatchScalarCodeForEveryType) {
   for (const TensorType type : kSuperBlocks) ExpectFewRows(type, 5, 6, 768);
 }
 
-// One row's inputs are integers of 16 bits for blocks of weights.
+// One row has a kernel of its own; with blocks of weights its inputs are integers of 16 bits.
 TEST(OneRow, MatchesScalarCode) {
   constexpr double kBound = 0x1p-16;
   for (const TensorType type : kSuperBlocks) ExpectFewRows(type, 1, 7, 1280, kBound);
   ExpectFewRows(TensorType::kQ6_K, 1, 6, 16384, kBound);
-  ExpectFewRows(TensorType::kQ4_K, 1, 3, 16384 + 256);  // more shares than a block has threads: in float
-  ExpectFewRows(TensorType::kQ4_K, 1, (256 << 10) / 32 * 4 + 6, 256, kBound);  // blocks that walk several outputs
+  ExpectFewRows(TensorType::kQ4_K, 1, 3, 28672, kBound);
+  ExpectFewRows(TensorType::kQ4_K, 1, 3, 28672 + 1024);  // inputs that do not fit into a block's memory: in float
+  constexpr int64_t kOutputsOfGrid = 396 * 16;
+  ExpectFewRows(TensorType::kQ4_K, 1, 2 * kOutputsOfGrid + 5, 256, kBound);  // warps that walk several outputs
+  for (const TensorType type : {TensorType::kF16, TensorType::kBf16}) {
+    ExpectFewRows(type, 1, 7, 2 * 1040);
+    ExpectFewRows(type, 1, kOutputsOfGrid + 1, 24);
+  }
 }
 
 // Line by line with the weights of its expert, from the row that it belongs to.

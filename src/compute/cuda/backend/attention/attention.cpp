@@ -12,6 +12,7 @@ const Cuda::Batch::Tiles& TilesOf(Cuda::Context& context, const Cuda::Batch& bat
     const auto tiles = cuda::AttentionTiles(batch.geometry, group);
     found->second.memory = cuda_ops::Upload<cuda::AttentionTile>(context, tiles);
     found->second.count = static_cast<int32_t>(tiles.size());
+    for (const auto& tile : tiles) found->second.most_queries = std::max(found->second.most_queries, tile.queries);
   }
   return found->second;
 }
@@ -54,6 +55,7 @@ Cuda::Buffer Cuda::AttendWith(Context& context, View q, const KvCache<E>& cache,
                                       .step = batch.arrays,
                                       .tiles = static_cast<const cuda::AttentionTile*>(tiles.memory.get()),
                                       .tile_count = tiles.count,
+                                      .most_queries = tiles.most_queries,
                                       .params = params,
                                       .y = out.data(),
                                       .chunks = chunks,

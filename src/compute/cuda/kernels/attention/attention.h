@@ -57,6 +57,7 @@ struct AttentionArguments {
   StepArrays step;
   const AttentionTile* tiles = nullptr;  // in device memory
   int32_t tile_count = 0;
+  int32_t most_queries = 0;  // of any tile
   compute::AttentionParams params;
   float* y = nullptr;  // dense [rows, heads * head_dim]
   // Split KV, for few tiles and long contexts: each chunk is a block's, and their results meet in `partial`
