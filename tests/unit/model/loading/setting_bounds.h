@@ -15,6 +15,11 @@
 
 namespace inferflux::model::testing {
 
+inline std::string WithoutPath(std::string text, const std::string& path) {
+  for (size_t at; (at = text.find(path)) != std::string::npos;) text.replace(at, path.size(), "PATH");
+  return text;
+}
+
 inline std::string ConfigRefusal(const std::string& path) {
   const auto source = ModelSource::Open(path);
   std::string out;
@@ -23,22 +28,24 @@ inline std::string ConfigRefusal(const std::string& path) {
   } else if (const auto config = ReadModelConfig(**source, 32); !config) {
     out = config.error().message;
   }
-  for (size_t at; (at = out.find(path)) != std::string::npos;) out.replace(at, path.size(), "PATH");
-  return out;
+  return WithoutPath(std::move(out), path);
 }
 
-// Of tests/data/models/NAME.gguf. `value` is an integer, a number, a boolean or a text; null is not a number.
+// `value` is an integer, a number, a boolean or a text; null is not a number.
+inline void SetMetadata(formats::GgufWriter& w, const std::string& key, const boost::json::value& value) {
+  if (const auto* integer = value.if_int64()) {
+    if (*integer > std::numeric_limits<int32_t>::max()) return w.Set(key, static_cast<uint32_t>(*integer));
+    return w.Set(key, static_cast<int32_t>(*integer));
+  }
+  if (const auto* number = value.if_double()) return w.Set(key, static_cast<float>(*number));
+  if (const auto* truth = value.if_bool()) return w.Set(key, *truth);
+  if (const auto* text = value.if_string()) return w.Set(key, std::string(*text));
+  return w.Set(key, std::numeric_limits<float>::quiet_NaN());
+}
+
+// Of tests/data/models/NAME.gguf.
 inline std::string RefusalOfGguf(const std::string& name, const std::string& key, const boost::json::value& value) {
-  return ConfigRefusal(EditedModel(name, [&](formats::GgufWriter& w) {
-    if (const auto* integer = value.if_int64()) {
-      if (*integer > std::numeric_limits<int32_t>::max()) return w.Set(key, static_cast<uint32_t>(*integer));
-      return w.Set(key, static_cast<int32_t>(*integer));
-    }
-    if (const auto* number = value.if_double()) return w.Set(key, static_cast<float>(*number));
-    if (const auto* truth = value.if_bool()) return w.Set(key, *truth);
-    if (const auto* text = value.if_string()) return w.Set(key, std::string(*text));
-    return w.Set(key, std::numeric_limits<float>::quiet_NaN());
-  }));
+  return ConfigRefusal(EditedModel(name, [&](formats::GgufWriter& w) { SetMetadata(w, key, value); }));
 }
 
 // A copy of tests/data/FOLDER/NAME-hf, whose config.json may change.
@@ -61,8 +68,13 @@ class EditedDirectory {
   std::string Refusal(const std::string& pointer, const boost::json::value& value) const {
     boost::json::value changed = config_;
     changed.at_pointer(pointer) = value;
-    std::ofstream(path_ / "config.json") << boost::json::serialize(changed);
-    return ConfigRefusal(path_.string());
+    return ConfigRefusal(Write(changed));
+  }
+
+  // The path of the directory with this configuration.
+  std::string Write(const boost::json::value& config) const {
+    std::ofstream(path_ / "config.json") << boost::json::serialize(config);
+    return path_.string();
   }
 
  private:
