@@ -2,8 +2,10 @@
 #include "scheduler/scheduler_thread.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <future>
 #include <semaphore>
 #include <thread>
@@ -269,6 +271,32 @@ TEST(SchedulerThread, SessionCommandsAreAnsweredWhileItServes) {
   const auto refused = loop->Submit({.prompt = {1}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "the model is being unloaded");
+}
+
+// A file of sessions is found again by the number of the model and of the engine's KV.
+TEST(SchedulerThread, SessionsOnDiskAreThoseOfTheModelAndItsKv) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(::testing::TempDir()) / ("kv-of-" + std::to_string(::getpid()));
+  const auto name = [&](uint64_t model, int32_t block_size) {
+    fs::remove_all(folder);
+    SchedulerOptions options;
+    options.sessions.directory = folder.string();
+    options.sessions.disk_bytes = 1 << 20;
+    options.sessions.model = model;
+    SchedulerThread loop(
+        [&](std::stop_token) -> Result<std::unique_ptr<engine::Engine>> {
+          return std::make_unique<FakeEngine>(FakeEngineOptions{.block_size = block_size}, Babble);
+        },
+        FakeTokenizer(), options);
+    EXPECT_TRUE(loop.ready().get());
+    std::string out;
+    for (const auto& entry : fs::directory_iterator(folder)) out += entry.path().filename().string();
+    return out;
+  };
+  EXPECT_EQ(name(7, 4), "31e98713b6dbbc65");
+  EXPECT_EQ(name(8, 4), "dd12ddc9108e67f4");
+  EXPECT_EQ(name(7, 8), "8960eeea272f0f32");
+  fs::remove_all(folder);
 }
 
 TEST(SchedulerThread, WhatCannotFitIsRefusedBeforeItIsQueued) {

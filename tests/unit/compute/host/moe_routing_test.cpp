@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compute/compare.h"
+#include "compute/host/copies.h"
 #include "compute/random_data.h"
 #include "compute/reference/reference_backend.h"
 
@@ -51,6 +52,45 @@ TEST(MoeRouting, ExpertsOfOtherGroupsAreLeftOut) {
   const std::vector<float> logits{5.0f, -5.0f, -4.0f, 1.0f, 2.0f, 0.0f};
   const RoutingParams params{.used = 2, .score = ExpertScore::kSigmoid, .groups = 2, .used_groups = 1};
   EXPECT_EQ(host::Route(Row(logits), params).experts, (std::vector<int32_t>{4, 3}));
+}
+
+// Three groups of two, of which two are chosen from, by their best expert or by both.
+TEST(MoeRouting, SeveralGroupsMayBeChosenFrom) {
+  const std::vector<float> logits{3.0f, -9.0f, 2.0f, 2.0f, 1.0f, 2.5f};
+  RoutingParams params{.used = 3, .score = ExpertScore::kSigmoid, .groups = 3, .used_groups = 2, .group_scores = 1};
+  EXPECT_EQ(host::Route(Row(logits), params).experts, (std::vector<int32_t>{0, 5, 4})) << "3 and 2.5 are the best";
+  params.group_scores = 2;
+  EXPECT_EQ(host::Route(Row(logits), params).experts, (std::vector<int32_t>{5, 2, 3})) << "the first has -9 too";
+  params.group_scores = 9;
+  EXPECT_EQ(host::Route(Row(logits), params).experts, (std::vector<int32_t>{5, 2, 3})) << "a group has no more";
+  params.used_groups = 3;
+  EXPECT_EQ(host::Route(Row(logits), params).experts, (std::vector<int32_t>{0, 5, 2}));
+  params.groups = params.used_groups = 1;
+  EXPECT_EQ(host::Route(Row(logits), params).experts, (std::vector<int32_t>{0, 5, 2}));
+}
+
+TEST(MoeRouting, WeightsAreScaledAfterTheyWereNormalisedAndEachRowHasItsOwn) {
+  const std::vector<float> logits{std::log(1.0f), std::log(3.0f), std::log(3.0f), std::log(1.0f)};
+  const host::View rows{logits.data(), 2, 2, 2};
+  const auto routing = host::Route(rows, {.used = 2, .normalise = true, .scale = 2.0f});
+  EXPECT_EQ(routing.rows, 2);
+  EXPECT_EQ(routing.experts, (std::vector<int32_t>{1, 0, 0, 1}));
+  ASSERT_EQ(routing.weights.size(), 4u);
+  for (const size_t first : {0u, 2u}) {
+    EXPECT_NEAR(routing.weights[first], 1.5, 1e-6);
+    EXPECT_NEAR(routing.weights[first + 1], 0.5, 1e-6);
+  }
+  host::Arena arena;
+  const std::vector<float> values{1, 2, 3, 4, 5, 6, 7, 8}, scales{10, 100, 1000, 10000};
+  const host::View lines{values.data(), 4, 2, 2}, of_experts{scales.data(), 2, 2, 2};
+  EXPECT_EQ(host::Read(host::ScaleExpertColumns(arena, lines, of_experts, routing)),
+            (std::vector<float>{1000, 20000, 30, 400, 50, 600, 7000, 80000}));
+  EXPECT_EQ(host::Read(host::AddExpertBias(arena, lines, of_experts, routing)),
+            (std::vector<float>{1001, 10002, 13, 104, 15, 106, 1007, 10008}));
+  const auto mixed = host::Read(host::Combine(arena, lines, routing));
+  ASSERT_EQ(mixed.size(), 4u);
+  const float wanted[] = {3, 5, 11, 13};
+  for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(mixed[i], wanted[i], 1e-4) << i;
 }
 
 // Within 40% of 5 are 4 and 3; without 5, of 4 there is 3, and 0.1 and -2 are not near.

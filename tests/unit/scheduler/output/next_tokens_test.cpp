@@ -79,6 +79,17 @@ TEST_F(NextTokensTest, AnOutputThatDoesNotFitIsRefusedWithThePlace) {
   EXPECT_THAT(next.error().message, HasSubstr("after 2 bytes that do ('ab'), 'x' cannot follow"));
 }
 
+TEST_F(NextTokensTest, OfALongOutputTheLast80BytesAreQuoted) {
+  for (const size_t length : {79u, 80u, 81u, 200u}) {
+    const auto next = Score(Logits({{'a', 1}}), "b(a){1,300}", "b" + std::string(length - 1, 'a') + "x");
+    ASSERT_FALSE(next);
+    const std::string quoted =
+        (length > 80 ? "" : "b") + std::string(std::min<size_t>(length - 1, length > 80 ? 80 : 79), 'a');
+    EXPECT_THAT(next.error().message,
+                HasSubstr(fmt::format("after {} bytes that do ('{}'), 'x' cannot", length, quoted)));
+  }
+}
+
 TEST_F(NextTokensTest, ImprobableTokensKeepTheirShares) {
   std::vector<float> logits(static_cast<size_t>(tokenizer_->size()), -kInfinity);
   logits['z'] = 200;
