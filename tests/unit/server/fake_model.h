@@ -79,14 +79,23 @@ class FakeScheduler final : public scheduler::GenerationService {
   }
   void Drain(bool) override {}
   void Stop() override {}
-  scheduler::SchedulerStats stats() const override { return {}; }
+  scheduler::SchedulerStats stats() const override { return figures; }
+  const scheduler::RequestHistory* history() const override { return past.get(); }
+  void Session(scheduler::SessionCommand command, scheduler::SessionReply reply) override {
+    if (!sessions) return GenerationService::Session(std::move(command), std::move(reply));
+    reply(sessions(command));
+  }
 
   std::vector<GenerationRequest> requests() const {
     std::lock_guard lock(mutex_);
     return requests_;
   }
 
+  // Set these before the first request.
   std::optional<Error> refusal;
+  scheduler::SchedulerStats figures;
+  std::unique_ptr<scheduler::RequestHistory> past;  // null: none is remembered
+  std::function<Result<std::vector<scheduler::SessionInfo>>(const scheduler::SessionCommand&)> sessions;  // empty: none
 
  private:
   Script script_;
@@ -100,8 +109,8 @@ class FakeServer {
  public:
   // `adjust` changes the model's description.
   explicit FakeServer(FakeScheduler::Script script, server::ApiKeys keys = {},
-                      const std::function<void(serving::ServedModel&)>& adjust = {})
-      : scheduler(std::make_shared<FakeScheduler>(std::move(script))) {
+                      const std::function<void(serving::ServedModel&)>& adjust = {}, serving::PoolOptions options = {})
+      : scheduler(std::make_shared<FakeScheduler>(std::move(script))), pool(factory, metrics, {}, std::move(options)) {
     auto model = std::make_shared<serving::ServedModel>();
     model->id = "fake";
     model->info.context = 1000;
@@ -130,7 +139,12 @@ class FakeServer {
   net::ClientResponse Post(const std::string& target, std::string body, std::vector<net::Header> headers) {
     return Send({"POST", target, std::move(headers), std::move(body)});
   }
-  net::ClientResponse Get(const std::string& target) { return Send({"GET", target, {}, {}}); }
+  net::ClientResponse Get(const std::string& target, std::string authorization = "") {
+    return Send({"GET", target, {{"Authorization", std::move(authorization)}}, {}});
+  }
+  net::ClientResponse Delete(const std::string& target, std::string body = "") {
+    return Send({"DELETE", target, {}, std::move(body)});
+  }
   boost::json::value PostJson(const std::string& target, std::string body) {
     return boost::json::parse(Post(target, std::move(body)).body);
   }
@@ -138,7 +152,7 @@ class FakeServer {
   std::shared_ptr<FakeScheduler> scheduler;
   metrics::Registry metrics;
   serving::BackendFactory factory{{}, {}};  // no engines: no further model can be loaded
-  serving::ModelPool pool{factory, metrics, {}};
+  serving::ModelPool pool;
   std::unique_ptr<server::ApiServer> server;
 
  private:

@@ -1,8 +1,10 @@
 // A conversation with a server as text: requests that begin with '>', and their whole answers behind '<'. What differs
 // from run to run has a name instead: ids are numbered in the order in which they appear, and times are TIME. Lines
-// that begin with '=' are what the model was asked meanwhile.
+// that begin with '=' are what the model was asked meanwhile. "{x*300}" in a
+// request is sent as that many letters, and a long run of the letter x is written so.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -27,19 +29,19 @@ class Transcript {
     net::ClientRequest request;
     bool open = false;
     const auto send = [&] {
-      if (std::exchange(open, false)) out += Answer(request) + heard_();
+      if (!std::exchange(open, false)) return;
+      out += Answer(request);
+      out += Shortened(heard_());
     };
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with("> ")) {
         if (!open) {
           const size_t space = line.find(' ', 2);
-          request = {.method = line.substr(2, space - 2),
-                     .target = WithIds(line.substr(space + 1)),
-                     .headers = {},
-                     .body = {}};
+          request = {
+              .method = line.substr(2, space - 2), .target = Sent(line.substr(space + 1)), .headers = {}, .body = {}};
           open = true;
         } else {
-          request.body += (request.body.empty() ? "" : "\n") + WithIds(line.substr(2));
+          request.body += (request.body.empty() ? "" : "\n") + Sent(line.substr(2));
         }
         out += line + "\n";
       } else if (line.empty() || line.starts_with('#')) {
@@ -57,20 +59,35 @@ class Transcript {
     if (!answer) return "< " + answer.error().message + "\n";
     std::string out =
         "< " + std::to_string(answer->status) + " " + std::string(net::FindHeader(answer->headers, "Content-Type"));
-    for (const char* name : {"Retry-After", "Location", "Allow"}) {
+    for (const char* name : {"Retry-After", "Location", "Allow", "x-inferflux-max-tokens"}) {
       const std::string_view value = net::FindHeader(answer->headers, name);
       if (!value.empty()) out += std::string(" ") + name + ": " + std::string(value);
     }
     out += "\n";
-    std::istringstream lines(Named(answer->body));
+    std::istringstream lines(Shortened(Named(answer->body)));
     for (std::string line; std::getline(lines, line);) out += line.empty() ? "<\n" : "< " + line + "\n";
+    return out;
+  }
+
+  static std::string Shortened(const std::string& text) {
+    std::string out;
+    for (size_t at = 0; at < text.size();) {
+      const size_t run = std::min(text.find_first_not_of('x', at), text.size()) - at;
+      if (run < 40) {
+        out.append(text, at, std::max<size_t>(run, 1));
+        at += std::max<size_t>(run, 1);
+      } else {
+        out += "{x*" + std::to_string(run) + "}";
+        at += run;
+      }
+    }
     return out;
   }
 
   // Ids and times by their names.
   std::string Named(const std::string& text) {
     static const std::regex kIds(
-        "\\b(chatcmpl|cmpl|resp|msg|rs|fc|ctc|call|toolu|conv|file|batch|req|ntok|rerank|embd|score|classify|infill)([_"
+        "\\b(chatcmpl|cmpl|resp|msg|rs|fco|fc|ctco|ctc|call|toolu|conv|file|batch|req|ntok|rerank|embd|score|classify|infill)([_"
         "-])([0-9a-f]{12,})\\b");
     std::string out;
     auto at = text.begin();
@@ -97,10 +114,16 @@ class Transcript {
     return std::regex_replace(out, kDurations, "$1N");
   }
 
-  std::string WithIds(std::string text) const {
+  std::string Sent(std::string text) const {
     for (auto id = ids_.rbegin(); id != ids_.rend(); ++id) {
       for (size_t at = 0; (at = text.find("{" + id->first + "}")) != std::string::npos;)
         text.replace(at, id->first.size() + 2, id->second);
+    }
+    static const std::regex kRepeated("\\{([^{}*]+)\\*([0-9]+)\\}");
+    for (std::smatch match; std::regex_search(text, match, kRepeated);) {
+      std::string many;
+      for (int left = std::stoi(match.str(2)); left > 0; --left) many += match.str(1);
+      text = match.prefix().str() + many + match.suffix().str();
     }
     return text;
   }

@@ -3,6 +3,7 @@
 // the difference.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <cstdlib>
 #include <fstream>
@@ -11,6 +12,8 @@
 
 #include "server/fake_model.h"
 #include "server/transcripts/transcript.h"
+#include "text/reasoning/output_matcher.h"
+#include "text/reasoning/reasoning_dialect.h"
 
 namespace inferflux::testing {
 namespace {
@@ -45,6 +48,8 @@ void Answer(const GenerationRequest& request, TokenStream& stream) {
   } else if (Asks(request, "fail")) {
     event.finish->reason = FinishReason::kError;
     event.finish->error = {ErrorCode::kInternal, "the device is gone"};
+  } else if (Asks(request, "ponder")) {
+    event.text = "<think>\nhm</think>\n\nWell";
   } else if (Asks(request, "long")) {
     event.text = "and so on";
     event.finish->reason = FinishReason::kLength;
@@ -88,18 +93,75 @@ class Heard {
            request.grammar_source ? request.grammar_source->choices : std::vector<std::string>())
         add("choice", choice);
       if (request.grammar_source) add("grammar", static_cast<int>(request.grammar_source->kind));
+      if (request.grammar_source && !request.grammar_source->source.empty())
+        add("source", request.grammar_source->source);
+      if (request.grammar_source) AddCalls(request.grammar_source->tool_calls, out);
+      AddSampling(request.sampling, out);
       if (request.top_logprobs) add("top_logprobs", *request.top_logprobs);
       if (!request.prediction.empty()) add("prediction", request.prediction.size());
       if (request.continues_text) out += " continues";
+      AddRest(request, out);
       out += "\n";
     }
     return out;
   }
 
  private:
+  static void AddCalls(const text::ToolCallSpec& calls, std::string& out) {
+    for (const text::OfferedTool& tool : calls.tools) out += " calls=" + tool.name;
+    if (calls.forced) out += " forced";
+    if (calls.several) out += " several";
+  }
+  // What differs from its default.
+  static void AddSampling(const engine::SamplingParams& sampling, std::string& out) {
+    const engine::SamplingParams usual;
+    const auto add = [&](const char* name, const auto& value, const auto& other) {
+      if (value != other) out += fmt::format(" {}={}", name, value);
+    };
+    add("top_p", sampling.top_p, usual.top_p);
+    add("min_p", sampling.min_p, usual.min_p);
+    add("repetition_penalty", sampling.repetition_penalty, usual.repetition_penalty);
+    add("presence_penalty", sampling.presence_penalty, usual.presence_penalty);
+    add("frequency_penalty", sampling.frequency_penalty, usual.frequency_penalty);
+    add("mirostat", sampling.mirostat, usual.mirostat);
+    for (const auto& [id, bias] : sampling.logit_bias) out += fmt::format(" bias={}:{}", id, bias);
+  }
+  static void AddRest(const GenerationRequest& request, std::string& out) {
+    const auto add = [&](const char* name, const auto& value) { out += fmt::format(" {}={}", name, value); };
+    if (request.priority != 0) add("priority", request.priority);
+    if (request.cache_salt != 0) out += " salted";
+    if (request.session) add("session", request.session->id + "/" + std::to_string(request.session->ttl.count()));
+    if (request.speculation) add("speculation", static_cast<int>(request.speculation->kind));
+    if (request.speculation && request.speculation->max_tokens != 4) add("draft", request.speculation->max_tokens);
+    if (request.ignore_eos) out += " ignore_eos";
+    if (request.deadline) out += " deadline";
+    if (request.prompt_logprobs) add("prompt_logprobs", *request.prompt_logprobs);
+    if (request.next_tokens) add("output", request.next_tokens->output_tokens);
+    if (request.next_tokens) add("top", request.next_tokens->top);
+    if (request.reasoning && request.reasoning->budget) add("budget", *request.reasoning->budget);
+  }
+
   const FakeScheduler& scheduler_;
   size_t told_ = 0;
 };
+
+// The template of a transcript that needs another one than most; null for those.
+const char* TemplateOf(const std::string& transcript) {
+  if (transcript == "fields/reasoning") {
+    return "{% for m in messages %}{{ m.role }}: {% if m.reasoning_content %}<think>\n{{ m.reasoning_content "
+           "}}\n</think>"
+           "\n\n{% endif %}{{ m.content }}\n{% endfor %}{{ reasoning_effort }}{{ x }}>"
+           "{% if enable_thinking is defined and enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}";
+  }
+  if (transcript.starts_with("fields/") && transcript.ends_with("_tools")) {
+    return "{% for m in messages %}{{ m.role }}: {{ m.content }}{% for c in m.tool_calls or [] "
+           "%}<tool_call>\n{\"name\": "
+           "\"{{ c.function.name }}\", \"arguments\": {{ c.function.arguments | tojson }}}\n</tool_call>{% endfor "
+           "%}\n{% "
+           "endfor %}{% for t in tools or [] %}<{{ t.function|tojson }}>{% endfor %}>";
+  }
+  return nullptr;
+}
 
 class TranscriptTest : public ::testing::TestWithParam<const char*> {};
 
@@ -132,7 +194,9 @@ TEST_P(TranscriptTest, IsAsItIsWritten) {
         "%}\n"
         "{% endfor %}{% for t in tools or [] %}<{{ t.function|tojson }}>{% endfor %}"
         "{% if messages[0].content == 'forbidden' %}{{ raise_exception('not allowed') }}{% endif %}>");
+    if (const char* other = TemplateOf(GetParam()); other != nullptr) compiled = text::ChatTemplate::Compile(other);
     ASSERT_TRUE(compiled) << compiled.error().message;
+    model.reasoning = text::ReasoningDialectOf(*compiled, *model.tokenizer);
     model.chat_template = std::make_shared<const text::ChatTemplate>(std::move(*compiled));
   });
   const std::string played = Transcript(fake.server->port(), Heard(*fake.scheduler)).Play(right);
@@ -143,10 +207,26 @@ TEST_P(TranscriptTest, IsAsItIsWritten) {
   EXPECT_EQ(played, right);
 }
 
+std::string NameOf(const ::testing::TestParamInfo<const char*>& info) {
+  std::string out = info.param;
+  std::ranges::replace(out, '/', '_');
+  return out;
+}
+
 INSTANTIATE_TEST_SUITE_P(Server, TranscriptTest,
                          ::testing::Values("openai", "openai_tools", "responses", "conversations", "anthropic",
                                            "ollama", "llama_server", "files", "admin"),
-                         [](const auto& info) { return std::string(info.param); });
+                         NameOf);
+// Each field of a request: its bounds, what the model is asked, and how it is refused.
+INSTANTIATE_TEST_SUITE_P(Fields, TranscriptTest,
+                         ::testing::Values("fields/anthropic", "fields/anthropic_messages", "fields/anthropic_settings",
+                                           "fields/anthropic_tools", "fields/chat", "fields/chat_grammars",
+                                           "fields/chat_messages", "fields/chat_tools", "fields/completions",
+                                           "fields/conversations", "fields/llama_server", "fields/next_tokens",
+                                           "fields/ollama", "fields/ollama_embed", "fields/ollama_messages",
+                                           "fields/reasoning", "fields/responses", "fields/responses_items",
+                                           "fields/responses_text", "fields/responses_tools"),
+                         NameOf);
 
 }  // namespace
 }  // namespace inferflux::testing
