@@ -1,0 +1,207 @@
+// Which values of a list remain beside each other keyword: those that PyPI's jsonschema says are valid.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "text/grammar/grammar_text.h"
+
+namespace inferflux::text {
+namespace {
+
+constexpr const char* kListed[] = {R"(null)",
+                                   R"(true)",
+                                   R"(false)",
+                                   R"(0)",
+                                   R"(1)",
+                                   R"(2)",
+                                   R"(3)",
+                                   R"(5)",
+                                   R"(10)",
+                                   R"(-1)",
+                                   R"(1.5)",
+                                   R"(2.5)",
+                                   R"("")",
+                                   R"("a")",
+                                   R"("ab")",
+                                   R"("abc")",
+                                   R"("b1")",
+                                   R"("äö")",
+                                   R"("2024-02-29")",
+                                   R"("2024-02-29x")",
+                                   R"([])",
+                                   R"([1])",
+                                   R"([1,2])",
+                                   R"([1,1])",
+                                   R"(["a"])",
+                                   R"([1,"a"])",
+                                   R"(["a",1])",
+                                   R"(["a","b","c"])",
+                                   R"([[1],[1.0]])",
+                                   R"([[1],[2]])",
+                                   R"([{"a":1},{"a":1.0}])",
+                                   R"([{"a":1},{"a":1,"b":2}])",
+                                   R"({})",
+                                   R"({"a":1})",
+                                   R"({"a":"x"})",
+                                   R"({"b":1})",
+                                   R"({"a":1,"b":2})",
+                                   R"({"a":5,"b":2,"c":3})",
+                                   R"({"x1":1})",
+                                   R"({"x1":"s"})",
+                                   R"({"a":2,"x1":1})",
+                                   R"({"abc":null})",
+                                   R"({"a":1,"abc":7})"};
+
+// A grammar writes 1.0 as 1.
+std::string AsWritten(std::string value) {
+  for (size_t at = 0; (at = value.find(".0")) != std::string::npos;) value.erase(at, 2);
+  return value;
+}
+
+struct Beside {
+  const char* remain;  // a 1 for each value of the list that is valid
+  const char* keywords;
+};
+
+TEST(ListedValuesTest, ThoseRemainThatAreValidUnderTheOtherKeywords) {
+  std::string list;
+  for (const char* value : kListed) list += (list.empty() ? "" : ",") + std::string(value);
+  const Beside cases[] = {
+      {"0001111111110000000000000000000000000000000", R"("type":"number")"},
+      {"0001111111000000000000000000000000000000000", R"("type":"integer")"},
+      {"0000000000001111111100000000000000000000000", R"("type":"string")"},
+      {"0110000000000000000000000000000000000000000", R"("type":"boolean")"},
+      {"1000000000000000000000000000000000000000000", R"("type":"null")"},
+      {"0000000000000000000011111111111100000000000", R"("type":"array")"},
+      {"0000000000000000000000000000000011111111111", R"("type":"object")"},
+      {"1001111111000000000000000000000000000000000", R"("type":["integer","null"])"},
+      {"0000100000000000000000000000000000000000000", R"("const":1)"},
+      {"0000000000000000000000100000000000000000000", R"("const":[1,2])"},
+      {"0000000000000000000000000000000001000000000", R"("const":{"a":1.0})"},
+      {"1111111111110000000011111111111111111111111", R"("not":{"type":"string"})"},
+      {"1111011111111111111111111111111111111111111", R"("not":{"const":1})"},
+      {"0000011110001111111100000000000000000000000", R"("allOf":[{"type":["integer","string"]},{"minimum":2}])"},
+      {"1111111111111111111111111111111111111111111", R"("anyOf":[{"minimum":5},{"maxLength":1}])"},
+      {"1000000000000100000000000000000000000000000", R"("anyOf":[{"type":"null"},{"const":"a"}])"},
+      {"1111100001011111111111111111111111111111111", R"("oneOf":[{"minimum":2},{"type":"integer"}])"},
+      {"1000000000110000000000000000000000000000000",
+       R"("oneOf":[{"type":"integer"},{"type":"null"},{"type":"number"}])"},
+      {"0001111001000000000000000000000000000000000",
+       R"("$ref":"#/$defs/d","$defs":{"d":{"type":"integer","maximum":3}})"},
+      {"0000000000000011111100000000000000000000000", R"("type":"string","minLength":2)"},
+      {"0000000000001110110000000000000000000000000", R"("type":"string","maxLength":2)"},
+      {"0000000000000110110000000000000000000000000", R"("type":"string","minLength":1,"maxLength":2)"},
+      {"1111111111110001001111111111111111111111111", R"("minLength":3)"},
+      {"1111111111111000000011111111111111111111111", R"("maxLength":0)"},
+      {"0000000000000000000001111111111100000000000", R"("type":"array","minItems":1)"},
+      {"0000000000000000000011001000000000000000000", R"("type":"array","maxItems":1)"},
+      {"1111111111111111111100110111111111111111111", R"("minItems":2)"},
+      {"1111111111111111111111001000000011111111111", R"("maxItems":1)"},
+      {"0000000000000000000000000000000000001100101", R"("type":"object","minProperties":2)"},
+      {"0000000000000000000000000000000011110011010", R"("type":"object","maxProperties":1)"},
+      {"1111111111111111111111111111111101111111111", R"("minProperties":1)"},
+      {"1111111111111111111111111111111110000000000", R"("maxProperties":0)"},
+      {"0000000000000011100000000000000000000000000", R"("type":"string","pattern":"b")"},
+      {"1111111111110111000011111111111111111111111", R"("pattern":"^a")"},
+      {"1110011110011111111111111111111111111111111", R"("minimum":2)"},
+      {"1111110001101111111111111111111111111111111", R"("maximum":2)"},
+      {"1110001110011111111111111111111111111111111", R"("exclusiveMinimum":2)"},
+      {"1111100001101111111111111111111111111111111", R"("exclusiveMaximum":2)"},
+      {"0000010000110000000000000000000000000000000", R"("type":"number","minimum":1.5,"maximum":2.5)"},
+      {"0000011000010000000000000000000000000000000", R"("type":"number","exclusiveMinimum":1.5,"exclusiveMaximum":5)"},
+      {"1111000110001111111111111111111111111111111", R"("multipleOf":5)"},
+      {"0001111111110000000000000000000000000000000", R"("type":"number","multipleOf":0.5)"},
+      {"0001010010000000000000000000000000000000000", R"("type":"number","multipleOf":2)"},
+      {"0000000000000000001000000000000000000000000", R"("type":"string","format":"date")"},
+      {"1111111111110000001011111111111111111111111", R"("format":"date")"},
+      {"0000011110001111111100000000000000000000000",
+       R"("if":{"type":"integer"},"then":{"minimum":2},"else":{"type":"string"})"},
+      {"1111111111110011111111111111111111111111111", R"("if":{"type":"string"},"then":{"minLength":2})"},
+      {"1000000000001111111100000000000000000000000", R"("if":{"type":"string"},"else":{"type":"null"})"},
+      {"1111111111111111111111111111111101101100101", R"("required":["a"])"},
+      {"1111111111111111111111111111111100001100000", R"("required":["a","b"])"},
+      {"0000000000000000000000000000000011111111111", R"("type":"object","required":[])"},
+      {"1111111111111111111111111111111111011111111", R"("properties":{"a":{"type":"integer"}})"},
+      {"0000000000000000000000000000000010110011110",
+       R"("type":"object","properties":{"a":{"minimum":2},"b":{"maximum":1}})"},
+      {"0000000000000000000000000000000011100000000",
+       R"("type":"object","properties":{"a":true},"additionalProperties":false)"},
+      {"0000000000000000000000000000000011100001000",
+       R"("type":"object","properties":{"a":true},"additionalProperties":{"type":"string"})"},
+      {"0000000000000000000000000000000011111101011",
+       R"("type":"object","patternProperties":{"^x":{"type":"string"}})"},
+      {"0000000000000000000000000000000010010011000",
+       R"("type":"object","patternProperties":{"^x":true,"b":{"type":"integer"}},"additionalProperties":false)"},
+      {"0000000000000000000000000000000011011000001",
+       R"("type":"object","properties":{"b":true},"patternProperties":{"a":{"type":"integer"}},"additionalProperties":false)"},
+      {"0000000000000000000000000000000011011110101", R"("type":"object","additionalProperties":{"type":"integer"})"},
+      {"0000000000000000000000000000000011111100000", R"("type":"object","propertyNames":{"maxLength":1})"},
+      {"1111111111111111111111111111111110000011010", R"("propertyNames":{"minLength":2})"},
+      {"0000000000000000000000000000000010011111010", R"("type":"object","dependentRequired":{"a":["b"]})"},
+      {"0000000000000000000000000000000010010100010",
+       R"("type":"object","dependentRequired":{"a":["b","c"],"x1":["a"]})"},
+      {"0000000000000000000000000000000011110111111",
+       R"("type":"object","dependentSchemas":{"b":{"properties":{"a":{"minimum":3}}}})"},
+      {"0000000000000000000011101111010100000000000", R"("type":"array","uniqueItems":true)"},
+      {"0000000000000000000011111111111100000000000", R"("type":"array","uniqueItems":false)"},
+      {"1111111111111111111111101111010111111111111", R"("uniqueItems":true)"},
+      {"0000000000000000000001110110000000000000000", R"("type":"array","contains":{"type":"integer"})"},
+      {"0000000000000000000000110000000000000000000",
+       R"("type":"array","contains":{"type":"integer"},"minContains":2)"},
+      {"0000000000000000000001000110000000000000000",
+       R"("type":"array","contains":{"type":"integer"},"maxContains":1)"},
+      {"0000000000000000000011111111111100000000000", R"("type":"array","contains":{"const":"a"},"minContains":0)"},
+      {"1111111111111111111100010000000011111111111", R"("contains":{"const":1},"minContains":2,"maxContains":2)"},
+      {"0000000000000000000011000100000000000000000",
+       R"("type":"array","prefixItems":[{"type":"integer"},{"type":"string"}])"},
+      {"0000000000000000000011000100000000000000000",
+       R"("type":"array","prefixItems":[{"type":"integer"}],"items":{"type":"string"})"},
+      {"0000000000000000000011100000000000000000000",
+       R"("type":"array","prefixItems":[{"type":"integer"},{"const":2}],"items":false)"},
+      {"0000000000000000000011110000000000000000000", R"("type":"array","items":{"type":"integer"})"},
+      {"0000000000000000000010000000000000000000000", R"("type":"array","items":{"type":"object","required":["b"]})"},
+      {"1111111111111111111110001001111111111111111", R"("items":{"minimum":2})"},
+      {"0000000000000000000000000000000010010011010", R"("not":{"required":["a"]})"},
+      {"0001000001000000000000000000000000000000000",
+       R"("not":{"anyOf":[{"type":"object"},{"type":"array"},{"minimum":1}]})"},
+      {"0000000000000000000000001111111100000000000", R"("not":{"items":{"type":"integer"}})"},
+      {"0000000000000000000000000000000100000000000", R"("contains":{"const":{"b":2,"a":1}},"type":"array")"},
+      {"0000000000000000000000000000110000000000000", R"("type":"array","contains":{"const":[1.0]})"},
+      {"0000000000000000000000100001000100000000000",
+       R"("type":"array","contains":{"enum":[2.0,"b",{"a":1.0,"b":2.0}]})"},
+      {"1111111111110001000011111111111111111111111", R"("allOf":[{"pattern":"a"},{"pattern":"c"}])"},
+      {"0000000000000010000000000000000000000000000",
+       R"("allOf":[{"type":"string","pattern":"a"},{"pattern":"b"},{"not":{"pattern":"c"}}])"},
+      {"1111111111111111111111111111111100000010100",
+       R"("not":{"type":"object","patternProperties":{"^x":{"type":"string"}}})"},
+      {"0000000000000000000000000000000000100001010",
+       R"("type":"object","not":{"additionalProperties":{"type":"integer"}})"},
+      {"0000000000000000000010001001111100000000000", R"("type":"array","not":{"contains":{"const":1}})"},
+      {"0000000000000000000000100000000000000000000",
+       R"("type":"array","allOf":[{"contains":{"const":1}},{"contains":{"const":2}}])"},
+      {"1110001110011111111111111111111111111111111", R"("minimum":2,"exclusiveMinimum":true)"},
+      {"1111100001101111111111111111111111111111111", R"("maximum":2,"exclusiveMaximum":true)"},
+      {"1110011110011111111111111111111111111111111", R"("minimum":2,"exclusiveMinimum":false)"},
+      {"1111110001101111111111111111111111111111111", R"("maximum":2,"exclusiveMaximum":false)"},
+      {"0000000000000000000011000100000000000000000",
+       R"("type":"array","items":[{"type":"integer"},{"const":"a"}],"additionalItems":false)"},
+      {"0000000000000000000011000100000000000000000",
+       R"("type":"array","items":[{"type":"integer"}],"additionalItems":{"type":"string"})"},
+      {"0000000000000000000000000000000010011111010",
+       R"("type":"object","dependencies":{"a":["b"],"x1":{"maxProperties":1}})"},
+      // If a list or an object is listed, no list or object remains.
+      {"1111111111111111111111111111111100000000000", R"("not":{"const":{"b":2,"a":1}})"},
+      {"1111111111111111111100000000000011111111111", R"("not":{"const":[[1.0],[1]]})"},
+      {"1011111011111011111100000000000011111111111", R"("not":{"enum":[true,"a",5.0,[1,"a"]]})"},
+  };
+  for (const auto& [remain, keywords] : cases) {
+    const auto grammar = testing::CompileOrFail(testing::Schema("{\"enum\":[" + list + "]," + keywords + "}"));
+    if (!grammar) continue;
+    std::string taken;
+    for (const char* value : kListed) taken += testing::Matches(grammar, AsWritten(value)) ? '1' : '0';
+    EXPECT_EQ(taken, remain) << keywords;
+  }
+}
+
+}  // namespace
+}  // namespace inferflux::text
