@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ class SessionEndpointsTest : public ::testing::Test {
   SessionEndpointsTest() {
     fake_.scheduler->sessions =
         [this](const scheduler::SessionCommand& command) -> Result<std::vector<scheduler::SessionInfo>> {
+      const std::lock_guard lock(mutex_);
       asked_.push_back(fmt::format("{} '{}' {}", static_cast<int>(command.action), command.id, command.salt));
       if (command.id == "none") return Fail(ErrorCode::kNotFound, "there is no session 'none'");
       if (command.action != Action::kList)
@@ -28,6 +30,12 @@ class SessionEndpointsTest : public ::testing::Test {
     };
   }
 
+  std::vector<std::string> Asked() const {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+
+  mutable std::mutex mutex_;
   std::vector<std::string> asked_;
   FakeServer fake_{[](const GenerationRequest&, TokenStream&) {}};  // last: ends before what it reports to
 };
@@ -42,7 +50,7 @@ TEST_F(SessionEndpointsTest, EachCallAsksTheScheduler) {
   EXPECT_EQ(fake_.Post("/v1/sessions/x/save", "").body, x + "}");
   EXPECT_EQ(fake_.Post("/v1/sessions/x/restore?model=fake", "").body, x + "}");
   EXPECT_EQ(fake_.Delete("/v1/sessions/x").body, x + R"(,"deleted":true})");
-  EXPECT_EQ(asked_, (std::vector<std::string>{"0 '' 0", "1 'x' 0", "2 'x' 0", "3 'x' 0"}));
+  EXPECT_EQ(Asked(), (std::vector<std::string>{"0 '' 0", "1 'x' 0", "2 'x' 0", "3 'x' 0"}));
 }
 
 TEST_F(SessionEndpointsTest, ARefusalIsThatOfTheScheduler) {
@@ -51,7 +59,7 @@ TEST_F(SessionEndpointsTest, ARefusalIsThatOfTheScheduler) {
   EXPECT_EQ(missing.body, R"({"error":{"message":"there is no session 'none'","type":"invalid_request_error",)"
                           R"("param":"id","code":"not_found"}})");
   EXPECT_EQ(fake_.Get("/v1/sessions?model=other").status, 404);
-  EXPECT_EQ(asked_.size(), 1u) << "no other model is asked";
+  EXPECT_EQ(Asked().size(), 1u) << "no other model is asked";
 }
 
 }  // namespace

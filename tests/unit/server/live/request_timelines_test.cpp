@@ -54,7 +54,6 @@ TEST(RequestTimelinesTest, TheLastRequestsOfAllModelsAreListed) {
   silent->id = "silent";
   silent->scheduler = std::make_shared<FakeScheduler>(Nothing);
   ASSERT_TRUE(fake.pool.Add(silent));
-  EXPECT_EQ(fake.Get("/v1/requests").body, R"({"object":"list","data":[]})") << "no model remembers any";
   ASSERT_TRUE(fake.pool.Add(other));
   fake.scheduler->past = std::make_unique<scheduler::RequestHistory>();
   fake.scheduler->past->Add(Ended("a", 1'000, FinishReason::kLength));
@@ -71,6 +70,12 @@ TEST(RequestTimelinesTest, TheLastRequestsOfAllModelsAreListed) {
                                                entry("b", "fake", 3000, "cancelled") + "," +
                                                entry("c", "other", 2000, "error") + "," +
                                                entry("a", "fake", 1000, "length") + "]}");
+}
+
+TEST(RequestTimelinesTest, AModelThatRemembersNoneHasNone) {
+  FakeServer fake(Nothing);
+  EXPECT_EQ(fake.Get("/v1/requests").body, R"({"object":"list","data":[]})");
+  EXPECT_EQ(fake.Get("/v1/requests/r").status, 404);
 }
 
 TEST(RequestTimelinesTest, AListHasAHundredRequestsAtMost) {

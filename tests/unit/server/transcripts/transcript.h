@@ -87,7 +87,8 @@ class Transcript {
   // Ids and times by their names.
   std::string Named(const std::string& text) {
     static const std::regex kIds(
-        "\\b(chatcmpl|cmpl|resp|msg|rs|fco|fc|ctco|ctc|call|toolu|conv|file|batch|req|ntok|rerank|embd|score|classify|infill)([_"
+        "\\b(chatcmpl|cmpl|resp|msg|rs|fco|fc|ctco|ctc|call|toolu|conv|file|batch|req|ntok|rerank|embd|score|classify|"
+        "infill)([_"
         "-])([0-9a-f]{12,})\\b");
     std::string out;
     auto at = text.begin();

@@ -35,6 +35,8 @@ void Answer(const GenerationRequest& request, TokenStream& stream) {
   event.finish->usage.accepted_tokens = 4;
   if (request.embed) {
     event.embedding = {0.5f, -0.25f, 0.125f};
+  } else if (request.score) {
+    event.embedding = {static_cast<float>(static_cast<int32_t>(request.prompt.size()) - request.second_text)};
   } else if (request.next_tokens) {
     event.next_tokens = scheduler::NextTokens{
         .vocabulary = 257,
@@ -196,6 +198,12 @@ TEST_P(TranscriptTest, IsAsItIsWritten) {
         "{% if messages[0].content == 'forbidden' %}{{ raise_exception('not allowed') }}{% endif %}>");
     if (const char* other = TemplateOf(GetParam()); other != nullptr) compiled = text::ChatTemplate::Compile(other);
     ASSERT_TRUE(compiled) << compiled.error().message;
+    if (std::string(GetParam()) == "fields/scores") {
+      model.info.context = 12;
+      model.capabilities.scores = true;
+      model.engine.pooling.labels = {"LABEL_0"};
+      model.engine.pooling.score_function = model::ScoreFunction::kSigmoid;
+    }
     model.reasoning = text::ReasoningDialectOf(*compiled, *model.tokenizer);
     model.chat_template = std::make_shared<const text::ChatTemplate>(std::move(*compiled));
   });
@@ -220,12 +228,13 @@ INSTANTIATE_TEST_SUITE_P(Server, TranscriptTest,
 // Each field of a request: its bounds, what the model is asked, and how it is refused.
 INSTANTIATE_TEST_SUITE_P(Fields, TranscriptTest,
                          ::testing::Values("fields/anthropic", "fields/anthropic_messages", "fields/anthropic_settings",
-                                           "fields/anthropic_tools", "fields/chat", "fields/chat_grammars",
-                                           "fields/chat_messages", "fields/chat_tools", "fields/completions",
-                                           "fields/conversations", "fields/llama_server", "fields/next_tokens",
-                                           "fields/ollama", "fields/ollama_embed", "fields/ollama_messages",
-                                           "fields/reasoning", "fields/responses", "fields/responses_items",
-                                           "fields/responses_text", "fields/responses_tools"),
+                                           "fields/anthropic_tools", "fields/batches", "fields/chat",
+                                           "fields/chat_grammars", "fields/chat_messages", "fields/chat_tools",
+                                           "fields/completions", "fields/conversations", "fields/llama_server",
+                                           "fields/next_tokens", "fields/ollama", "fields/ollama_embed",
+                                           "fields/ollama_messages", "fields/reasoning", "fields/responses",
+                                           "fields/responses_items", "fields/responses_text", "fields/responses_tools",
+                                           "fields/scores"),
                          NameOf);
 
 }  // namespace

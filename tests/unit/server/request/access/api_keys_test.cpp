@@ -7,6 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "keys/jwt/signed_tokens.h"
+#include "keys/jwt/token_verifier.h"
+
 namespace inferflux::server {
 namespace {
 
@@ -97,6 +100,70 @@ TEST_F(ApiKeysTest, BrokenFilesAreErrorsThatNameTheLine) {
   EXPECT_FALSE(Load("").has_value());
   EXPECT_FALSE(Load(std::string(64, 'g')).has_value());
   EXPECT_FALSE(ApiKeys::Load("/nonexistent").has_value());
+}
+
+TEST_F(ApiKeysTest, WhoQueuedSomethingIsFoundAgainByItsAccount) {
+  auto keys = Load(Hex("one") + " read,generate name=first running=3\n" + Hex("two") + " read # second\n" +
+                   Hex("old") + " generate expires=2020-01-01\n");
+  ASSERT_TRUE(keys.has_value()) << keys.error().message;
+  keys->SetUsualLimits({.running = 8, .connections = 9});
+  const auto checked = keys->CheckKey("one", Scope::kGenerate);
+  ASSERT_TRUE(checked.has_value());
+  const auto found = keys->CallerOf(checked->account, Scope::kGenerate);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->account, checked->account);
+  EXPECT_EQ(found->account.size(), 16u);
+  EXPECT_EQ(found->cache_salt, checked->cache_salt);
+  EXPECT_EQ(found->key_name, "first");
+  EXPECT_EQ(found->scopes, keys::kUsualScopes);
+  EXPECT_EQ(found->limits.running, 3) << "its own";
+  EXPECT_EQ(found->limits.connections, 9) << "the usual one";
+  const auto two = keys->CheckKey("two", Scope::kRead);
+  EXPECT_TRUE(keys->CallerOf(two->account, Scope::kRead).has_value());
+  EXPECT_FALSE(keys->CallerOf(two->account, Scope::kGenerate).has_value()) << "it may not generate any more";
+  const auto old = keys->CheckKey("old", Scope::kGenerate);
+  EXPECT_EQ(old.error().message, "the API key expired on 2020-01-01T00:00:00Z");
+  EXPECT_FALSE(keys->CallerOf("0000000000000000", Scope::kRead).has_value());
+  EXPECT_FALSE(keys->CallerOf("", Scope::kRead).has_value());
+
+  ApiKeys open;
+  open.SetUsualLimits({.connections = 9});
+  const auto anyone = open.CallerOf("", Scope::kGenerate);
+  ASSERT_TRUE(anyone.has_value());
+  EXPECT_EQ(anyone->limits.connections, 9);
+  EXPECT_EQ(anyone->scopes, keys::kEveryScope);
+  EXPECT_FALSE(open.CallerOf(checked->account, Scope::kGenerate).has_value()) << "keys were required when it called";
+}
+
+TEST_F(ApiKeysTest, ATokensAccountOutlivesTheToken) {
+  auto set = keys::KeySet::Parse(fmt::format(R"({{"keys": [{}]}})", keys::kSignedTokens[0].key));
+  ASSERT_TRUE(set.has_value());
+  ApiKeys keys;
+  keys.AcceptTokens(std::make_shared<const keys::TokenVerifier>(
+      std::move(*set), keys::ClaimRules{.issuer = "https://id.example", .audiences = {"inferflux"}}));
+  EXPECT_TRUE(keys.required());
+  const keys::Hash hash = keys::HashOf("https://id.example");
+  const std::string prefix = fmt::format("jwt-{:02x}{:02x}{:02x}{:02x}-", hash[3], hash[2], hash[1], hash[0]);
+  const auto caller = keys.CallerOf(prefix + "00000000000000ff", Scope::kGenerate);
+  ASSERT_TRUE(caller.has_value());
+  EXPECT_EQ(caller->account, prefix + "00000000000000ff");
+  EXPECT_EQ(caller->cache_salt, 255u);
+  EXPECT_EQ(caller->key_name, prefix + "00000000000000ff");
+  EXPECT_EQ(caller->scopes, keys::kUsualScopes);
+  EXPECT_TRUE(keys.CallerOf(prefix + "1", Scope::kRead).has_value());
+  EXPECT_FALSE(keys.CallerOf(prefix + "1", Scope::kAdmin).has_value());
+  EXPECT_FALSE(keys.CallerOf(prefix + "1", Scope::kLoad).has_value());
+  EXPECT_FALSE(keys.CallerOf("jwt-00000000-1", Scope::kRead).has_value()) << "another issuer";
+  EXPECT_FALSE(keys.CallerOf(prefix, Scope::kRead).has_value());
+  EXPECT_FALSE(keys.CallerOf(prefix + "1x", Scope::kRead).has_value());
+}
+
+TEST_F(ApiKeysTest, ASaltIsDividedByAKeyOfTheCallers) {
+  EXPECT_EQ(JoinedSalt(7, ""), 7u);
+  EXPECT_NE(JoinedSalt(7, "a"), 7u);
+  EXPECT_EQ(JoinedSalt(7, "a"), JoinedSalt(7, "a"));
+  EXPECT_NE(JoinedSalt(7, "a"), JoinedSalt(7, "b"));
+  EXPECT_NE(JoinedSalt(7, "a"), JoinedSalt(8, "a"));
 }
 
 }  // namespace
