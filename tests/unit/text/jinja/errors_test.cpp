@@ -111,6 +111,31 @@ TEST(TemplateBounds, AreReachedAndNotPassed) {
   }
 }
 
+TEST(TemplateFormats, AFieldLeadsThroughAttributesAndKeys) {
+  const boost::json::object context = {{"d", boost::json::parse(R"({"a":{"b":{"c":"x"}},"l":["y",["z"]]})")}};
+  const auto formatted = [&](const std::string& format) {
+    return Outcome("{{ '" + format + "'.format(d, n=d) }}", {}, context);
+  };
+  EXPECT_EQ(formatted("{0.a.b.c} {0[a][b][c]} {0.a[b].c} {0[a].b[c]} {n.a.b[c]}"), "x x x x x");
+  EXPECT_EQ(formatted("{0.l[0]} {0[l][1][0]} {n.l[1][0]}"), "y z z");
+  EXPECT_EQ(formatted("{0.a.b}"), "{'c': 'x'}");
+}
+
+// Numbers that no double holds are infinite or zero, whichever is nearer.
+TEST(TemplateNumbers, BeyondDoublesAreInfiniteOrZero) {
+  const auto number = [](const std::string& expression) { return Outcome("{{ (" + expression + ")|float }}"); };
+  EXPECT_EQ(number("'0.' ~ '0' * 400 ~ '1e+5'"), "0.0");
+  EXPECT_EQ(number("'0.' ~ '0' * 400 ~ '1e5'"), "0.0");
+  EXPECT_EQ(number("'0.' ~ '0' * 400 ~ '1'"), "0.0");
+  EXPECT_EQ(number("'1' ~ '0' * 400"), "inf");
+  EXPECT_EQ(number("'-1' ~ '0' * 400 ~ '.5'"), "-inf");
+  EXPECT_EQ(number("'1' ~ '0' * 400 ~ 'e-5'"), "inf");
+  EXPECT_EQ(number("'1e+400'"), "inf");
+  EXPECT_EQ(number("'1e-400'"), "0.0");
+  EXPECT_EQ(number("'1e-99999999999999999999'"), "0.0");
+  EXPECT_EQ(number("'1e99999999999999999999'"), "inf");
+}
+
 // As str.lower() of Python: what a sigma becomes depends on the letters around it, beyond what has no case.
 TEST(TemplateLetters, ASigmaAtTheEndOfAWordIsAnotherLetter) {
   const auto lower = [](const std::string& text) { return Outcome("{{ '" + text + "'|lower }}"); };

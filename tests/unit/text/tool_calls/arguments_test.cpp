@@ -90,6 +90,22 @@ TEST(ArgumentSchemas, SayWhichTypesTheyAllow) {
   EXPECT_EQ(nested(9), all) << "deeper is not looked at";
 }
 
+TEST(ArgumentSchemas, AMemberIsNamedOrAdditional) {
+  const json::value tool = json::object();
+  const auto member = [&](const char* schema) {
+    const json::value parsed = json::parse(schema);
+    const json::value* found = SchemaOfMember(tool, &parsed, "m");
+    return found == nullptr ? "none" : json::serialize(*found);
+  };
+  EXPECT_EQ(member(R"({"properties":{"m":{"a":1}},"additionalProperties":{"b":2}})"), R"({"a":1})");
+  EXPECT_EQ(member(R"({"properties":{"n":{"a":1}},"additionalProperties":{"b":2}})"), R"({"b":2})");
+  EXPECT_EQ(member(R"({"additionalProperties":{"b":2}})"), R"({"b":2})");
+  EXPECT_EQ(member(R"({"properties":["m"],"additionalProperties":false})"), "false");
+  EXPECT_EQ(member(R"({"properties":{"n":{"a":1}}})"), "none");
+  EXPECT_EQ(member("true"), "none");
+  EXPECT_EQ(SchemaOfMember(tool, nullptr, "m"), nullptr);
+}
+
 TEST(ArgumentSchemas, AreFoundThroughReferences) {
   const json::value tool = json::parse(R"({
     "properties": {"a": {"type": "string"}, "b": {"$ref": "#/$defs/one"}, "c": {"$ref": "other"}, "d": {"$ref": "#/none"},

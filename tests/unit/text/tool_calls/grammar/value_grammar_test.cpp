@@ -227,6 +227,16 @@ TEST(ValueGrammarTest, WhatElementsCannotShowIsAnError) {
   EXPECT_THAT(ErrorOf(Forced("minimax 3", R"({"type":"array"})")), HasSubstr("the parameters of 'f': at #/type: "));
 }
 
+TEST(ValueGrammarTest, ListsOfElementsHaveTheirNumbers) {
+  const std::string list = R"({"type":"array","items":{"type":"integer"},)";
+  const char *none = "", *one = "~<item>1~</item>", *two = "~<item>1~</item>~<item>2~</item>";
+  const char* three = "~<item>1~</item>~<item>2~</item>~<item>3~</item>";
+  ExpectElements(list + R"("minItems":2,"maxItems":2})", {two}, {none, one, three});
+  ExpectElements(list + R"("minItems":1,"maxItems":2})", {one, two}, {none, three});
+  ExpectElements(list + R"("minItems":2})", {two, three}, {none, one});
+  ExpectElements(list + R"("maxItems":1})", {none, one}, {two, three});
+}
+
 // Sorted as by the template: otherwise the model could not write an optional argument at its usual position.
 TEST(ValueGrammarTest, SortedMembersComeInTheOrderOfTheirNames) {
   const auto grammar = CompileOrFail(Forced(
