@@ -52,5 +52,49 @@ TEST(KeywordEdges, BoundsThatAreHeldTogetherAreTheNarrower) {
   }
 }
 
+TEST(KeywordEdges, AlternativesCombineInAtMost256Pairs) {
+  const auto pairs = [](int count) {
+    std::string ways;
+    for (int i = 0; i < count; ++i)
+      ways += (i > 0 ? "," : "") + std::string(R"({"maxLength":)") + std::to_string(i) + "}";
+    return R"({"type":"string","allOf":[{"anyOf":[{"minLength":1}]},{"anyOf":[)" + ways + "]}]}";
+  };
+  EXPECT_EQ(ErrorOf(Schema(pairs(256))), "");
+  EXPECT_EQ(ErrorOf(Schema(pairs(257))),
+            "at #/allOf/1: two schemas that must both hold have different 'anyOf', and cannot be combined");
+}
+
+TEST(KeywordEdges, ANameIsThatOfASchemaAndNotOfAValue) {
+  for (const char* values : {"enum", "const", "default", "examples"}) {
+    const std::string value = R"({"$anchor":"x","type":"null"})";
+    const std::string held =
+        std::string(values) == "const" || std::string(values) == "default" ? value : "[" + value + "]";
+    ExpectMatches(R"({"$ref":"#x","$defs":{"a":{")" + std::string(values) + "\":" + held +
+                      R"(},"b":{"$anchor":"x","type":"integer"}}})",
+                  {"1"}, {"null"});
+  }
+  for (const char* name : {R"("$anchor":"x")", R"("$id":"#x")", R"("id":"#x")"}) {
+    ExpectMatches(R"({"$ref":"#x","$defs":{"list":[{"a":{)" + std::string(name) + R"(,"type":"integer"}}]}})", {"1"},
+                  {"null"});
+  }
+  for (const char* name : {R"("$anchor":"#x")", R"("$id":"x")", R"("id":"x")", R"("$anchor":1)"}) {
+    EXPECT_NE(ErrorOf(Schema(R"({"$ref":"#x","$defs":{"a":{)" + std::string(name) + "}}}")), "") << name;
+  }
+}
+
+TEST(KeywordEdges, AReferenceLeadsToAPlace) {
+  const std::string places =
+      R"(,"$defs":{"list":[{"type":"null"},{"type":"integer"}],"a/b":{"~":{"type":"integer"}}}})";
+  for (const char* good : {"#/$defs/list/1", "#/$defs/a~1b/~0", "#/%24defs/list/1"}) {
+    ExpectMatches(R"({"$ref":")" + std::string(good) + "\"" + places, {"1", "-5"}, {"null", "1.5"});
+  }
+  ExpectMatches(R"({"$ref":"#/$defs/list/0")" + places, {"null"}, {"1"});
+  for (const char* bad : {"#/$defs/list/2", "#/$defs/list/1x", "#/$defs/list/", "#/$defs/list/x", "#/$defs/list/1/y",
+                          "#/$defs/a/b", "#/$def"}) {
+    EXPECT_EQ(ErrorOf(Schema(R"({"$ref":")" + std::string(bad) + "\"" + places)),
+              "at #/$ref: '" + std::string(bad) + "' leads nowhere");
+  }
+}
+
 }  // namespace
 }  // namespace inferflux::text
