@@ -172,6 +172,7 @@ Result<LoadedLlama> LoadLlama(const model::ModelSource& source, const LlamaOptio
                 int64_t{std::numeric_limits<int32_t>::max() / 2}});
   if (cells < 1) return Fail(ErrorCode::kResourceExhausted, "{} bytes for KV do not hold one token", budget);
   out.sequence_context = static_cast<int32_t>(std::min<int64_t>(out.sequence_context, cells));
+  out.ids = static_cast<int32_t>(std::min<int64_t>(out.ids, cells));  // the library ends the program if there are more
 
   const LlamaComplaints complaints;
   // A model without a memory is an encoder, whatever its file says: only a context reports this.

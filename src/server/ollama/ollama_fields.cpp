@@ -186,11 +186,11 @@ ApiResult<double> ReadDuration(const json::value& value, std::string_view param)
     double number = 0;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
     if (error != std::errc()) break;
-    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
-    const std::string_view unit = rest.substr(0, rest.find_first_of("0123456789."));
+    const std::string_view behind = rest.substr(static_cast<size_t>(end - rest.data()));
+    const std::string_view unit = behind.substr(0, behind.find_first_of("0123456789."));
     if (UnitSeconds(unit) == 0 && !(unit.empty() && !any)) break;
     seconds += number * (unit.empty() ? 1 : UnitSeconds(unit));
-    rest.remove_prefix(unit.size());
+    rest = behind.substr(unit.size());
     any = true;
   }
   if (!any || !rest.empty()) return Refuse(param, "must be a number of seconds, or a duration such as \"5m\"");

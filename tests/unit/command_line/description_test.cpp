@@ -28,6 +28,7 @@ class DescriptionTest : public ::testing::Test {
     line_.Add("--level", text_, "how much: it's a choice").OneOf({"debug", "info"});
     line_.Add("--mode", text_, "as settings show a choice").Shown("on|off");
     line_.Add("--config", text_, "settings").Shown("FILE");
+    line_.Add("--each", several_, "several values");
     line_.AddFlag("--json", flag_, "print JSON");
     line_.AddSpelling("-ngl", "--level");
     Command admin = line_.AddCommand("admin", "looks after models");
@@ -44,6 +45,7 @@ class DescriptionTest : public ::testing::Test {
 
   CommandLine line_{"program", "Does things.\n\nAnd more.", "1.2"};
   std::string text_;
+  std::vector<std::string> several_;
   bool flag_ = false;
 };
 
@@ -63,6 +65,8 @@ TEST_F(DescriptionTest, HasTheWholeTable) {
   EXPECT_THAT(option("--mode").choices, ElementsAre("on", "off"));
   EXPECT_TRUE(option("--config").takes_file);
   EXPECT_EQ(option("--json").value, "");
+  EXPECT_FALSE(option("--config").repeats);
+  EXPECT_TRUE(option("--each").repeats);
   ASSERT_EQ(program.commands.size(), 1u);
   const CommandDescription& load = program.commands.front().commands.front();
   EXPECT_EQ(load.name, "load");

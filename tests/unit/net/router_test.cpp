@@ -38,6 +38,15 @@ TEST(RouterTest, OneSegmentParametersTakeOneSegment) {
   EXPECT_EQ(Find(router, "GET", "/a/1/b/").handler, nullptr);
 }
 
+TEST(RouterTest, OnlyAMissNamesTheMethodsThatAreThere) {
+  Router router;
+  router.Add("POST", "/a", Nothing());
+  router.Add("GET", "/a", Nothing());
+  EXPECT_EQ(Find(router, "GET", "/a").allow, "");
+  EXPECT_EQ(Find(router, "PUT", "/a").allow, "POST, GET, HEAD");
+  EXPECT_EQ(Find(router, "PUT", "/b").allow, "");
+}
+
 TEST(RouterTest, OnlyASegmentInBracesIsAParameter) {
   Router router;
   router.Add("GET", "/a/{x", Nothing());

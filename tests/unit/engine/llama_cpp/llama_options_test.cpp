@@ -84,6 +84,15 @@ TEST(LlamaOptions, ABudgetHoldsAsManyTokensAsItHasRoomFor) {
   EXPECT_EQ(room(*derived, 513 * 128, "fp16"), "768");
 }
 
+TEST(LlamaOptions, ABudgetOfFewTokensHoldsFewSequences) {
+  const auto source = PlainSource("llama3", "llama");
+  for (const int64_t tokens : {1, 2, 7, 100}) {
+    const auto engine = CreateLlamaEngine(*source, {.kv_bytes = tokens * 256});
+    ASSERT_TRUE(engine) << engine.error().message;
+    EXPECT_EQ((*engine)->info().max_sequences, (tokens + 1) / 2);
+  }
+}
+
 TEST(LlamaOptions, TheEngineSaysWhatItIs) {
   float progress = -1;
   const auto engine =

@@ -126,6 +126,9 @@ TEST(OllamaTest, KeepAliveIsADuration) {
   for (const char* keep : {"0", "-1", "\"5m\"", "\"1h30m\"", "\"300\"", "\"-1s\"", "\"1.5h\"", "3600"}) {
     EXPECT_EQ(fake.Post("/api/chat", Chat(fmt::format(R"(,"keep_alive":{})", keep))).status, 200) << keep;
   }
+  for (const char* keep : {"\"5m5\"", "\"5m5x\"", "\"5 m\"", "\"m\"", "\"-\"", "\"\"", "true"}) {
+    EXPECT_EQ(fake.Post("/api/chat", Chat(fmt::format(R"(,"keep_alive":{})", keep))).status, 400) << keep;
+  }
   const auto unloaded = fake.PostJson("/api/generate", R"({"model":"fake:latest","keep_alive":"0s"})");
   EXPECT_EQ(unloaded.at("done_reason"), "unload");
   EXPECT_EQ(unloaded.at("model"), "fake:latest");

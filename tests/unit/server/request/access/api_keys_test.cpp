@@ -103,8 +103,8 @@ TEST_F(ApiKeysTest, BrokenFilesAreErrorsThatNameTheLine) {
 }
 
 TEST_F(ApiKeysTest, WhoQueuedSomethingIsFoundAgainByItsAccount) {
-  auto keys = Load(Hex("one") + " read,generate name=first running=3\n" + Hex("two") + " read # second\n" +
-                   Hex("old") + " generate expires=2020-01-01\n");
+  auto keys = Load(Hex("one") + " read,generate name=first running=3\n" + Hex("two") + " read # second\n" + Hex("old") +
+                   " generate expires=2020-01-01\n");
   ASSERT_TRUE(keys.has_value()) << keys.error().message;
   keys->SetUsualLimits({.running = 8, .connections = 9});
   const auto checked = keys->CheckKey("one", Scope::kGenerate);

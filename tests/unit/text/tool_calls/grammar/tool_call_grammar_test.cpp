@@ -268,6 +268,23 @@ TEST(ToolCallGrammarTest, TextBetweenTagsIsOfItsType) {
   }
 }
 
+TEST(ToolCallGrammarTest, ANameInATagHasLettersDigitsAndFewSigns) {
+  const auto elements = std::ranges::find(ToolCallSyntaxes(), ValueSyntax::kElements, &ToolCallSyntax::values);
+  const auto error = [&](const std::string& name) {
+    const std::string schema = R"({"type":"object","properties":{")" + name + R"(":{"type":"integer"}}})";
+    return ErrorOf(Calls({{"f", schema}}, true, true, *elements));
+  };
+  for (const char* name : {"a", "z", "A", "Z", "0", "9", "_", "-", ".", "line_2", "a-b.C", "日本"}) {
+    EXPECT_EQ(error(name), "") << name;
+  }
+  EXPECT_EQ(error(std::string(256, 'n')), "");
+  EXPECT_THAT(error(std::string(257, 'n')), HasSubstr("cannot be used in a tag"));
+  for (const std::string& name : {std::string("a b"), std::string("a/b"), std::string("a:b"), std::string("a@"),
+                                  std::string("["), std::string("`"), std::string("{"), std::string()}) {
+    EXPECT_THAT(error(name), HasSubstr("at #/properties/" + name + ": cannot be used in a tag")) << name;
+  }
+}
+
 TEST(ToolCallGrammarTest, WhatCannotBeHonouredNamesTheTool) {
   EXPECT_THAT(ErrorOf(Calls({kWeather, {"f", R"({"type":"string"})"}}, true, true)),
               HasSubstr("the parameters of 'f': at #/type: arguments are objects"));
