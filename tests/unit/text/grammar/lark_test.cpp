@@ -177,6 +177,21 @@ TEST(LarkTest, WhatGuidanceCannotHaveIsNamed) {
               HasSubstr("its options are not supported"));
 }
 
+// A rule that is known already may be higher than the place of its call is deep.
+TEST(LarkTest, LazyRulesAreInlinedUpToTheirHeight) {
+  const auto error = [](int more) {
+    std::string rules =
+        "%llguidance {}\nstart[lazy]: r450 s450 t" + std::to_string(more) + "\nr0: \"a\"\ns0: r450\nt0: s450\n";
+    for (const auto& [name, count] : {std::pair('r', 450), std::pair('s', 450), std::pair('t', more)}) {
+      for (int i = 1; i <= count; ++i) rules += fmt::format("{0}{1}: \"x\" {0}{2}\n", name, i, i - 1);
+    }
+    const auto compiled = CompileGrammar(Lark(rules));
+    return compiled ? std::string("none") : compiled.error().message;
+  };
+  EXPECT_EQ(error(1), "none");
+  EXPECT_THAT(error(200), HasSubstr("nested deeper than 1024"));
+}
+
 // Each rule has the one before it twice: 60 rules are 2^60 copies, if they are written out.
 TEST(LarkTest, RulesThatDoubleAreRefusedInTime) {
   const auto doubled = [](const std::string& first, int rules) {

@@ -285,6 +285,30 @@ TEST(ToolCallGrammarTest, ANameInATagHasLettersDigitsAndFewSigns) {
   }
 }
 
+TEST(ToolCallGrammarTest, ListedTextBetweenTagsIsOneOfItsList) {
+  const auto coder = std::ranges::find(ToolCallSyntaxes(), "qwen coder", &ToolCallSyntax::id);
+  const auto taken = [&](const std::string& schema) {
+    const std::string parameters = R"({"type":"object","properties":{"p":)" + schema + R"(},"required":["p"]})";
+    const auto grammar = CompileOrFail(Calls({{"f", parameters}}, true, false, *coder));
+    std::string out;
+    for (const char* value : {"a", "b", "c", "null"}) {
+      const std::string call = "<tool_call>\n<function=f>\n<parameter=p>\n" + std::string(value) +
+                               "\n</parameter>\n</function>\n</tool_call>";
+      if (Matches(grammar, call)) out += std::string(value) + " ";
+    }
+    return out;
+  };
+  EXPECT_EQ(taken(R"({"enum":["a","b"]})"), "a b ");
+  EXPECT_EQ(taken(R"({"type":"string","enum":["a","b"]})"), "a b ");
+  EXPECT_EQ(taken(R"({"enum":["b"],"type":["string","null"]})"), "b ");
+  EXPECT_EQ(taken(R"({"type":"string","const":"c"})"), "c ");
+  EXPECT_EQ(taken(R"({"const":"c","title":"t","type":"string"})"), "c ");
+  EXPECT_EQ(taken(R"({"anyOf":[{"type":"string","const":"b"},{"type":"null"}]})"), "b null ");
+  EXPECT_EQ(taken(R"({"type":"null"})"), "null ");
+  EXPECT_EQ(taken(R"({"type":["string","null"]})"), "a b c null ");
+  EXPECT_EQ(taken("true"), "a b c null ");
+}
+
 TEST(ToolCallGrammarTest, WhatCannotBeHonouredNamesTheTool) {
   EXPECT_THAT(ErrorOf(Calls({kWeather, {"f", R"({"type":"string"})"}}, true, true)),
               HasSubstr("the parameters of 'f': at #/type: arguments are objects"));
