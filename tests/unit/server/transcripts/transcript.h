@@ -120,7 +120,7 @@ class Transcript {
       for (size_t at = 0; (at = text.find("{" + id->first + "}")) != std::string::npos;)
         text.replace(at, id->first.size() + 2, id->second);
     }
-    static const std::regex kRepeated("\\{([^{}*]+)\\*([0-9]+)\\}");
+    static const std::regex kRepeated("\\{([^{}*]{1,8})\\*([0-9]+)\\}");
     for (std::smatch match; std::regex_search(text, match, kRepeated);) {
       std::string many;
       for (int left = std::stoi(match.str(2)); left > 0; --left) many += match.str(1);
