@@ -135,7 +135,8 @@ TEST_F(SessionStoreEdges, AFetchedStateIsHeldForOneRequestOnly) {
   two.sessions->Release(*third);
   two.sessions->Sweep(two.now);
   EXPECT_EQ(two.List().substr(0, 24), "0: 140 tokens in engine,");
-  EXPECT_EQ(two.List().find("; "), std::string::npos) << "what nobody waits for does not fit: " << two.List();
+  EXPECT_EQ(two.List().find("; "), std::string::npos)
+      << "a session that no request waits for has no room: " << two.List();
 }
 
 // Two requests wait for the same session, and the state that the second has fetched is the newer one.

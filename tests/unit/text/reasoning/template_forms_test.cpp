@@ -118,7 +118,8 @@ TEST(TemplateForms, APromptEndsInsideIfTrustedTextAtItsEndOpens) {
   EXPECT_FALSE(inside({other("<think>")}));
   EXPECT_FALSE(inside({}));
   EXPECT_TRUE(inside({trusted("<think>"), trusted(std::string(255, ' '))}));
-  EXPECT_FALSE(inside({trusted("<think>"), trusted(std::string(256, ' '))})) << "nobody looks further back";
+  EXPECT_FALSE(inside({trusted("<think>"), trusted(std::string(256, ' '))}))
+      << "the mark is beyond the 256 bytes that are searched";
 }
 
 std::shared_ptr<const ReasoningDialect> DialectOf(const std::string& source, const VocabSpec& spec) {

@@ -12,11 +12,10 @@ constexpr int kScorePitch = kKeys + 4;  // floats
 constexpr int kScoreTiles = kKeys / 8 / kAttendWarps;
 
 // Queries, then tiles of keys and values, then slots. Scores take the place of queries, which are in registers by then.
+constexpr unsigned kQueryBytes = kFewTileRows * sizeof(uint16_t) * kRowPitch<128>;  // of the widest
+static_assert(kFewTileRows * kScorePitch * sizeof(float) <= kQueryBytes);
 template <int kDim>
-constexpr unsigned kQueryBytes = kFewRows * sizeof(uint16_t) * kRowPitch<128>;
-static_assert(kFewRows * kScorePitch * sizeof(float) <= kQueryBytes<128>);
-template <int kDim>
-constexpr unsigned kFewRowsSlotsAt = kQueryBytes<kDim> + 4 * kPanel<kDim> * sizeof(uint16_t);
+constexpr unsigned kFewRowsSlotsAt = kQueryBytes + 4 * kPanel<kDim> * sizeof(uint16_t);
 template <int kDim>
 constexpr unsigned kFewRowsBytes = kFewRowsSlotsAt<kDim> + 2 * kKeys * sizeof(int32_t);
 
@@ -25,15 +24,8 @@ constexpr unsigned kFewRowsBytes = kFewRowsSlotsAt<kDim> + 2 * kKeys * sizeof(in
 template <class T, int kDim>
 __global__ void __launch_bounds__(kAttendThreads, 3) AttendFewRowsKernel(AttentionArguments<T> a) {
   // What the host has written is there before the first kernel of a step begins; keys and values are not.
-  const AttentionTile tile = a.tiles[BlockIndex().x];
-  const int kv_head = static_cast<int>(BlockIndex().y);
-  const int group = a.params.heads / a.params.kv_heads;
-  const BlockRows<T> rows{group, kv_head * group, tile.first, tile.queries * group, a.step.positions[tile.first]};
-  const int32_t* table = a.step.block_tables + a.step.table_starts[tile.sequence];
-  const int end = a.step.positions[a.step.query_starts[tile.sequence + 1] - 1];  // of the sequence
-  const int last = a.params.causal ? rows.position + tile.queries - 1 : end;
-  const auto [first_step, last_step] =
-      StepRange(a, FirstSeen(a.params, rows.position), last, static_cast<int>(BlockIndex().z));
+  const BlockWork<T> work(a);
+  const auto& [kv_head, rows, table, end, last, first_step, last_step] = work;
   const KeysAndValues<T, kDim> kv{a, table, kv_head, last, SharedMemory<int32_t>(kFewRowsSlotsAt<kDim>)};
   if (first_step <= last_step) {
     kv.Keep(first_step, kv.LookUp(first_step));
@@ -43,8 +35,8 @@ __global__ void __launch_bounds__(kAttendThreads, 3) AttendFewRowsKernel(Attenti
   if (first_step > last_step) return;
 
   T* queries = SharedMemory<T>();
-  float* shared_scores = SharedMemory<float>();  // [kFewRows, kScorePitch]
-  T* stages = SharedMemory<T>(kQueryBytes<kDim>);
+  float* shared_scores = SharedMemory<float>();  // [kFewTileRows, kScorePitch]
+  T* stages = SharedMemory<T>(kQueryBytes);
   const auto copy = [&](int step) {
     T* stage = stages + step % 2 * 2 * kPanel<kDim>;
     kv.Copy(step, stage, stage + kPanel<kDim>);
@@ -52,7 +44,7 @@ __global__ void __launch_bounds__(kAttendThreads, 3) AttendFewRowsKernel(Attenti
   };
   SyncThreads();
   copy(first_step);
-  StoreQueries<T, kDim, kFewRows>(queries, rows, a.q);
+  StoreQueries<T, kDim, kFewTileRows>(queries, rows, a.q);
   SyncThreads();
   FragmentA q[kDim / 16];
   LoadQueries<T, kDim>(q, queries);

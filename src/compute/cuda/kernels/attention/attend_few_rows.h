@@ -5,9 +5,9 @@
 
 namespace inferflux::cuda {
 
-inline constexpr int kFewRows = 16;  // of a tile: queries times the heads of a KV head
+inline constexpr int kFewTileRows = 16;  // of a tile: queries times the heads of a KV head
 
-// Attend without the merge of chunks, where no tile has more than kFewRows rows. `grid`: tiles, KV heads, chunks.
+// Attend without the merge of chunks, where no tile has more than kFewTileRows rows. `grid`: tiles, KV heads, chunks.
 template <class T, int kDim>
 Status LaunchAttendFewRows(const AttentionArguments<T>& arguments, Dim3 grid, Stream stream);
 

@@ -42,19 +42,12 @@ __global__ void MergeChunksKernel(AttentionArguments<T> a) {
   }
 }
 
-// Blocks x are tiles, y are KV heads, z are chunks where KV is split.
+// Any tile. A warp has 16 rows of its own.
 template <class T, int kDim>
 __global__ void __launch_bounds__(kAttendThreads, 2) AttendKernel(AttentionArguments<T> a) {
   WaitForKernelsBefore();
-  const AttentionTile tile = a.tiles[BlockIndex().x];
-  const int kv_head = static_cast<int>(BlockIndex().y);
-  const int group = a.params.heads / a.params.kv_heads;
-  const BlockRows<T> rows{group, kv_head * group, tile.first, tile.queries * group, a.step.positions[tile.first]};
-  const int32_t* table = a.step.block_tables + a.step.table_starts[tile.sequence];
-  const int end = a.step.positions[a.step.query_starts[tile.sequence + 1] - 1];  // of the sequence
-  const int last = a.params.causal ? rows.position + tile.queries - 1 : end;
-  const auto [first_step, last_step] =
-      StepRange(a, FirstSeen(a.params, rows.position), last, static_cast<int>(BlockIndex().z));
+  const BlockWork<T> work(a);
+  const auto& [kv_head, rows, table, end, last, first_step, last_step] = work;
   if (first_step > last_step) return;
 
   T* queries = SharedMemory<T>();
@@ -113,7 +106,7 @@ template <class T, int kDim>
 Status LaunchAttend(const AttentionArguments<T>& a, Stream stream) {
   const Dim3 grid{static_cast<unsigned>(a.tile_count), static_cast<unsigned>(a.params.kv_heads),
                   static_cast<unsigned>(std::max(1, a.chunks))};
-  auto launched = a.most_queries * (a.params.heads / a.params.kv_heads) <= kFewRows
+  auto launched = a.most_queries * (a.params.heads / a.params.kv_heads) <= kFewTileRows
                       ? LaunchAttendFewRows<T, kDim>(a, grid, stream)
                       : LaunchEarly(AttendKernel<T, kDim>, grid, {kAttendThreads}, kAttendBytes<kDim>, stream, a);
   if (!launched || a.chunks == 0) return launched;

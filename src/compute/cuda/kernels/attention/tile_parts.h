@@ -35,6 +35,33 @@ struct BlockRows {
   __device__ int64_t column(int row, int dim) const { return static_cast<int64_t>(head + row % group) * dim; }
 };
 
+// What a block computes: a tile with the heads of one KV head, over the positions that it sees, and of one chunk if KV
+// is split. Blocks x are tiles, y are KV heads, z are chunks.
+template <class T>
+struct BlockWork {
+  int kv_head;
+  BlockRows<T> rows;
+  const int32_t* table;       // the sequence's part of the block tables
+  int end, last;              // positions: of the sequence, and that any row sees
+  int first_step, last_step;  // of 64 positions; none where the first is behind the last
+
+  __device__ explicit BlockWork(const AttentionArguments<T>& a) {
+    const AttentionTile tile = a.tiles[BlockIndex().x];
+    const int group = a.params.heads / a.params.kv_heads;
+    kv_head = static_cast<int>(BlockIndex().y);
+    rows = {group, kv_head * group, tile.first, tile.queries * group, a.step.positions[tile.first]};
+    table = a.step.block_tables + a.step.table_starts[tile.sequence];
+    end = a.step.positions[a.step.query_starts[tile.sequence + 1] - 1];
+    last = a.params.causal ? rows.position + tile.queries - 1 : end;
+    first_step = FirstSeen(a.params, rows.position) / kKeys;
+    last_step = last / kKeys;
+    if (a.chunks == 0) return;
+    const int chunk = static_cast<int>(BlockIndex().z);
+    if (first_step < chunk * kChunkSteps) first_step = chunk * kChunkSteps;
+    if (last_step >= (chunk + 1) * kChunkSteps) last_step = (chunk + 1) * kChunkSteps - 1;
+  }
+};
+
 // Rounds the block's queries to T; zeros in those of kRows rows that it does not use.
 template <class T, int kDim, int kRows>
 __device__ inline void StoreQueries(T* to, const BlockRows<T>& rows, const Rows<const float>& q) {
@@ -55,26 +82,13 @@ __device__ inline void StoreQueries(T* to, const BlockRows<T>& rows, const Rows<
   }
 }
 
-// A warp's 16 rows of queries, from the row on that `from` is.
+// A warp's 16 rows of queries; `from` is the first of them.
 template <class T, int kDim>
 __device__ inline void LoadQueries(FragmentA (&q)[kDim / 16], const T* from) {
   for (int k = 0; k < kDim / 16; ++k) {
     LoadMatrix4(q[k].x, from + Lane() % 16 * kRowPitch<kDim> + k * 16 + Lane() / 16 * 8);
   }
 }
-
-// Which steps of 64 positions a block walks: those that its rows see, and of a chunk if KV is split.
-struct StepRange {
-  int first, last;
-
-  template <class T>
-  __device__ StepRange(const AttentionArguments<T>& a, int first_position, int last_position, int chunk)
-      : first(first_position / kKeys), last(last_position / kKeys) {
-    if (a.chunks == 0) return;
-    if (first < chunk * kChunkSteps) first = chunk * kChunkSteps;
-    if (last >= (chunk + 1) * kChunkSteps) last = (chunk + 1) * kChunkSteps - 1;
-  }
-};
 
 // Keys and values of 64 positions. Where they are in memory is looked up one tile ahead: a copy that waited for its
 // block's number would keep the products waiting.
@@ -181,7 +195,7 @@ struct RunningSoftmax {
   }
 };
 
-// Which chunks a block computes, and where their results go: kTiles of eight dimensions, from `first_dim` on.
+// Where the results of a block's chunks go: kTiles of eight dimensions, from `first_dim` on.
 template <class T, int kDim, int kTiles>
 struct ChunkResults {
   const AttentionArguments<T>& a;
@@ -224,13 +238,13 @@ struct ChunkResults {
     auto* pairs = reinterpret_cast<Two*>(to + first_dim + Lane() % 4 * 2);
 #pragma unroll
     for (int j = 0; j < kTiles; ++j) {
-      Two sum = first ? Two{} : pairs[j * 4];
+      Two pair = first ? Two{} : pairs[j * 4];
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
-        sum.x[e] = fmaf(sum.x[e], old, out[j].x[2 * kHalf + e] * added);
-        if (last) sum.x[e] /= merged[kHalf].sum;
+        pair.x[e] = fmaf(pair.x[e], old, out[j].x[2 * kHalf + e] * added);
+        if (last) pair.x[e] /= merged[kHalf].sum;
       }
-      pairs[j * 4] = sum;
+      pairs[j * 4] = pair;
     }
   }
 };

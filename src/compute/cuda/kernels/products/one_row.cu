@@ -28,7 +28,7 @@ __host__ __device__ int64_t StepsOf(int64_t columns) {
   return (LaneShare<R>::Count(columns) + kWarpSize - 1) / kWarpSize;
 }
 
-// Where a warp's weights come from, and the copies of them in shared memory.
+// Copies a warp's weights into shared memory, a step at a time.
 template <class R>
 struct WeightRing {
   const WeightMatrix& w;
@@ -56,7 +56,7 @@ struct WeightRing {
   }
 };
 
-// Each lane holds two sums; stores what all lanes have of each.
+// Adds up each of two sums over all lanes, and stores them.
 __device__ inline void StoreSums(const float (&sums)[kOneRowOutputs], int64_t output, int64_t rows, float* y) {
   const bool second = Lane() >= kWarpSize / 2;  // half of the lanes add up one, half the other
   float sum = (second ? sums[1] : sums[0]) + ShuffleXor(kFullWarp, second ? sums[0] : sums[1], kWarpSize / 2);
@@ -64,8 +64,8 @@ __device__ inline void StoreSums(const float (&sums)[kOneRowOutputs], int64_t ou
   if (Lane() % (kWarpSize / 2) == 0 && output + second < rows) y[output + second] = sum;
 }
 
-// The block keeps the inputs in shared memory; each warp walks outputs on its own, the whole grid's width of them, and
-// copies the weights of later steps while it multiplies. They begin to come before the kernels before have ended.
+// The block keeps the inputs in shared memory. Each warp walks its own outputs, all warps of the grid side by side, and
+// copies the weights of later steps while it multiplies. The first copies start before the previous kernel has ended.
 template <class R>
 __global__ void __launch_bounds__(kOneRowWarps* kWarpSize, kBlocksEach)
     OneRowKernel(Rows<const float> x, bool packed, WeightMatrix w, float* y) {
