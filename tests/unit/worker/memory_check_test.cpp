@@ -50,6 +50,7 @@ TEST(MemoryCheck, OfADirectoryCountsItsWeights) {
 
 TEST(MemoryCheck, CountsAllPartsOfASplitFile) {
   const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "memory_check_parts";
+  std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   for (int part = 1; part <= 3; ++part) {
     std::ofstream(folder / ("m-0000" + std::to_string(part) + "-of-00003.gguf")) << std::string(1000, 'x');
@@ -58,6 +59,13 @@ TEST(MemoryCheck, CountsAllPartsOfASplitFile) {
   EXPECT_EQ(WeightBytes((folder / "m-00001-of-00003.gguf").string()).value(), 3000);
   EXPECT_EQ(WeightBytes((folder / "other.gguf").string()).value(), 5000);
   EXPECT_FALSE(WeightBytes((folder / "absent.gguf").string()));
+  // Only files of that format and of that model are its parts.
+  std::ofstream(folder / "m-00001-of-00003.ggml") << std::string(30, 'x');
+  std::ofstream(folder / "n-00001-of-00001.gguf") << std::string(500, 'x');
+  std::ofstream(folder / "other-m-00002-of-00003.gguf") << std::string(700, 'x');
+  EXPECT_EQ(WeightBytes((folder / "m-00001-of-00003.ggml").string()).value(), 30);
+  EXPECT_EQ(WeightBytes((folder / "m-00001-of-00003.gguf").string()).value(), 3000);
+  EXPECT_EQ(WeightBytes((folder / "n-00001-of-00001.gguf").string()).value(), 500);
 }
 
 }  // namespace

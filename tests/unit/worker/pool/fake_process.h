@@ -40,8 +40,15 @@ class InfoServer {
     router.Add("GET", "/info",
                [this](const net::Request& request, net::ResponseWriter& writer) -> boost::asio::awaitable<void> {
                  WorkerInfo info{.worker_id = "any", .state = WorkerState::kReady};
-                 if (with_engine)
-                   info.engine = engine::EngineInfo{.backend = "cpu", .provider = "native", .context = 4000};
+                 if (with_engine) {
+                   info.engine = engine::EngineInfo{.backend = "cpu",
+                                                    .provider = "native",
+                                                    .vocab_size = 1000,
+                                                    .context = 4000,
+                                                    .kv_tokens = 4000,
+                                                    .max_sequences = 4};
+                   info.engine->capabilities.generation = true;
+                 }
                  {
                    const std::lock_guard lock(mutex_);
                    asked_with_ = net::FindHeader(request.headers, "Authorization");

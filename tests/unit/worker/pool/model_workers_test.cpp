@@ -85,6 +85,19 @@ TEST_F(ModelWorkersTest, ALongPromptThatNobodyKnowsIsComputedElsewhereFirst) {
   EXPECT_EQ(IdOf(*workers.Route(Prompt(3), other->link().get())), "cpu-1") << "better than none";
 }
 
+TEST_F(ModelWorkersTest, WhereNoWorkerForPromptsServesTheOthersComputeThem) {
+  ModelWorkers workers("m", registry_);
+  workers.Add(Make(1), true);
+  workers.Add(Serving(2), false);
+  EXPECT_EQ(IdOf(workers.RoutePrefill(Prompt(1000))), "none");
+  EXPECT_EQ(IdOf(*workers.Route(Prompt(1000), nullptr)), "cpu-2");
+  ASSERT_EQ(workers.Links().size(), 1u);
+  EXPECT_EQ(IdOf(workers.Links()[0]), "cpu-2");
+  ModelWorkers alike("m", registry_);
+  alike.Add(workers.workers()[1], false);
+  EXPECT_EQ(IdOf(alike.RoutePrefill(Prompt(1000))), "none") << "none of them only computes prompts";
+}
+
 TEST_F(ModelWorkersTest, TheirLoadIsTheSumOfTheLastHeartbeats) {
   ModelWorkers workers("m", registry_);
   int64_t step = 1;

@@ -109,6 +109,22 @@ TEST(RestartPolicy, AnEndAMinuteAgoNoLongerCounts) {
   }
 }
 
+TEST(RestartPolicy, OneThatServedForLongHasACleanSlate) {
+  RestartPolicy policy(1);
+  for (int i = 0; i < 4; ++i) policy.Ended(kStart, 0s);
+  policy.Ended(kStart, 5s);
+  for (const double wait : {1.0, 2.0, 4.0, 8.0}) {
+    policy.Ended(kStart, 0s);
+    EXPECT_FALSE(policy.open());
+    EXPECT_NEAR(Seconds(policy.next_start() - kStart), wait, 0.1 * wait);
+  }
+  policy.Ended(kStart, 0s);
+  EXPECT_TRUE(policy.open());
+  policy.Ended(kStart, 5s);
+  EXPECT_FALSE(policy.open());
+  EXPECT_EQ(policy.next_start(), kStart);
+}
+
 TEST(RestartPolicy, AnOperatorsRestartForgetsAll) {
   RestartPolicy policy(1);
   for (int i = 0; i < 5; ++i) policy.Ended(kStart, 0s);

@@ -4,93 +4,19 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <future>
-#include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "net/client.h"
-#include "worker/pool/fake_process.h"
+#include "worker/pool/fake_program.h"
 
 namespace inferflux::worker {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-class WorkerManagerTest : public ::testing::Test {
- protected:
-  WorkerManagerTest() {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-    // Writes what it was given, and then waits.
-    const fs::path program = folder_ / "inferflux-worker-cpu";
-    std::ofstream(program) << "#!/bin/sh\nread secret < /dev/fd/3\n{ echo \"$secret\"; echo \"$INFERFLUX_MODELS\"; for "
-                              "word in \"$@\"; do echo \"$word\"; done; } > "
-                           << folder_.string() << "/new.$$\nmv " << folder_.string() << "/new.$$ " << folder_.string()
-                           << "/told.$$\n[ -e " << folder_.string() << "/fail ] && exit 9\nexec sleep 100\n";
-    fs::permissions(program, fs::perms::owner_all);
-    model_ = (folder_ / "m.gguf").string();
-    std::ofstream(model_) << std::string(1000, 'w');
-    request_.id = "m";
-    request_.path = model_;
-    options_.directory = folder_.string();
-    options_.threads = 3;
-    options_.log_format = "json";
-    options_.times = {
-        .start = std::chrono::seconds(60), .heartbeat = std::chrono::seconds(7), .grace = std::chrono::seconds(2)};
-  }
-  ~WorkerManagerTest() override { fs::remove_all(folder_); }
-
-  struct Told {
-    std::string secret, models;
-    std::map<std::string, std::string> flags;
-  };
-  // What the processes were given, once so many have been.
-  std::vector<Told> Processes(size_t count) const {
-    std::vector<Told> out;
-    EXPECT_TRUE(Eventually([&] {
-      out.clear();
-      for (const auto& entry : fs::directory_iterator(folder_)) {
-        if (!entry.path().filename().string().starts_with("told.")) continue;
-        std::ifstream file(entry.path());
-        Told told;
-        std::getline(file, told.secret);
-        std::getline(file, told.models);
-        for (std::string flag, value; std::getline(file, flag) && std::getline(file, value);) told.flags[flag] = value;
-        out.push_back(std::move(told));
-      }
-      return out.size() >= count;
-    }));
-    return out;
-  }
-  static int Post(const Told& told, const std::string& path, const std::string& body, bool token = true) {
-    const auto to = net::ParsePlainAddress(told.flags.at("--callback-url"));
-    net::ClientRequest request{.method = "POST", .target = path, .body = body};
-    if (token) request.headers = Token(told.secret).Headers();
-    const auto answer = net::Client(*to).Send(request);
-    EXPECT_TRUE(answer);
-    return answer ? answer->status : 0;
-  }
-  int Ready(const Told& told) const {
-    return Post(told, "/ready", ToText(ReadyCallback{.worker_id = told.flags.at("--worker-id"), .uri = info_.uri()}));
-  }
-
-  const fs::path folder_ = fs::path(::testing::TempDir()) / ("manager_" + std::to_string(::getpid()));
-  std::string model_;
-  metrics::Registry registry_;
-  InfoServer info_;
-  PoolOptions options_;
-  serving::EngineEntry engine_{.target = serving::Target::kCpu};
-  serving::EngineRequest engine_request_;
-  serving::LoadRequest request_;
-};
 
 TEST_F(WorkerManagerTest, StartsWorkersTakesTheirCallbacksAndEndsThem) {
   options_.count = 2;

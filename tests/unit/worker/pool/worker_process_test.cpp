@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -36,19 +39,80 @@ std::string AwaitEnd(WorkerProcess& process) {
 }
 
 TEST(WorkerProcess, GetsItsSecretItsArgumentsAndItsEnvironmentAndNothingElse) {
-  const int open_here = ::open("/dev/null", O_RDONLY);
+  const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int low = ::fcntl(null, F_DUPFD, 4), high = ::fcntl(null, F_DUPFD, 50);  // as a library leaves them open
   auto process = WorkerProcess::Start(
       {.program = "/bin/sh",
-       .arguments = {"-c", "read line < /dev/fd/3; echo \"$line|$NAME|$1|$(ls /proc/self/fd | tr '\\n' ' ')\"; exit 5",
-                     "sh", "word"},
+       .arguments =
+           {"-c",
+            "read line < /dev/fd/3; printf '%s|' \"$line\" \"$NAME\" \"$1\"; for each in 0 1 2 3 4 5 6 7 8 9 10 "
+            "11 12 50; do [ -e /proc/$$/fd/$each ] && printf '%s ' $each; done; readlink /proc/$$/fd/0; exit 5",
+            "sh", "word"},
        .environment = {"NAME=value", "PATH=/usr/bin:/bin"},
        .secret = "token"});
   ASSERT_TRUE(process) << process.error().message;
-  const std::string said = ReadAll(process->TakeLog());
-  EXPECT_THAT(said, HasSubstr("token|value|word|0 1 2 3 "));
-  EXPECT_EQ(said.find(" " + std::to_string(std::max(open_here, 8)) + " "), std::string::npos);
+  EXPECT_EQ(ReadAll(process->TakeLog()), "token|value|word|0 1 2 3 /dev/null\n");
   EXPECT_EQ(AwaitEnd(*process), "exit code 5");
-  ::close(open_here);
+  for (const int each : {null, low, high}) ::close(each);
+}
+
+TEST(WorkerProcess, HearsTheSignalsThatThePoolDoesNot) {
+  sigset_t blocked, before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  const auto pipes = ::signal(SIGPIPE, SIG_IGN);
+  auto sleeping = WorkerProcess::Start({.program = "/bin/sleep", .arguments = {"100"}});
+  auto writing = WorkerProcess::Start(
+      {.program = "/bin/sh", .arguments = {"-c", "kill -PIPE $$; exit 3"}, .environment = {"PATH=/usr/bin:/bin"}});
+  ::signal(SIGPIPE, pipes);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ASSERT_TRUE(sleeping && writing);
+  sleeping->Signal(SIGTERM);
+  EXPECT_EQ(AwaitEnd(*sleeping), "signal 15");
+  EXPECT_EQ(AwaitEnd(*writing), "signal 13");
+}
+
+#if defined(__linux__)
+TEST(WorkerProcess, IsAskedToEndWhenItsPoolIsGone) {
+  const std::string told = ::testing::TempDir() + "/pool_is_gone_" + std::to_string(::getpid());
+  std::remove(told.c_str());
+  const pid_t pool = ::fork();
+  if (pool == 0) {
+    auto process = WorkerProcess::Start(
+        {.program = "/bin/sh",
+         .arguments = {"-c", "trap 'echo asked > " + told + "; exit' TERM; echo up; while :; do sleep 0.02; done"},
+         .environment = {"PATH=/usr/bin:/bin"}});
+    char up = 0;
+    const bool runs = process && ::read(process->TakeLog(), &up, 1) == 1;
+    ::_exit(runs ? 0 : 1);  // without a word to the worker
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pool, &status, 0), pool);
+  EXPECT_EQ(status, 0);
+  bool asked = false;
+  for (int i = 0; i < 2000 && !asked; ++i) {
+    asked = ::access(told.c_str(), F_OK) == 0;
+    if (!asked) std::this_thread::sleep_for(10ms);
+  }
+  EXPECT_TRUE(asked);
+  std::remove(told.c_str());
+}
+#endif
+
+TEST(WorkerProcess, AFileThatIsNoProgramEndsAtOnce) {
+  const std::string path = ::testing::TempDir() + "/no_program";
+  std::ofstream(path) << "some text";
+  ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
+  auto process = WorkerProcess::Start({.program = path});
+  ASSERT_TRUE(process) << process.error().message;
+  EXPECT_EQ(AwaitEnd(*process), "exit code 127");
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+  const auto refused = WorkerProcess::Start({.program = path});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(refused.error().message, "cannot run " + path + ": Permission denied");
+  std::remove(path.c_str());
 }
 
 TEST(WorkerProcess, SaysWhichSignalEndedIt) {

@@ -19,7 +19,12 @@ TEST(WorkerPrograms, AreNamedAfterWhatTheyRun) {
   EXPECT_EQ(ProgramSuffix(Target::kCpu, Provider::kNative), "cpu");
   EXPECT_EQ(ProgramSuffix(Target::kCpu, Provider::kLlamaCpp), "llama");
   EXPECT_EQ(ProgramSuffix(Target::kCuda, Provider::kLlamaCpp), "llama");
+  EXPECT_EQ(ProgramSuffix(Target::kCuda, Provider::kNative), "cuda");
+  EXPECT_EQ(ProgramSuffix(Target::kMlx, Provider::kNative), "mlx");
+  EXPECT_EQ(ProgramSuffix(Target::kMps, Provider::kNative), "mlx") << "one library for both";
+  EXPECT_EQ(ProgramSuffix(Target::kRocm, Provider::kNative), "rocm") << "no engine of ours has it";
   EXPECT_EQ(ProgramSuffix(Target::kReference, Provider::kNative), "");
+  EXPECT_EQ(ProgramSuffix(Target::kReference, Provider::kLlamaCpp), "llama");
   EXPECT_EQ(OwnDirectory(), fs::read_symlink("/proc/self/exe").parent_path().string());
 }
 
@@ -59,6 +64,17 @@ TEST(WorkerPrograms, GetTheModelWithTheSettingsThatTheirEngineReads) {
       ModelSettingFor(engine, engine_request, request),
       R"([{"id":"m \"x\"","path":"/models/m.gguf","backend":"native_cpu","draft":"/models/d.gguf","format":"gguf","context":4096,)"
       R"("kv_budget":1000,"tensor_parallel":2}])");
+  engine_request.config.cuda_streams = 2;  // of another backend
+  engine_request.config.rope_context = "original";
+  const std::string both = R"("kv_budget":1000,"rope_context":"original","tensor_parallel":2}])";
+  EXPECT_TRUE(ModelSettingFor(engine, engine_request, request).ends_with(both))
+      << ModelSettingFor(engine, engine_request, request);
+  request.path = "m.gguf";
+  request.draft = "d.gguf";
+  const std::string here = fs::current_path().string();
+  EXPECT_TRUE(ModelSettingFor(engine, engine_request, request)
+                  .starts_with(R"([{"id":"m \"x\"","path":")" + here + R"(/m.gguf","backend":"native_cpu","draft":")" +
+                               here + "/d.gguf\""));
 }
 
 TEST(WorkerPrograms, GetTheSettingsOfAllModelsAsFlags) {

@@ -105,6 +105,40 @@ TEST(WorkerRouter, ASessionSaysHowMuchOfThePromptItsWorkerKnows) {
   EXPECT_EQ(router.Route(request, std::vector<RouteChoice>{{2, 0}, {3, 1}}).worker, 2) << "its worker does not serve";
 }
 
+TEST(WorkerRouter, WhereAPromptGoesDependsOnItsFirstBlock) {
+  const std::vector<RouteChoice> all{{1, 0}, {2, 0}, {3, 0}};
+  const auto where = [&](const scheduler::GenerationRequest& request) {
+    return WorkerRouter().Route(request, all).worker;
+  };
+  std::set<int> by_first, by_last, by_salt;
+  for (TokenId i = 0; i < 60; ++i) {
+    auto first = Request(0, 32), last = Request(0, 32), behind = Request(0, 33), salted = Request(0);
+    first.prompt[0] = 100 + i;
+    last.prompt[31] = 100 + i;
+    behind.prompt[32] = 100 + i;
+    salted.cache_salt = static_cast<uint64_t>(i);
+    by_first.insert(where(first));
+    by_last.insert(where(last));
+    by_salt.insert(where(salted));
+    EXPECT_EQ(where(behind), where(Request(0))) << "its KV may be shared";
+  }
+  EXPECT_EQ(by_first.size(), 3u);
+  EXPECT_EQ(by_last.size(), 3u);
+  EXPECT_EQ(by_salt.size(), 3u) << "tenants share nothing";
+  EXPECT_EQ(where(Request(0, 0)), where(Request(5, 0))) << "a prompt may be short";
+}
+
+TEST(WorkerRouter, ASessionThatIsUsedOftenTakesOnePlace) {
+  WorkerRouter router;
+  auto request = Request(0, 1);
+  request.session = scheduler::SessionUse{.id = "old"};
+  router.Route(request, std::vector<RouteChoice>{{1, 0}});
+  request.session->id = "new";
+  for (int i = 0; i < 70'000; ++i) router.Route(request, std::vector<RouteChoice>{{1, 0}});
+  request.session->id = "old";
+  EXPECT_EQ(router.Route(request, std::vector<RouteChoice>{{1, 5}, {2, 0}}).worker, 1);
+}
+
 TEST(WorkerRouter, KnowsOnlyTheLatestSessions) {
   WorkerRouter router;
   auto request = Request(0, 1);
