@@ -228,6 +228,20 @@ TEST(GbnfWriterTest, LimitsOfASchemaAreThoseOfItsRule) {
             R"(" ("{" "\x22a\x22: " "1" ", \x22b\x22: " "2" "}") "}"))");
 }
 
+// How many members there are makes them no deeper.
+TEST(GbnfWriterTest, AnObjectMayHaveManyMembersOfEachKind) {
+  const boost::json::object kinds[] = {{{"type", "null"}},   {{"type", "array"}, {"items", {{"type", "null"}}}},
+                                       {{"enum", {1, 2}}},   {{"anyOf", {{{"type", "null"}}, {{"const", 1}}}}},
+                                       {{"const", 1}},       {{"title", "anything"}},
+                                       {{"type", "object"}}, {{"type", "object"}, {"properties", {{"a", true}}}}};
+  for (const auto& kind : kinds) {
+    boost::json::object members;
+    for (int i = 0; i < 40; ++i) members["m" + std::to_string(i)] = kind;
+    EXPECT_EQ(Rules(Object({{"type", "object"}, {"properties", members}})).find("no grammar"), std::string::npos)
+        << JsonDumps(kind);
+  }
+}
+
 TEST(GbnfWriterTest, WhatHasNoRuleIsNamed) {
   const std::string none = "no grammar can be made: ";
   for (const char* limit : {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}) {

@@ -80,11 +80,11 @@ class ThreeTimes : public Module {
 TEST(LongRunsTest, OfSeveralCallsInARunOneBecomesADemonstration) {
   const auto lm = std::make_shared<ScriptedLm>();
   std::vector<Example> examples;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 16; ++i) {
     examples.push_back(Example({{"question", std::to_string(i)}, {"answer", i}}).WithInputs({"question"}));
     for (int call = 0; call < 3; ++call) lm->Say("[[ ## answer ## ]]\n" + std::to_string(10 * i + call));
   }
-  const BootstrapFewShot optimizer{.max_bootstrapped = 8,
+  const BootstrapFewShot optimizer{.max_bootstrapped = 16,
                                    .max_labeled = 0,
                                    .teacher_context = {.lm = lm, .adapter = std::make_shared<ChatAdapter>()}};
   const auto compiled = optimizer.Compile(ThreeTimes(), examples);
@@ -93,7 +93,7 @@ TEST(LongRunsTest, OfSeveralCallsInARunOneBecomesADemonstration) {
   for (const Example& demo : (*compiled)->Predictors()[0].second->demos()) {
     answers.push_back(demo.values().at("answer").as_int64());
   }
-  EXPECT_THAT(answers, ::testing::ElementsAre(2, 10, 22, 30, 40, 52, 62, 70));
+  EXPECT_THAT(answers, ::testing::ElementsAre(2, 10, 22, 30, 40, 52, 62, 70, 81, 91, 102, 111, 121, 130, 140, 152));
 }
 
 }  // namespace

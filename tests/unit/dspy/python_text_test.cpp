@@ -124,6 +124,8 @@ TEST(PythonTextTest, PrefixesAreWordsOfTheName) {
                                      {"größe", "Größe"}}) {
     EXPECT_EQ(InferPrefix(name), prefix) << name;
   }
+  EXPECT_EQ(InferPrefix(std::string_view("ABc", 2)), "AB") << "what follows a name is none of it";
+  EXPECT_EQ(InferPrefix(std::string_view("a2b", 2)), "A 2");
 }
 
 TEST(PythonFormatTest, OnlyWhatIsPrintableIsShown) {

@@ -78,6 +78,26 @@ TEST(TypesTest, WrongAnnotationsAreNamedWithTheirPlace) {
   EXPECT_THAT(nested(17), HasSubstr("types are nested deeper than 16 at byte"));
 }
 
+// Names of types are Python's: letters, digits behind the first, and what is not ASCII but white space.
+TEST(TypesTest, NamesOfTypesEndWhereTheyEnd) {
+  const NamedTypes types = {{"_aZ09é", FieldType::Enum("E", {{"A", 1}})}, {"my.Type", FieldType::Int()}};
+  const auto named = [&](const std::string& type) {
+    const auto signature = Signature::Parse("q -> a: " + type, std::nullopt, types);
+    return signature ? NameOf(signature->outputs()[0].type) : signature.error().message;
+  };
+  EXPECT_EQ(named("_aZ09é"), "E");
+  EXPECT_EQ(named("my.Type"), "int");
+  EXPECT_EQ(named("int\u2003|\u00A0str"), "Union[int, str]");
+  EXPECT_THAT(named("9a"), ::testing::StartsWith("the field 'a': a type is missing at byte 8"));
+  EXPECT_THAT(named("int\xFF"), ::testing::StartsWith("the field 'a': a ',' or '->' is missing at byte 11"));
+  EXPECT_THAT(named("my.Typ"), ::testing::StartsWith("the field 'a': the type 'my.Typ' is not known"));
+  EXPECT_THAT(named("Literal[-]"), ::testing::StartsWith("the field 'a': a Literal takes texts in quotes"));
+  // A text that ends within a longer one.
+  const std::string_view longer = "q -> a: Literal[12]";
+  EXPECT_EQ(Signature::Parse(longer.substr(0, 17)).error().message,
+            "the field 'a': a ']' is missing at byte 17 of 'q -> a: Literal[1'");
+}
+
 TEST(TypesTest, ASignaturesTextHas64KiBAtMost) {
   const std::string text = "q -> " + std::string(64 * 1024 - 5, 'a');
   EXPECT_TRUE(Signature::Parse(text));

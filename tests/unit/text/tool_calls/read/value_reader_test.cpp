@@ -106,6 +106,7 @@ TEST(ValueReaderTest, PythonsStringsHaveItsEscapes) {
   EXPECT_EQ(Python(R"py((a='it\'s "x"', b="it's \"y\"", c="), ]}", d="\\"))py"),
             R"json({"a":"it's \"x\"","b":"it's \"y\"","c":"), ]}","d":"\\"})json");
   EXPECT_EQ(Python(R"py((a="\n\t\r\x41\u00e9\U0001F600\ud83d\ude00\101\0"))py"), R"({"a":"\n\t\rAé😀😀A\u0000"})");
+  EXPECT_EQ(Python(R"py((a="\1012\78\0z\377"))py"), R"({"a":"A2\u00078\u0000zÿ"})") << "up to three octal digits";
   EXPECT_EQ(Python(R"py((a="\d+\/\é"))py"), R"({"a":"\\d+\\/\\é"})");  // not escapes: Python keeps the backslash
   EXPECT_EQ(Python("(a='l 1\nl 2\\\nl 2 too')"), R"({"a":"l 1\nl 2l 2 too"})");
   for (const char* text :
