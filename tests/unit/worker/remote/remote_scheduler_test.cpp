@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <prometheus/collectable.h>
+#include <prometheus/text_serializer.h>
 
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
@@ -10,8 +12,7 @@
 #include <semaphore>
 #include <thread>
 
-#include "net/client.h"
-#include "worker/contract/codec.h"
+#include "metrics/registry.h"
 #include "worker/test_worker.h"
 
 namespace inferflux::worker {
@@ -34,8 +35,10 @@ class Directory final : public WorkerDirectory {
   std::vector<std::shared_ptr<WorkerLink>> Links() const override { return links; }
   scheduler::SchedulerStats stats() const override { return {}; }
   void CountRetry() override { ++retries; }
+  std::shared_ptr<WorkerLink> RoutePrefill(const GenerationRequest&) override { return prefill; }
 
   std::vector<std::shared_ptr<WorkerLink>> links;
+  std::shared_ptr<WorkerLink> prefill;
   std::atomic<int> retries{0};
 };
 
@@ -49,7 +52,8 @@ class RemoteSchedulerTest : public ::testing::Test {
       link->headers = Token(kSecret).Headers();
       directory_->links.push_back(link);
     }
-    remote_ = std::make_unique<RemoteScheduler>(io_, directory_, first_.info, metrics::ModelMetrics());
+    remote_ =
+        std::make_unique<RemoteScheduler>(io_, directory_, first_.info, metrics::ModelMetrics(registry_, "m", "cpu"));
   }
   void TearDown() override {
     remote_.reset();
@@ -88,6 +92,7 @@ class RemoteSchedulerTest : public ::testing::Test {
     return false;
   }
 
+  metrics::Registry registry_;
   boost::asio::io_context io_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{boost::asio::make_work_guard(io_)};
   TestWorker first_{"w-1"};
@@ -146,7 +151,66 @@ TEST_F(RemoteSchedulerTest, ACancelledRequestLeavesTheWorkerWithinAStep) {
   ASSERT_TRUE(Eventually([&] { return first_.stats().running == 1; }));
   stream->Cancel();
   EXPECT_TRUE(Eventually([&] { return first_.stats().running == 0; }));
-  EXPECT_EQ(ReadAll(*stream).finish->reason, FinishReason::kCancelled);
+  const Received received = ReadAll(*stream);
+  EXPECT_EQ(received.finish->reason, FinishReason::kCancelled);
+  EXPECT_EQ(received.finish->usage.prompt_tokens, 9) << "the worker was told, and said what it had done";
+}
+
+TEST_F(RemoteSchedulerTest, ARequestIsInFlightUntilItHasEnded) {
+  first_.slow = true;
+  const auto stream = *remote_->Submit(Request("count me", 3000));
+  ASSERT_TRUE(Eventually([&] { return first_.stats().running == 1; }));
+  const auto running = [&] {
+    return prometheus::TextSerializer()
+               .Serialize(registry_.Collectable().Collect())
+               .find("inferflux_running_sequences{backend=\"cpu\",model=\"m\"} 1\n") != std::string::npos;
+  };
+  EXPECT_EQ(directory_->links[0]->in_flight, 1);
+  EXPECT_EQ(directory_->links[1]->in_flight, 0);
+  EXPECT_TRUE(running());
+  stream->Cancel();
+  ReadAll(*stream);
+  EXPECT_TRUE(Eventually([&] { return directory_->links[0]->in_flight == 0 && !running(); }));
+}
+
+TEST_F(RemoteSchedulerTest, ADrainOfAllEndsRunningRequestsAsUnavailable) {
+  first_.slow = true;
+  const auto stream = *remote_->Submit(Request("drain all", 3000));
+  ASSERT_TRUE(Eventually([&] { return first_.stats().running == 1; }));
+  remote_->Drain(true);
+  const Received received = ReadAll(*stream);
+  EXPECT_EQ(received.finishes, 1);
+  EXPECT_EQ(received.finish->reason, FinishReason::kError);
+  EXPECT_EQ(received.finish->error.code, ErrorCode::kUnavailable);
+  EXPECT_EQ(received.finish->error.message, "the server is stopping");
+  EXPECT_TRUE(Eventually([&] { return first_.stats().running == 0; })) << "the worker sees that nobody reads";
+  EXPECT_EQ(directory_->retries, 0);
+  remote_->Drain(true);
+  EXPECT_EQ(remote_->Submit(Request("late")).error().message, "the server is stopping");
+}
+
+TEST_F(RemoteSchedulerTest, WhatWaitsForItsPromptCanBeEndedInEachWay) {
+  enum class How { kCancel, kDrain, kStop };
+  second_.closed = true;
+  directory_->prefill = directory_->links[1];
+  const int steps = first_.steps;
+  for (const How how : {How::kCancel, How::kDrain, How::kStop}) {
+    if (how == How::kStop) {  // a scheduler that has not been drained
+      remote_ = std::make_unique<RemoteScheduler>(io_, directory_, first_.info, metrics::ModelMetrics());
+    }
+    const auto stream = *remote_->Submit(Request("prompt"));
+    ASSERT_TRUE(Eventually([&] { return directory_->links[1]->in_flight == 1; }));
+    std::this_thread::sleep_for(100ms);  // until it waits for the prompt
+    if (how == How::kCancel) stream->Cancel();
+    if (how == How::kDrain) remote_->Drain(true);
+    if (how == How::kStop) remote_->Stop();
+    const Received received = ReadAll(*stream);
+    ASSERT_TRUE(received.finish);
+    EXPECT_EQ(received.finish->reason, how == How::kDrain ? FinishReason::kError : FinishReason::kCancelled);
+    EXPECT_EQ(directory_->links[1]->in_flight, 0);
+    EXPECT_EQ(first_.steps, steps) << "the other worker never gets it";
+  }
+  second_.closed = false;
 }
 
 TEST_F(RemoteSchedulerTest, ARequestWhoseWorkerIsLostBeforeItsFirstTokenGoesToAnother) {
@@ -218,93 +282,6 @@ TEST_F(RemoteSchedulerTest, StopEndsRunningRequests) {
   remote_->Stop();
   EXPECT_EQ(ReadAll(*stream).finish->reason, FinishReason::kCancelled);
   EXPECT_FALSE(remote_->Submit(Request("late")));
-}
-
-// --- the worker's endpoints ---
-
-class WorkerEndpoints : public RemoteSchedulerTest {
- protected:
-  net::ClientResponse Post(const std::string& path, const std::string& body, bool token = true) {
-    net::ClientRequest request{.method = body.empty() ? "GET" : "POST", .target = path, .headers = {}, .body = body};
-    if (token) request.headers = Token(kSecret).Headers();
-    auto answer = net::Client(first_.address()).Send(request);
-    EXPECT_TRUE(answer);
-    return answer.value_or(net::ClientResponse{});
-  }
-};
-
-TEST_F(WorkerEndpoints, ServeOnlyWhoHasTheToken) {
-  EXPECT_EQ(Post("/healthz", "", false).status, 200);
-  for (const char* path : {"/readyz", "/info"}) EXPECT_EQ(Post(path, "", false).status, 401) << path;
-  for (const char* path : {"/execute", "/cancel", "/sessions", "/shutdown"}) {
-    EXPECT_EQ(Post(path, "{}", false).status, 401) << path;
-  }
-  EXPECT_FALSE(first_.shut_down);
-}
-
-TEST_F(WorkerEndpoints, CancelOfAnUnknownRequestIsAccepted) {
-  EXPECT_EQ(Post("/cancel", R"({"request_id":"unknown"})").status, 202);
-}
-
-TEST_F(WorkerEndpoints, ShutdownIsPassedOn) {
-  EXPECT_EQ(Post("/shutdown", "{}").status, 202);
-  EXPECT_TRUE(first_.shut_down);
-}
-
-TEST_F(WorkerEndpoints, ADrainingWorkerAnswers503WithRetryAfter) {
-  first_.status().SetDraining();
-  const auto answer = Post("/execute", R"({"request_id":"a","prompt":[65]})");
-  EXPECT_EQ(answer.status, 503);
-  EXPECT_FALSE(net::FindHeader(answer.headers, "Retry-After").empty());
-  const auto error = FromText<WireError>(answer.body);
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->code, WorkerErrorCode::kWorkerUnhealthy);
-  EXPECT_TRUE(error->retriable);
-}
-
-TEST_F(WorkerEndpoints, ARequestThatDoesNotFitIsInvalid) {
-  const auto answer = Post("/execute", R"({"request_id":"a","prompt":[65],"max_tokens":100000})");
-  EXPECT_EQ(answer.status, 400);
-  const auto error = FromText<WireError>(answer.body);
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->code, WorkerErrorCode::kInvalidRequest);
-}
-
-TEST_F(WorkerEndpoints, APassedDeadlineEndsWithTimeout) {
-  first_.slow = true;
-  const auto answer = Post("/execute", R"({"request_id":"a","prompt":[65],"max_tokens":3000,"deadline_ms":50})");
-  EXPECT_EQ(answer.status, 200);
-  EXPECT_THAT(answer.body, HasSubstr(R"("code":"TIMEOUT")"));
-  EXPECT_THAT(answer.body, ::testing::Not(HasSubstr(R"("type":"end")")));
-}
-
-TEST_F(WorkerEndpoints, ACancelledRequestEndsWithCancelled) {
-  first_.slow = true;
-  std::string body;
-  std::thread client([&] { body = Post("/execute", R"({"request_id":"c1","prompt":[65],"max_tokens":3000})").body; });
-  EXPECT_TRUE(Eventually([&] { return first_.stats().running == 1; }));
-  EXPECT_EQ(Post("/cancel", R"({"request_id":"c1"})").status, 202);
-  client.join();
-  EXPECT_THAT(body, HasSubstr(R"("stop_reason":"CANCELLED")"));
-}
-
-TEST_F(WorkerEndpoints, AFailedStepEndsWithInternal) {
-  first_.broken = true;
-  const auto answer = Post("/execute", R"({"request_id":"a","prompt":[65],"max_tokens":3})");
-  EXPECT_EQ(answer.status, 200);
-  EXPECT_THAT(answer.body, HasSubstr(R"("code":"INTERNAL")"));
-  EXPECT_THAT(answer.body, HasSubstr(R"("retriable":false)"));
-}
-
-TEST_F(WorkerEndpoints, TwoRunningRequestsMustNotShareAnId) {
-  first_.slow = true;
-  std::thread client([&] { Post("/execute", R"({"request_id":"same","prompt":[65],"max_tokens":3000})"); });
-  EXPECT_TRUE(Eventually([&] { return first_.stats().running == 1; }));
-  const auto second = Post("/execute", R"({"request_id":"same","prompt":[65],"max_tokens":3})");
-  EXPECT_EQ(second.status, 400);
-  EXPECT_THAT(second.body, HasSubstr("request_id"));
-  Post("/cancel", R"({"request_id":"same"})");
-  client.join();
 }
 
 }  // namespace
