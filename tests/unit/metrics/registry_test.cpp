@@ -177,6 +177,8 @@ TEST(ModelMetricsTest, KvUtilizationIsAShareOfAllBlocks) {
   EXPECT_THAT(Expose(registry), HasSubstr(name + "0.25\n"));
   metrics.SetKvBlocks(12, 0, 0);
   EXPECT_THAT(Expose(registry), HasSubstr(name + "1\n"));
+  metrics.SetKvBlocks(1, 0, 0);
+  EXPECT_THAT(Expose(registry), HasSubstr(name + "1\n")) << "of a single block";
   metrics.SetKvBlocks(0, 0, 0);
   EXPECT_THAT(Expose(registry), HasSubstr(name + "0\n")) << "an encoder has no KV blocks";
 }

@@ -175,6 +175,7 @@ TEST(KeySetTest, AFileOfTheLargestSizeIsReadAndNoneStaysOpen) {
   std::filesystem::remove(path);
   EXPECT_EQ(KeySet::Read(path).error().message, "cannot read " + path + ": No such file or directory");
   EXPECT_EQ(KeySet::Read("/").error().message, "/ is not a file");
+  EXPECT_EQ(KeySet::Read("/proc/self/mem").error().message, "cannot read /proc/self/mem: Input/output error");
   EXPECT_EQ(open(), before);
 }
 
