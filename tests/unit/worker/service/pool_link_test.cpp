@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "worker/contract/codec.h"
 #include "worker/test_worker.h"
 
 namespace inferflux::worker {
@@ -20,10 +21,11 @@ class FakePool {
   FakePool() {
     net::Router router;
     for (const char* path : {"/ready", "/heartbeat", "/deregister"}) {
-      router.Add("POST", path, [this, path](const net::Request&, net::ResponseWriter& writer) -> asio::awaitable<void> {
-        net::Response answer(Take(path), "application/json", "{}");
-        co_await writer.Send(std::move(answer));
-      });
+      router.Add("POST", path,
+                 [this, path](const net::Request& request, net::ResponseWriter& writer) -> asio::awaitable<void> {
+                   net::Response answer(Take(path, request), "application/json", "{}");
+                   co_await writer.Send(std::move(answer));
+                 });
     }
     auto server = net::Server::Start({}, std::move(router));
     EXPECT_TRUE(server);
@@ -35,15 +37,21 @@ class FakePool {
     const std::lock_guard lock(mutex_);
     return counts_[path];
   }
+  // The token and the body of the last message.
+  std::string last(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    return last_[path];
+  }
   void Answer(const std::string& path, int status) {
     const std::lock_guard lock(mutex_);
     statuses_[path] = status;
   }
 
  private:
-  int Take(const std::string& path) {
+  int Take(const std::string& path, const net::Request& request) {
     const std::lock_guard lock(mutex_);
     ++counts_[path];
+    last_[path] = std::string(net::FindHeader(request.headers, "Authorization")) + " " + request.body;
     const auto found = statuses_.find(path);
     return found == statuses_.end() ? 200 : found->second;
   }
@@ -51,6 +59,7 @@ class FakePool {
   std::mutex mutex_;
   std::map<std::string, int> counts_;
   std::map<std::string, int> statuses_;
+  std::map<std::string, std::string> last_;
   std::unique_ptr<net::Server> server_;
 };
 
@@ -140,6 +149,48 @@ TEST(PoolLink, AWorkerThatLoadsSendsHeartbeatsAndTellsAChangeAtOnce) {
   status.SetDraining();
   EXPECT_TRUE(Eventually([&] { return pool.count("/heartbeat") == before + 1; }));
   EXPECT_EQ(lost, 0);
+}
+
+TEST(PoolLink, MessagesCarryTheTokenAndAnyStatusOf200IsTaken) {
+  FakePool pool;
+  TestWorker worker("w-1");
+  for (const int status : {200, 202, 299}) {
+    for (const char* path : {"/ready", "/heartbeat"}) pool.Answer(path, status);
+    const int before = pool.count("/ready"), beats = pool.count("/heartbeat");
+    PoolLinkOptions options = Options(pool);
+    options.token = Token("0123456789abcdef");
+    const PoolLink link(worker.status(), std::move(options), [] { ADD_FAILURE(); });
+    EXPECT_TRUE(Eventually([&] { return pool.count("/heartbeat") >= beats + 3; }));
+    EXPECT_EQ(pool.count("/ready"), before + 1) << status;
+  }
+  EXPECT_EQ(pool.last("/ready"), "Bearer 0123456789abcdef " + ToText(worker.status().MakeReady()));
+  EXPECT_TRUE(pool.last("/heartbeat").starts_with("Bearer 0123456789abcdef {\"worker_id\":\"w-1\","));
+  EXPECT_TRUE(Eventually([&] { return pool.count("/deregister") == 3; }));
+  EXPECT_EQ(pool.last("/deregister"), "Bearer 0123456789abcdef " + ToText(worker.status().MakeDeregistration()));
+}
+
+TEST(PoolLink, AWorkerThatEndsWhileItWaitsForThePoolIsNotLost) {
+  FakePool pool;
+  TestWorker worker("w-1");
+  const auto began = std::chrono::steady_clock::now();
+  std::atomic<int> lost{0};
+  {
+    PoolLinkOptions options = Options(pool);
+    options.tries = {60s};
+    const PoolLink link(worker.status(), std::move(options), [&] { ++lost; });
+    std::this_thread::sleep_for(50ms);
+  }
+  EXPECT_EQ(pool.count("/ready"), 0);
+  pool.Answer("/heartbeat", 300);
+  {
+    const PoolLink link(worker.status(), Options(pool), [&] { ++lost; });
+    EXPECT_TRUE(Eventually([&] { return pool.count("/ready") == 1; }));
+    pool.Answer("/ready", 300);
+    EXPECT_TRUE(Eventually([&] { return pool.count("/ready") >= 3; })) << "it tries to come back";
+  }
+  EXPECT_EQ(lost, 0);
+  EXPECT_EQ(pool.count("/deregister"), 2);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 40s);
 }
 
 TEST(PoolLink, ThatTimeIsAMinute) { EXPECT_EQ(PoolLinkOptions{}.orphan_time, 60s); }
