@@ -64,6 +64,19 @@ TEST(HostMemoryNeed, OfAGpuIsWhatDoesNotFitThere) {
   EXPECT_EQ(need({}, false), std::to_string(source->WeightBytes()) + " 7 kv") << "a device without memory of its own";
 }
 
+TEST(HostMemoryNeed, OfAModelWithUnknownLayersIsAllOnTheGpu) {
+  std::vector<model::ModelSource::Tensor> tensors;
+  tensors.push_back({.matrix = {.name = "w", .rows = 2, .cols = 3, .data = {}, .owner = {}}, .make = {}});
+  const model::ModelSource source("/m", "gguf", formats::GgufMetadata(), std::move(tensors), nullptr);
+  ASSERT_EQ(source.WeightBytes(), 24);
+  EXPECT_EQ(LayersOf(source), 0);
+  for (const int32_t on_gpu : {-1, 0, 1}) {
+    EXPECT_EQ(Text(NeedOf(On(Target::kCuda, Provider::kLlamaCpp, true), {.gpu_layers = on_gpu}, source, nullptr)),
+              "0 0");
+  }
+  EXPECT_EQ(Text(NeedOf(On(Target::kCpu), {}, source, &source)), "48 0 kv");
+}
+
 TEST(HostMemoryNeed, OfALoadedModelIsWhatItsEngineReports) {
   ServedModel model;
   model.exposure.provider = "native";

@@ -241,6 +241,9 @@ TEST_F(LoadSettings, ARecipeChangesTheFileBesideIt) {
   EXPECT_EQ(context(0), 64);
   EXPECT_EQ(context(63), 63);
   EXPECT_EQ(context(65), 64);
+  EXPECT_EQ(context(1), 1);
+  write({.from = "base.gguf", .chat_template = "{{ messages }}", .context = 1});
+  EXPECT_EQ(context(0), 1);
   write({.from = "base.gguf"});
   request.context = 65;
   const auto plain = Load();

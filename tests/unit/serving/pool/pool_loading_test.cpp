@@ -82,6 +82,28 @@ TEST_F(PoolLoading, ALoadIsShownWhileItGoesOn) {
   EXPECT_EQ(pool.registry().default_id(), "before");
 }
 
+TEST_F(PoolLoading, TheTimeOfALoadBeginsWithItsTurn) {
+  using Clock = std::chrono::steady_clock;
+  ModelPool pool = Pool();
+  std::shared_future<ModelPool::Loaded> second;
+  Clock::time_point first_ended;
+  double shown = -1, most = 0;
+  starts_.during = [&] {
+    if (starts_.starts.size() == 1) {
+      second = pool.StartLoad(Request("second"), false);
+      std::this_thread::sleep_for(50ms);
+      first_ended = Clock::now();
+      return;
+    }
+    for (const auto& loading : pool.Loading()) shown = loading.seconds;
+    most = std::chrono::duration<double>(Clock::now() - first_ended).count();
+  };
+  ASSERT_TRUE(pool.Load(Request("first")));
+  ASSERT_TRUE(second.get());
+  EXPECT_GE(shown, 0);
+  EXPECT_LE(shown, most) << "it waited before";
+}
+
 TEST_F(PoolLoading, AnotherLoadOfTheSameModelMustBeEqual) {
   ModelPool pool = Pool();
   ASSERT_TRUE(pool.Load(Request("before"), true));

@@ -2,6 +2,8 @@
 // elsewhere.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <prometheus/collectable.h>
+#include <prometheus/text_serializer.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -71,6 +73,13 @@ class PoolReservation : public ::testing::Test {
     return loaded ? out : loaded.error().message;
   }
   static std::string Text(int64_t kv, int64_t used) { return std::to_string(kv) + " " + std::to_string(used); }
+  // The gauge of what all models hold.
+  std::string Gauge() const {
+    const std::string text = prometheus::TextSerializer().Serialize(metrics_.Collectable().Collect());
+    const std::string name = "\ninferflux_pool_used_bytes ";
+    const size_t at = text.find(name) + name.size();
+    return text.substr(at, text.find('\n', at) - at);
+  }
   static std::vector<std::string> Ids(const ModelPool& pool) {
     std::vector<std::string> out;
     for (const auto& model : pool.List()) out.push_back(model->id);
@@ -157,11 +166,19 @@ TEST_F(PoolReservation, AnEngineThatFailedGivesItsShareBack) {
 TEST_F(PoolReservation, AModelHoldsWhatItsEngineReports) {
   Holds(3 * kMiB, 40 * kMiB);
   ModelPool pool(factory_, metrics_, {}, {.memory_budget = 100 * kMiB});
-  ASSERT_TRUE(pool.Load(Request("m", WeightsOf("m", 2))));
+  std::string reserved;
+  LoadRequest request = Request("m", WeightsOf("m", 2));
+  request.config.kv_budget = 30 * kMiB;
+  starts_.during = [&] { reserved = Gauge(); };
+  ASSERT_TRUE(pool.Load(request));
+  EXPECT_EQ(reserved, std::to_string(32 * kMiB)) << "while it is being loaded";
+  EXPECT_EQ(Gauge(), std::to_string(43 * kMiB));
   EXPECT_EQ(pool.use().used, 43 * kMiB);
   EXPECT_EQ(pool.Stay("m")->bytes, 43 * kMiB);
   ASSERT_EQ(pool.use().holders.size(), 1u);
   EXPECT_EQ(pool.use().holders[0].id, "m");
+  ASSERT_TRUE(pool.Unload("m", 10s));
+  EXPECT_EQ(Gauge(), "0");
 }
 
 TEST_F(PoolReservation, AModelLeavesExactlyWhenItsRoomIsEnough) {
@@ -197,6 +214,7 @@ TEST_F(PoolReservation, OnlyAsManyModelsLeaveAsMustAndThePinnedStay) {
   Holds(kMiB, 18 * kMiB);
   ASSERT_TRUE(load("d", 18 * kMiB));
   EXPECT_THAT(Ids(pool), ElementsAre("pinned", "c", "d"));
+  EXPECT_EQ(Gauge(), std::to_string(pool.use().used));
   EXPECT_FALSE(load("e", 30 * kMiB)) << "the pinned one's share would be needed";
   EXPECT_THAT(Ids(pool), ElementsAre("pinned", "c", "d"));
 }
