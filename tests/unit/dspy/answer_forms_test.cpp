@@ -94,6 +94,18 @@ TEST(AnswerFormTest, AnAnswerThatWasCutButParsesIsGood) {
   EXPECT_EQ(prediction->Text("c"), "all of it");
 }
 
+TEST(AnswerFormTest, ACallsStopReachesTheModel) {
+  ScriptedLm lm({"x", "x"});
+  std::stop_source stop;
+  const Signature signature = *Signature::Parse("a -> c");
+  ASSERT_TRUE(ChatAdapter().Call(lm, signature, {{"a", "x"}}, {.cancel = stop.get_token()}));
+  ASSERT_TRUE(ChatAdapter().Call(lm, signature, {{"a", "x"}}, {}));
+  EXPECT_FALSE(lm.requests()[0].cancel.stop_requested());
+  stop.request_stop();
+  EXPECT_TRUE(lm.requests()[0].cancel.stop_requested());
+  EXPECT_FALSE(lm.requests()[1].cancel.stop_possible());
+}
+
 std::vector<std::string> Turns(const Adapter& adapter, const Values& inputs) {
   std::vector<std::string> out;
   for (const Message& message : adapter.Format(*Signature::Parse("a, h: History -> c"), {}, inputs)) {

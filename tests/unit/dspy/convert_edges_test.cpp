@@ -265,6 +265,16 @@ TEST(JsonSchemaTest, ASchemaThatIsNotHonouredIsNamedWithItsPlace) {
   EXPECT_TRUE(ConvertBySchema(nested(64), value)) << "a value may be as deep as its schema";
 }
 
+TEST(JsonSchemaTest, AMillionValuesAreLookedAt) {
+  const boost::json::object schema = {{"items", {{"type", "null"}}}};
+  boost::json::array items(999'999, nullptr);
+  EXPECT_TRUE(ConvertBySchema(schema, items));
+  items.push_back(nullptr);
+  const auto refused = ConvertBySchema(schema, items);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error(), "at $[999999]: the schema has too many ways");
+}
+
 TEST(LiteralEdgesTest, ListsAreNestedUpTo64Deep) {
   const auto nested = [](size_t depth, char open, char close) {
     return ReadLiteral(std::string(depth, open) + std::string(depth, close)).has_value();

@@ -74,6 +74,23 @@ TEST(CharAutomatonBounds, RangesMeetAtTheirEnds) {
   EXPECT_FALSE(of({{'b', 'h'}}).Matches("") || of({{'b', 'h'}}).Matches("bb"));
 }
 
+TEST(CharAutomatonBounds, MultiplesHaveDigitsASignAndAPoint) {
+  const CharAutomaton ones = CharAutomaton::OfMultiples(1, 0);
+  std::string taken;
+  for (char c = ' '; c < 0x7F; ++c) {
+    if (ones.Matches(std::string(1, c))) taken += c;
+  }
+  EXPECT_EQ(taken, "0123456789");
+  const auto is = [](uint32_t divisor, uint32_t places, const char* text) {
+    return CharAutomaton::OfMultiples(divisor, places).Matches(text);
+  };
+  for (const char* text : {"0", "-0", "7", "49", "007", "7.0", "7.00"}) EXPECT_TRUE(is(7, 0, text)) << text;
+  for (const char* text : {"", "-", "8", "7.", ".0", "7.1", "7.01", "0.7", "7-", "+7"})
+    EXPECT_FALSE(is(7, 0, text)) << text;
+  for (const char* text : {"0.25", "0.5", "1", "1.75", "1.750", "0.0", "-0.25"}) EXPECT_TRUE(is(25, 2, text)) << text;
+  for (const char* text : {"0.2", "0.24", "0.255", "0.26", "0.", "0.251"}) EXPECT_FALSE(is(25, 2, text)) << text;
+}
+
 std::string ExactText(const char* number) {
   const auto exact = ExactDecimal(boost::json::parse(number));
   return exact ? std::to_string(exact->digits) + "/10^" + std::to_string(exact->places) : "none";

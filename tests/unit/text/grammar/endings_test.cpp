@@ -53,5 +53,55 @@ TEST(GrammarEndings, APartOfASchemaClosesItself) {
             "at #/allOf/0/unevaluatedProperties: is not supported beside 'not'");
 }
 
+// Alternatives are told apart by members of their members, but not without an end.
+TEST(GrammarEndings, AlternativesThatContainThemselvesEnd) {
+  const auto tree = [](const std::string& name) {
+    return "\"" + name + R"(":{"type":"object","required":["k"],"properties":{"k":{"$ref":"#/$defs/)" + name + "\"}}}";
+  };
+  const std::string error = ErrorOf(
+      Schema(R"({"oneOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/b"}],"$defs":{)" + tree("a") + "," + tree("b") + "}}"));
+  EXPECT_NE(error, "") << "each is within the other";
+  ExpectMatches(R"({"oneOf":[{"type":"object","required":["k"],"properties":{"k":{"type":"object","required":["t"],
+                              "properties":{"t":{"const":1}}}},"additionalProperties":{"const":3}},
+                             {"type":"object","required":["k"],"properties":{"k":{"type":"object","required":["t"],
+                              "properties":{"t":{"const":2}}}},"additionalProperties":{"const":4}}]})",
+                {R"({"k":{"t":1},"x":3})", R"({"k":{"t":2},"x":4})"}, {R"({"k":{"t":1},"x":4})", R"({"k":{"t":3}})"});
+}
+
+TEST(GrammarEndings, WhatIsExcludedFromMembersAddsUpToSix) {
+  const char* const types[] = {R"("null")",   R"("boolean")", R"("string")",         R"("array")",
+                               R"("object")", R"("number")",  R"(["null","string"])"};
+  const auto excluded = [&](size_t count) {
+    std::string schema = R"({"type":"object","properties":{)";
+    for (size_t i = 0; i < 7; ++i) schema += std::string(i > 0 ? "," : "") + "\"p" + std::to_string(i) + "\":true";
+    schema += R"(},"allOf":[)";
+    for (size_t i = 0; i < count; ++i) {
+      schema += std::string(i > 0 ? "," : "") + R"({"not":{"additionalProperties":{"type":)" + types[i] + "}}}";
+    }
+    return ErrorOf(Schema(schema + "]}"));
+  };
+  EXPECT_EQ(excluded(6), "");
+  EXPECT_EQ(excluded(7), "at #: what 'not', 'if' or 'oneOf' excludes from the members of this object is too much");
+}
+
+TEST(GrammarEndings, ListedValuesAreHeldToTheirSchemaInSoManySteps) {
+  const auto list = [](int size) {
+    std::string out = "[";
+    for (int i = 0; i < size; ++i) out += (i > 0 ? "," : "") + std::to_string(i);
+    return out + "]";
+  };
+  const auto error = [&](const std::string& more) {
+    return ErrorOf(Schema(R"({"enum":[)" + list(632) + "," + list(35) + more + R"(],"uniqueItems":true})"));
+  };
+  const std::string much = "at #: too much to hold listed values to";
+  const std::string four = "," + list(4);
+  EXPECT_EQ(error(four), "");
+  EXPECT_EQ(error(four + ",[]"), much);
+  std::string seven;
+  for (int i = 0; i < 7; ++i) seven += ",[" + std::to_string(i) + "]";
+  EXPECT_EQ(error(seven), "");
+  EXPECT_EQ(error(seven + ",[]"), much);
+}
+
 }  // namespace
 }  // namespace inferflux::text

@@ -59,6 +59,17 @@ TEST(TemplatePositions, EachPartMayStandFarDown) {
   }
 }
 
+// Brackets take two steps of a parser's depth, a sign one.
+TEST(TemplatePositions, SignsWithinBracketsAreCountedOneByOne) {
+  const auto nested = [](size_t signs) {
+    const auto rendered =
+        RenderText("{{ " + std::string(200, '(') + std::string(signs, '-') + "1" + std::string(200, ')') + " }}");
+    return rendered ? *rendered : rendered.error().message;
+  };
+  EXPECT_EQ(nested(98), "1");
+  EXPECT_EQ(nested(99), "chat template, line 1: an expression nests deeper than 500 levels");
+}
+
 TEST(TemplateNumbers, ThatAreNotFiniteAreWrittenAsPythonWritesThem) {
   const auto printed = [](const std::string& number) {
     return *RenderText("{{ (" + number + ")|tojson }} {{ " + number + " }}");

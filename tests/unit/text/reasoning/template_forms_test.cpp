@@ -79,6 +79,24 @@ TEST(TemplateForms, ATemplateCutsReasoningOutOfPastAnswers) {
             "none");
 }
 
+// Some templates refuse a conversation that does not begin with a question, or in which roles do not alternate.
+TEST(TemplateForms, AStrictTemplateIsAskedInItsOrder) {
+  const std::string strict =
+      "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}"
+      "{{ raise_exception('roles must alternate') }}{% endif %}{% endfor %}";
+  EXPECT_EQ(FormOf(strict + EachMessage("<think>{{ m.reasoning_content }}</think>{{ m.content }}")),
+            "think, reasoning_content");
+  EXPECT_EQ(FormOf(strict + EachMessage("{{ m.content }}") + "{% if add_generation_prompt %}<think>\n{% endif %}"),
+            "think, reasoning_content");
+  EXPECT_EQ(FormOf(strict + EachMessage("{{ m.content.split('[/THINK]')[-1] }}")), "magistral, reasoning_content");
+  const std::string question = "{% if messages[-1].role != 'user' %}{{ raise_exception('no question') }}{% endif %}";
+  EXPECT_EQ(FormOf(question + strict + EachMessage("{{ m.content.split('[/THINK]')[-1] }}")),
+            "magistral, reasoning_content");
+  const std::string one_cut =
+      "{% for m in messages %}{{ m.content.split('[/THINK]')[-1] if loop.revindex > 2 else m.content }}{% endfor %}";
+  EXPECT_EQ(FormOf(one_cut), "magistral, reasoning_content") << "the last answer stays whole";
+}
+
 TEST(TemplateForms, ReasoningIsSwitchedByEachKnownVariable) {
   json::object on, off;
   SetReasoning(true, on);

@@ -115,6 +115,29 @@ TEST(ByteLevelBpe, AMegabyteOfOneLetterIsNoProblem) {
   EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);  // sanitised builds are slow
 }
 
+// A contraction is a word of its own: what follows it is not merged with its end.
+TEST(PreTokenizers, ContractionsEndWherePatternsEndThem) {
+  std::vector<std::string> merges = {testing::Letter(0xBF) + " x"};
+  for (const char* end : {"s", "S", "t", "T", "m", "M", "d", "D", "e", "E", "l", "L"})
+    merges.push_back(std::string(end) + " x");
+  const auto counts = [&](std::string_view pre, const std::string& text) {
+    return Make(testing::ByteLevelSpec(merges, pre), merges)->Encode(text).size() - text.size();
+  };
+  for (const char* end : {"s", "t", "m", "d", "re", "ve", "ll"}) {
+    EXPECT_EQ(counts("gpt-2", "a'" + std::string(end) + "x"), 0u) << end;
+    EXPECT_EQ(counts("llama-bpe", "a'" + std::string(end) + "x"), 0u) << end;
+  }
+  for (const char* end : {"S", "T", "M", "D", "RE", "VE", "LL", "rE", "Ve", "lL"}) {
+    EXPECT_EQ(counts("gpt-2", "a'" + std::string(end) + "x"), size_t{0} - 1) << end << " is no contraction";
+    EXPECT_EQ(counts("llama-bpe", "a'" + std::string(end) + "x"), 0u) << end;
+  }
+  EXPECT_EQ(counts("llama-bpe", "a'\xC5\xBFx"), 0u) << "a long s is an s";
+  EXPECT_EQ(counts("gpt-2", "a'\xC5\xBFx"), size_t{0} - 1);
+  for (const char* end : {"le", "rl", "el"}) {
+    EXPECT_EQ(counts("llama-bpe", "a'" + std::string(end) + "x"), size_t{0} - 1) << end << " is no contraction";
+  }
+}
+
 TEST(PreTokenizers, AreNeededToCutText) {
   VocabSpec spec = testing::ByteLevelSpec({});
   spec.pre_tokenizer = nullptr;
