@@ -63,6 +63,7 @@ class RawClient {
         got = ::recv(fd_, piece, sizeof piece, 0);
       if (got <= 0) {
         closed_ = left.count() > 0 && got <= 0;
+        reset_ = got < 0;
         return std::exchange(pending_, {});
       }
       pending_.append(piece, static_cast<size_t>(got));
@@ -71,11 +72,20 @@ class RawClient {
   std::string ReadToEnd(std::chrono::milliseconds limit = std::chrono::seconds(10)) { return ReadUntil("", limit); }
   // Whether the last read found that the peer has closed.
   bool closed() const { return closed_; }
+  // Whether it has thrown away what this client had sent.
+  bool reset() const { return reset_; }
+  uint16_t own_port() const {
+    sockaddr_in own{};
+    socklen_t length = sizeof own;
+    EXPECT_EQ(::getsockname(fd_, reinterpret_cast<sockaddr*>(&own), &length), 0);
+    return ntohs(own.sin_port);
+  }
 
  private:
   int fd_;
   bool connected_ = false;
   bool closed_ = false;
+  bool reset_ = false;
   std::string pending_;
 };
 

@@ -180,6 +180,7 @@ TEST_F(ServerTest, GracefulStopLetsARunningStreamEnd) {
   EXPECT_TRUE(idle.closed());
   faucet_.Let(3);
   EXPECT_THAT(client.ReadToEnd(), EndsWith("0\r\n\r\n"));
+  EXPECT_TRUE(client.closed()) << "nothing more is read from it";
   stopper.join();
   EXPECT_FALSE(RawClient(server_->port()).connected());
 }

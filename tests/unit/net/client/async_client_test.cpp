@@ -191,5 +191,17 @@ TEST_F(AsyncClientTest, AnExpiredExchangeEndsItsRead) {
   EXPECT_TRUE(Run(wait(*this)));
 }
 
+TEST_F(AsyncClientTest, AnExchangeThatExpiresLaterIsReadUntilThen) {
+  const auto read = [](AsyncClientTest& test) -> asio::awaitable<std::string> {
+    auto exchange = co_await test.client_->Start(Get("/stream"));
+    if (!exchange) co_return "no answer";
+    (*exchange)->Expire(60s);
+    test.faucet_.Let(3);
+    auto body = co_await (*exchange)->ReadAll();
+    co_return body ? *body : body.error().message;
+  };
+  EXPECT_EQ(Run(read(*this)), "piece 0\npiece 1\npiece 2\n");
+}
+
 }  // namespace
 }  // namespace inferflux::net
