@@ -35,6 +35,13 @@ TEST(NearestTest, TwoLettersThatChangedPlacesAreOneError) {
   EXPECT_EQ(Nearest("badc", {"bbbb", "abcd"}), "abcd");
 }
 
+TEST(NearestTest, WhatStandsBesideAWordIsNotPartOfIt) {
+  const std::string_view text = "xa";
+  EXPECT_EQ(Nearest(text.substr(1), {"??ax"}), "") << "the x is not the word's";
+  EXPECT_EQ(Nearest(text, {"?ax"}), "?ax");
+  EXPECT_EQ(Nearest("a", {text.substr(1)}), "a");
+}
+
 TEST(NearestTest, TheNearestAndOfThoseTheFirstIsTaken) {
   EXPECT_EQ(Nearest("abcd", {"abXY", "abcX", "abXd"}), "abcX");
   EXPECT_EQ(Nearest("abc", {"abc", "abd"}), "abc");

@@ -60,7 +60,9 @@ TEST_F(RankProcessesTest, EachRankKnowsItsNumberAndHasNoOtherDescriptors) {
     const auto ranks = RankProcesses::Start(
         Job(3),
         Program("echo \"$*\" > \"$6.$2\"\n[ -e /proc/$$/fd/3 ] && echo memory >> \"$6.$2\"\n[ -e /proc/$$/fd/" +
-                std::to_string(leak) + " ] && echo leak >> \"$6.$2\"\nexit 0"),
+                std::to_string(leak) +
+                " ] && echo leak >> \"$6.$2\"\nfor each in 5 6 7 8; do [ -e /proc/$$/fd/$each ] && "
+                "echo also $each >> \"$6.$2\"; done\nexit 0"),
         {"--out", (folder_ / "said").string()}, nullptr);
     ASSERT_TRUE(ranks) << ranks.error().message;
     (*ranks)->Expect();

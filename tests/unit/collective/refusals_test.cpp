@@ -182,6 +182,20 @@ TEST(Collective, SumsOfDifferentSizesAndRootsThatDifferAreSeen) {
             "rank 1 does a broadcast of 12 bytes where rank 2 does a broadcast of 12 bytes");
 }
 
+TEST(Collective, AnotherOperationOfTheSameSizeIsSeen) {
+  Joined ranks = Join(Job(2));
+  std::vector<std::byte> bytes(12);
+  std::vector<float> values(3);
+  ASSERT_EQ(Text(ranks[0]->Broadcast(bytes, 0)), "done");
+  const Status failed = ranks[1]->AllReduce(values, Reduction::kSum);
+  EXPECT_EQ(Text(failed), "rank 0 does a broadcast of 12 bytes where rank 1 does an all_reduce of 12 bytes");
+  EXPECT_EQ(failed.error().code, ErrorCode::kInternal);
+  Joined others = Join(Job(2));
+  ASSERT_EQ(Text(others[0]->Broadcast(bytes, 0)), "done");
+  EXPECT_EQ(Text(others[1]->Barrier()),
+            "rank 0 does a broadcast of 12 bytes where rank 1 does an all_gather of 1 bytes");
+}
+
 TEST(Collective, SaysOfAnotherRankThatItHasLeftOrDied) {
   for (const int32_t own : {0, 1}) {
     const int32_t other = 1 - own;

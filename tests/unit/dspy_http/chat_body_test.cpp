@@ -49,6 +49,8 @@ TEST(ChatBodyTest, EachKindOfConstraintHasItsForm) {
   EXPECT_EQ(sent(Constraint::Kind::kJsonSchema, R"({"type":"object"})"),
             json::parse(R"({"response_format":{"type":"json_schema",
                 "json_schema":{"name":"answer","schema":{"type":"object"},"strict":true}}})"));
+  EXPECT_EQ(sent(Constraint::Kind::kJsonSchema, "{"), json::parse(R"({"response_format":{"type":"json_schema",
+                "json_schema":{"name":"answer","schema":{},"strict":true}}})"));
 }
 
 TEST(ChatBodyTest, AnAnswerIsReadWithItsUsage) {
@@ -67,6 +69,22 @@ TEST(ChatBodyTest, AnAnswerIsReadWithItsUsage) {
   EXPECT_EQ(completion->text, "upon");
   EXPECT_EQ(completion->finish, FinishReason::kLength);
   EXPECT_EQ(completion->usage.prompt, 0u);
+}
+
+TEST(ChatBodyTest, WhatIsNullIsNotThere) {
+  const auto answer = ReadAnswer(
+      R"({"choices":[{"message":{"content":null,"tool_calls":null},"finish_reason":null}],"usage":null,"error":null})");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->text, "");
+  EXPECT_EQ(answer->finish, FinishReason::kStop);
+  EXPECT_TRUE(answer->tool_calls.empty());
+  EXPECT_EQ(answer->usage.prompt, 0u);
+  LmResponse out;
+  ASSERT_TRUE(AddEvent(R"({"choices":[],"usage":{"prompt_tokens":4,"completion_tokens":2}})", out));
+  ASSERT_TRUE(AddEvent(R"({"choices":[{"delta":{"content":null},"finish_reason":null}],"usage":null})", out));
+  EXPECT_EQ(out.usage.prompt, 4u) << "what was told stays";
+  EXPECT_EQ(out.text, "");
+  EXPECT_EQ(out.finish, FinishReason::kStop);
 }
 
 TEST(ChatBodyTest, WhatIsNoAnswerIsQuotedUpTo300Bytes) {
@@ -98,6 +116,9 @@ TEST(ChatBodyTest, ACallThatWasCutIsLeftOut) {
     EXPECT_EQ(refused.error().code, ErrorCode::kParseFailed);
     EXPECT_THAT(refused.error().message, HasSubstr("'f'"));
   }
+  const std::string list = "[" + std::string(400, '1') + "]";
+  EXPECT_EQ(answer(list.c_str(), "tool_calls").error().message,
+            "the model called the tool 'f' with arguments that are no JSON object: " + list.substr(0, 300));
   EXPECT_FALSE(answer("[1]", "length")) << "whole, and no object";
 }
 

@@ -221,6 +221,21 @@ TEST(EngineChecks, WhatAnEngineSavesItMustSayAndRestore) {
   EXPECT_EQ(Check<TakesAnything>(CheckSaveRestore), "error: a third of what was saved was restored");
 }
 
+TEST(EngineChecks, AThirdOfWhatWasSavedIsTriedToo) {
+  struct Records : ToyEngine {
+    Result<SequenceId> Restore(std::span<const TokenId> tokens, uint64_t salt,
+                               std::span<const std::byte> saved) override {
+      restored += fmt::format("{} tokens of {} bytes for {}, ", tokens.size(), saved.size(), salt);
+      return ToyEngine::Restore(tokens, salt, saved);
+    }
+    std::string restored;
+  } engine;
+  EXPECT_EQ(Said(CheckSaveRestore(engine, ToyOracle(), FloatBounds())),
+            "144 bytes, then 24 positions, at most 0.0e+00 off");
+  EXPECT_EQ(engine.restored,
+            "36 tokens of 144 bytes for 11, 24 tokens of 144 bytes for 11, 48 tokens of 48 bytes for 11, ");
+}
+
 TEST(EngineChecks, AWrongStepMustNotRunNorLeaveATrace) {
   struct RunsAnything : ToyEngine {
     Result<engine::StepResult> ExecuteUnifiedBatch(const engine::UnifiedBatch& batch) override {
