@@ -76,6 +76,9 @@ TEST(MarkerTest, AHeaderIsWholeOrBegunOrNone) {
   EXPECT_EQ(match.kind, Kind::kMarker);
   EXPECT_EQ(match.field, "aZ09_é");
   EXPECT_EQ(match.size, std::string("[[ ## aZ09_é ## ]]").size());
+  const auto of = [](char c) { return MatchHeader("[[ ## " + std::string(1, c) + " ## ]]"); };
+  for (const char inside : std::string("azAZ09_\x80\xFF")) EXPECT_EQ(of(inside).kind, Kind::kMarker) << inside;
+  for (const char outside : std::string("`{@[/:-\x7F")) EXPECT_EQ(of(outside).kind, Kind::kNone) << outside;
 }
 
 TEST(MarkerTest, ANameIsFollowedByAColonInAnyCase) {
@@ -91,6 +94,10 @@ TEST(MarkerTest, ANameIsFollowedByAColonInAnyCase) {
   }
   EXPECT_EQ(match("its name: x").size, 9u);
   EXPECT_EQ(match("B: x").field, "b");
+  const auto letters = SignatureBuilder().Input("q").Output("az").Output("x", {}, "", "[@`{/:").Build();
+  const MatchMarker exact = NameMarkers(*letters);
+  for (const char* marker : {"AZ:", "Az:", "aZ:", "[@`{/:"}) EXPECT_EQ(exact(marker).kind, Kind::kMarker) << marker;
+  for (const char* none : {"{@`{/:", "[`", "[@@", "[@`["}) EXPECT_EQ(exact(none).kind, Kind::kNone) << none;
 }
 
 std::string Cut(std::string_view text) {

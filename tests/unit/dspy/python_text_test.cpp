@@ -94,6 +94,9 @@ TEST(PythonTextTest, MarginsGo) {
         {"\n\n  a\n b\n", " a\nb"},
         {"a\n\tb\n        c", "a\nb\nc"},
         {"ab\tc", "ab      c"},
+        {"12345678\tc", "12345678        c"},
+        {"123456789\tc\td", "123456789       c       d"},
+        {"ü\r1234567\tc", "ü\r1234567 c"},
         {"x\n ab\tc", "x\nab     c"},
         {"a\n\n  b", "a\n\nb"},
         {"one", "one"},
@@ -198,6 +201,7 @@ TEST(PythonFormatTest, ValuesAreThoseOfReprAndDumps) {
   EXPECT_EQ(JsonDumps(value, 2),
             "{\n  \"a\": [\n    1,\n    true,\n    null,\n    2.5\n  ],\n  \"b\": [],\n  \"c\": {},\n"
             "  \"d\": {\n    \"e\": \"f\"\n  }\n}");
+  EXPECT_EQ(JsonDumps({1, {2}, {{"a", 3}, {"b", 4}}}, 1), "[\n 1,\n [\n  2\n ],\n {\n  \"a\": 3,\n  \"b\": 4\n }\n]");
   EXPECT_EQ(PythonStr("it's"), "it's");
   EXPECT_EQ(PythonStr(false), "False");
   EXPECT_EQ(JsonDumps(std::numeric_limits<uint64_t>::max()), "18446744073709551615");

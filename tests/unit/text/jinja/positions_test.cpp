@@ -70,6 +70,12 @@ TEST(TemplatePositions, SignsWithinBracketsAreCountedOneByOne) {
   EXPECT_EQ(nested(99), "chat template, line 1: an expression nests deeper than 500 levels");
 }
 
+TEST(TemplatePositions, ATemplateHasAMebibyteAtMost) {
+  const std::string most(1 << 20, 'a');
+  EXPECT_EQ(RenderText(most), most);
+  EXPECT_EQ(RenderText(most + "a").error().message, "the chat template has 1048577 bytes; at most 1048576 are allowed");
+}
+
 TEST(TemplateNumbers, ThatAreNotFiniteAreWrittenAsPythonWritesThem) {
   const auto printed = [](const std::string& number) {
     return *RenderText("{{ (" + number + ")|tojson }} {{ " + number + " }}");
