@@ -83,6 +83,10 @@ TEST_F(WorkerStartsTest, WorkersOfTheProcessorShareItsCores) {
     }
     EXPECT_GE(all.size() + 1, own.size()) << "a core that cannot be divided is left";
   }
+  WriteProgram("inferflux-worker-cuda", "/dev/fd/3");
+  engine_.target = serving::Target::kCuda;
+  auto manager = *WorkerManager::Start(options_, registry_);
+  for (const Told& each : StartedBy(*manager, 2)) EXPECT_EQ(CoresOf(each.cores), own) << "it computes elsewhere";
 }
 
 TEST_F(WorkerStartsTest, ALauncherStartsWorkersOfSeveralRanks) {
@@ -170,6 +174,16 @@ TEST_F(WorkerStartsTest, ADevicesMemoryIsNotThatOfTheHost) {
   const auto failed = manager->Starter()(engine_, engine_request_, request_);
   ASSERT_FALSE(failed);
   EXPECT_THAT(failed.error().message, HasSubstr("cannot run " + (folder_ / "inferflux-worker-cuda").string()));
+}
+
+TEST_F(WorkerStartsTest, ALoadMayTakeAsLongAsItIsGiven) {
+  options_.times.start = std::chrono::milliseconds(1000);
+  auto manager = *WorkerManager::Start(options_, registry_);
+  const auto late = manager->Starter()(engine_, engine_request_, request_);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(late.error().message, "its process ended: signal 9: it was not ready within 1 s");
+  EXPECT_TRUE(manager->List().empty());
 }
 
 TEST_F(WorkerStartsTest, WhatAlmostFitsFitsWithATenthMore) {

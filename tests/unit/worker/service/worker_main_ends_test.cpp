@@ -109,8 +109,12 @@ TEST(WorkerMainEnds, WhatIsPrintedEndsItWithSuccess) {
 TEST(WorkerMainEnds, AModelThatCannotBeLoadedIsToldToThePool) {
   TakingPool pool;
   const std::string none = ::testing::TempDir() + "/none.gguf";
-  EXPECT_EQ(RunWorker({"--model", none, "--worker-port", "0", "--callback-url", pool.url(), "--worker-id", "w-1"}).code,
-            kLoadFailed);
+  const Ended lost =
+      RunWorker({"--model", none, "--worker-port", "0", "--callback-url", pool.url(), "--worker-id", "w-1"});
+  EXPECT_EQ(lost.code, kLoadFailed);
+  EXPECT_THAT(lost.error,
+              ::testing::ContainsRegex(" error cannot read [^ ]*: [^=]* worker_id=w-1 model=[^ ]+ port=[1-9][0-9]*\n"))
+      << "each line says whose it is";
   EXPECT_THAT(pool.goodbye(),
               HasSubstr(R"({"worker_id":"w-1","code":"MODEL_LOAD_FAILED","reason":"cannot read )" + none + ": "));
   EXPECT_EQ(RunWorker({"--model", INFERFLUX_TINY_MODEL, "--worker-port", "0", "--callback-url", pool.url(),

@@ -23,6 +23,7 @@
 #include "net/url.h"
 #include "scheduler/fake_engine.h"
 #include "worker/contract/codec.h"
+#include "worker/contract/generation_messages.h"
 #include "worker/contract/messages.h"
 #include "worker/service/worker_main.h"
 #include "worker/token.h"
@@ -156,6 +157,8 @@ TEST(WorkerMainServes, WithItsSettingsUntilItIsToldToEnd) {
     };
     return engine;
   };
+  const std::string sessions = ::testing::TempDir() + "/worker_main_serves_sessions";
+  std::filesystem::remove_all(sessions);
   std::string served, last;
   MeetingPool pool({}, [&](const net::ServerAddress& to) {
     EXPECT_EQ(Say(to, "/info", "").status, 401);
@@ -191,6 +194,16 @@ TEST(WorkerMainServes, WithItsSettingsUntilItIsToldToEnd) {
     EXPECT_EQ(taken, 1);
     EXPECT_EQ(most_items, 1u) << "one runs at a time";
     EXPECT_EQ(most_tokens, 16u);
+    EXPECT_EQ(
+        Say(to, "/execute",
+            R"({"request_id":"s","prompt":[65,66],"max_tokens":2,"session":{"id":"chat","ttl_seconds":60,"once":false}})",
+            token)
+            .status,
+        200);
+    const auto saved =
+        FromText<SessionList>(Say(to, "/sessions", R"({"action":"save","id":"chat","salt":0})", token).body);
+    EXPECT_TRUE(saved && saved->sessions.size() == 1 && saved->sessions[0].on_disk);
+    EXPECT_FALSE(std::filesystem::is_empty(sessions));
     const int then = steps;
     closed = true;
     std::thread ending([&] { last = Say(to, "/execute", PromptOf("d", 3, 5), token).body; });
@@ -223,6 +236,8 @@ TEST(WorkerMainServes, WithItsSettingsUntilItIsToldToEnd) {
                           "64MiB",
                           "--runtime-speculation",
                           "none",
+                          "--runtime-session-dir",
+                          sessions,
                           "--runtime-threads",
                           "3"},
                          entry, &threads);
@@ -237,6 +252,7 @@ TEST(WorkerMainServes, WithItsSettingsUntilItIsToldToEnd) {
   EXPECT_EQ(asked.config.kv_budget, ((int64_t{64} << 20) - static_cast<int64_t>(1.1 * weights)) * 10 / 11)
       << "what the weights leave, but for a tenth";
   std::filesystem::remove(token_file);
+  std::filesystem::remove_all(sessions);
 }
 
 TEST(WorkerMainServes, AStopEndsALoad) {
@@ -257,7 +273,9 @@ TEST(WorkerMainServes, AStopEndsALoad) {
     EXPECT_EQ(Say(to, "/readyz", "").status, 503);
     EXPECT_EQ(Say(to, "/shutdown", "{}").status, 202);
   });
+  const auto began = std::chrono::steady_clock::now();
   EXPECT_EQ(Serve({"--model", INFERFLUX_TINY_MODEL, "--callback-url", pool.url(), "--worker-id", "w-4"}, entry), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 25s) << "nothing runs that it could wait for";
   EXPECT_EQ(pool.goodbye(), R"({"worker_id":"w-4","code":"CANCELLED","reason":"it was asked to stop"})");
 }
 
@@ -291,8 +309,12 @@ TEST(WorkerMainServes, TheModelsOwnSettingsComeFirst) {
   EXPECT_EQ(with("", {"--runtime-kv-budget", "100MiB", "--worker-memory-budget", "64MiB"}), kTooLittleMemory);
   EXPECT_EQ(with(R"(,"format":"huggingface")"), kLoadFailed);
   EXPECT_EQ(times, 0) << "it is no such file";
+  EXPECT_EQ(with(R"(,"draft":"/none/draft.gguf")"), kLoadFailed);
+  EXPECT_EQ(times, 0) << "it needs its draft too";
   EXPECT_EQ(with(R"(,"tensor_parallel":2)"), kLoadFailed);
   EXPECT_EQ(threads, std::max(1, UsableCores() / 2)) << "the other rank has the others";
+  EXPECT_EQ(with(R"(,"tensor_parallel":8,"pipeline_parallel":8)"), kLoadFailed);
+  EXPECT_EQ(threads, std::max(1, UsableCores() / 64));
   EXPECT_EQ(with(R"(,"backend":"cuda")"), kLoadFailed);
   EXPECT_EQ(times, 0);
 }
