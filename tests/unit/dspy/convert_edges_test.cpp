@@ -331,8 +331,11 @@ TEST(LiteralEdgesTest, NumbersAndWordsEndWhereTheyEnd) {
     ASSERT_TRUE(value) << text;
     EXPECT_EQ(JsonDumps(*value), json) << text;
   }
-  for (const char* text : {"1-2", "--1", "++1", "true_", "None0", "nullx", "1e", "[1 2]", "{'a' 1}", "{'a': 1 'b': 2}",
-                           "```\n1\n``` 2", "```1"}) {
+  for (const char* text : {"1-2",           "--1",   "++1",      "true_",    "None0",
+                           "nullx",         "1e",    "[1 2]",    "{'a' 1}",  "{'a': 1 'b': 2}",
+                           "```\n1\n``` 2", "```1",  "{1a1: 2}", "{xax: 2}", "{'a': 1,",
+                           "{'a'",          "{'a':", "[",        "(",        "{",
+                           "[1,",           "'"}) {
     EXPECT_FALSE(ReadLiteral(text)) << text;
   }
   size_t at = 2;

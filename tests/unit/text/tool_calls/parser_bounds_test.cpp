@@ -82,6 +82,34 @@ TEST(ToolCallBounds, ANumberHas512BytesAtMost) {
   EXPECT_EQ(parser.Feed("1").content, begun + "1");
 }
 
+// However a call ended, the next one grows from its beginning: nothing of the last is left in the reader.
+TEST(ToolCallBounds, EachCallOfAnAnswerGrows) {
+  const std::string whole = R"(<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>)";
+  const std::string calls[] = {whole,
+                               R"(<tool_call>{"name": "f", "arguments": {"a": [{"b": "\q)",
+                               R"(<tool_call>{"name": "f", "arguments": {"a": {} x)",
+                               R"(<tool_call>{"name": "f", "arguments": {"a": 1}, "z": [ x)",
+                               R"(<tool_call>{"name": "f", "arguments": {"a": 1}, "z": "y" x)",
+                               R"(<tool_call>{"name": "g", "arguments": {"a": "b)",
+                               R"(<tool_call>{"z": [{"name" x)",
+                               R"(<tool_call>{"arguments": {"a": 1} x)",
+                               R"(<tool_call>{"name": "f" "z)"};
+  for (const std::string& before : calls) {
+    ToolCallParser parser(HermesSyntax(), std::make_shared<const std::vector<OfferedTool>>(1, OfferedTool{"f", ""}),
+                          {});
+    parser.Feed(before);
+    if (before != whole) parser.Feed("</tool_call>");
+    const auto begun = parser.Feed(R"(<tool_call>{"name": "f", "arguments": {"b": ["c")");
+    ASSERT_EQ(begun.pieces.size(), 1u) << before;
+    EXPECT_EQ(begun.pieces[0].name, "f") << before;
+    EXPECT_EQ(begun.pieces[0].arguments, R"({"b":["c")") << before;
+    const auto ended = parser.Feed(R"( , 2]}}</tool_call>)");
+    ASSERT_EQ(ended.calls.size(), 1u) << before;
+    EXPECT_EQ(ended.calls[0].arguments, R"({"b":["c",2]})") << before;
+    EXPECT_EQ(ended.calls[0].end, FoundToolCall::End::kClosed) << before;
+  }
+}
+
 TEST(ToolCallBounds, ReferencesToReferencesAreFollowedEightTimes) {
   json::object definitions = {{"d0", {{"type", "null"}}}};
   for (int i = 1; i < 12; ++i) {
