@@ -89,6 +89,7 @@ TEST(LimitsTest, AClientsAllowanceRefusesABodyBeforeItIsReadAndLivesAsLongAsTheR
   const std::string refused = Exchange(*server, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 101\r\n\r\n");
   EXPECT_THAT(refused, StartsWith("HTTP/1.1 429 "));
   EXPECT_THAT(refused, HasSubstr("no room for 101"));
+  EXPECT_THAT(refused, HasSubstr("\r\nConnection: close\r\n")) << "the body would be taken for a request";
   const std::string head = "POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
   EXPECT_THAT(Exchange(*server, head + "Content-Length: 100\r\n\r\n" + std::string(100, 'a')),
               StartsWith("HTTP/1.1 200 "));
@@ -96,7 +97,9 @@ TEST(LimitsTest, AClientsAllowanceRefusesABodyBeforeItIsReadAndLivesAsLongAsTheR
   const std::string piece = "32\r\n" + std::string(50, 'a') + "\r\n";
   const std::string chunked = head + "Transfer-Encoding: chunked\r\n\r\n" + piece + piece;
   EXPECT_THAT(Exchange(*server, chunked + "0\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
-  EXPECT_THAT(Exchange(*server, chunked + "1\r\na\r\n0\r\n\r\n"), StartsWith("HTTP/1.1 429 "));
+  const std::string late = Exchange(*server, chunked + "1\r\na\r\n0\r\n\r\n");
+  EXPECT_THAT(late, StartsWith("HTTP/1.1 429 "));
+  EXPECT_THAT(late, HasSubstr("no room for 1"));
   EXPECT_TRUE(Eventually([&] { return alive == 0; }));
 }
 

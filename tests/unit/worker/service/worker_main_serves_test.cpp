@@ -105,13 +105,14 @@ net::ClientResponse Say(const net::ServerAddress& to, const std::string& path, c
   return answer.value_or(net::ClientResponse{});
 }
 
-int Serve(std::vector<std::string> arguments, const serving::EngineEntry& entry, int* threads = nullptr) {
+int Serve(std::vector<std::string> arguments, const std::vector<serving::EngineEntry>& engines,
+          int* threads = nullptr) {
   arguments.insert(arguments.begin(), {"worker", "--worker-port", "0", "--log-level", "error"});
   std::vector<const char*> words;
   for (const std::string& word : arguments) words.push_back(word.c_str());
   return WorkerMain("worker", static_cast<int>(words.size()), words.data(), [&](ThreadPool& pool) {
     if (threads != nullptr) *threads = pool.workers();
-    return std::vector{entry};
+    return engines;
   });
 }
 
@@ -240,7 +241,7 @@ TEST(WorkerMainServes, WithItsSettingsUntilItIsToldToEnd) {
                           sessions,
                           "--runtime-threads",
                           "3"},
-                         entry, &threads);
+                         {entry}, &threads);
   EXPECT_EQ(code, 0);
   EXPECT_EQ(threads, 3);
   EXPECT_EQ(pool.goodbye(), R"({"worker_id":"w-3","code":"CANCELLED","reason":"it was asked to stop"})");
@@ -274,7 +275,7 @@ TEST(WorkerMainServes, AStopEndsALoad) {
     EXPECT_EQ(Say(to, "/shutdown", "{}").status, 202);
   });
   const auto began = std::chrono::steady_clock::now();
-  EXPECT_EQ(Serve({"--model", INFERFLUX_TINY_MODEL, "--callback-url", pool.url(), "--worker-id", "w-4"}, entry), 0);
+  EXPECT_EQ(Serve({"--model", INFERFLUX_TINY_MODEL, "--callback-url", pool.url(), "--worker-id", "w-4"}, {entry}), 0);
   EXPECT_LT(std::chrono::steady_clock::now() - began, 25s) << "nothing runs that it could wait for";
   EXPECT_EQ(pool.goodbye(), R"({"worker_id":"w-4","code":"CANCELLED","reason":"it was asked to stop"})");
 }
@@ -288,7 +289,7 @@ TEST(WorkerMainServes, TheModelsOwnSettingsComeFirst) {
     asked = {};
     const std::string models = R"([{"id":"m","path":")" + std::string(INFERFLUX_TINY_MODEL) + "\"" + settings + "}]";
     ::setenv("INFERFLUX_MODELS", models.c_str(), 1);
-    const int code = Serve(std::move(flags), Remembers(asked, times), &threads);
+    const int code = Serve(std::move(flags), {Remembers(asked, times)}, &threads);
     ::unsetenv("INFERFLUX_MODELS");
     return code;
   };
@@ -319,6 +320,35 @@ TEST(WorkerMainServes, TheModelsOwnSettingsComeFirst) {
   EXPECT_EQ(times, 0);
 }
 
+TEST(WorkerMainServes, EnginesAreTriedInTheOrderOfTheSettings) {
+  BlockStopSignals();
+  using serving::Provider, serving::Target;
+  std::string tried;
+  const auto engine = [&](Target target, Provider provider, bool automatic, const char* letter) {
+    serving::EngineEntry out{.target = target, .provider = provider, .automatic = automatic};
+    out.make = [&tried, letter](const serving::EngineRequest&) -> Result<std::unique_ptr<engine::Engine>> {
+      tried += letter;
+      return Fail(ErrorCode::kInternal, "that was all");
+    };
+    return out;
+  };
+  const auto order = [&](std::vector<std::string> flags) {
+    tried.clear();
+    flags.insert(flags.end(), {"--model", INFERFLUX_TINY_MODEL});
+    EXPECT_EQ(Serve(std::move(flags), {engine(Target::kCpu, Provider::kNative, true, "c"),
+                                       engine(Target::kCpu, Provider::kLlamaCpp, true, "l"),
+                                       engine(Target::kReference, Provider::kNative, false, "r")}),
+              kLoadFailed);
+    return tried;
+  };
+  EXPECT_EQ(order({"--runtime-backend", "cpu"}), "cl");
+  EXPECT_EQ(order({"--runtime-backend", "cpu", "--runtime-backend-exposure-prefer-native", "false"}), "lc");
+  EXPECT_EQ(order({"--runtime-backend", "cpu", "--runtime-backend-exposure-allow-llama-fallback", "false"}), "c");
+  EXPECT_EQ(order({"--runtime-backend-priority", "reference,cpu"}), "rcl")
+      << "whoever starts it has chosen its engines";
+  EXPECT_EQ(order({"--runtime-backend-priority", "cpu,reference"}), "clr");
+}
+
 TEST(WorkerMainServes, ADeviceThatComputesRightLoadsTheModel) {
   BlockStopSignals();
   serving::EngineRequest asked;
@@ -329,7 +359,7 @@ TEST(WorkerMainServes, ADeviceThatComputesRightLoadsTheModel) {
     tested.push_back(device);
     return {};
   };
-  EXPECT_EQ(Serve({"--model", INFERFLUX_TINY_MODEL}, entry), kLoadFailed);
+  EXPECT_EQ(Serve({"--model", INFERFLUX_TINY_MODEL}, {entry}), kLoadFailed);
   EXPECT_EQ(tested.size(), 1u);
   EXPECT_EQ(times, 1);
 }
@@ -340,7 +370,7 @@ TEST(WorkerMainServes, AStoreThatCannotBeOpenedIsToldToThePool) {
   int times = 0;
   EXPECT_EQ(
       Serve({"--model", INFERFLUX_TINY_MODEL, "--callback-url", pool.url(), "--runtime-session-store", "/tmp/none"},
-            Remembers(asked, times)),
+            {Remembers(asked, times)}),
       kLoadFailed);
   EXPECT_EQ(times, 0);
   EXPECT_THAT(pool.goodbye(), HasSubstr("runtime.session_store needs runtime.session_store_key_file"));
