@@ -124,7 +124,9 @@ TEST(PythonTextTest, PrefixesAreWordsOfTheName) {
                                      {"aB", "A B"},
                                      {"z_Z", "Z Z"},
                                      {"a__b", "A  B"},
-                                     {"größe", "Größe"}}) {
+                                     {"größe", "Größe"},
+                                     {"aÄB", "AÄb"},
+                                     {"ÄB", "ÄB"}}) {
     EXPECT_EQ(InferPrefix(name), prefix) << name;
   }
   EXPECT_EQ(InferPrefix(std::string_view("ABc", 2)), "AB") << "what follows a name is none of it";

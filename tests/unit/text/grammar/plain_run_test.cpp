@@ -54,6 +54,30 @@ TEST(PlainRunTest, AsManyAsALengthAllows) {
   EXPECT_EQ(After(TwoStrings(R"("maxLength":99)"), "[\"").least, 99u);
 }
 
+TEST(PlainRunTest, NoMoreThanTheRuleHoldsAndAsFarAsIsLooked) {
+  const auto of = [](const std::string& letter, size_t count, std::string_view text) {
+    std::string rule = "root ::= \"<\"";
+    for (size_t i = 0; i < count; ++i) rule += " " + letter;
+    const PlainRun run = After(testing::Gbnf(rule + " \"\\\"\""), text);
+    const auto shown = [](uint32_t number) {
+      return number == kUnbounded ? std::string("any") : std::to_string(number);
+    };
+    return shown(run.least) + " to " + shown(run.most);
+  };
+  const std::string any = "[^\\\"\\\\\\x00-\\x1f]";
+  EXPECT_EQ(of(any, 3, "<"), "3 to 3");
+  EXPECT_EQ(of(any, 3, "<x"), "2 to 2");
+  EXPECT_EQ(of(any, 3, "<xyz"), "0 to 0");
+  EXPECT_EQ(of("[a-c]", 3, "<"), "0 to 3") << "some fit";
+  EXPECT_EQ(of("[a-c]", 3, "<aa"), "0 to 1");
+  EXPECT_EQ(of(any + "*", 1, "<"), "any to any");
+  EXPECT_EQ(of("[a-c]*", 1, "<"), "0 to any");
+  EXPECT_EQ(of(any + "?", 2, "<"), "2 to 2");
+  EXPECT_EQ(of(any, 15, "<"), "15 to 15");
+  EXPECT_EQ(of(any, 16, "<"), "16 to any") << "the end is not looked at";
+  EXPECT_EQ(of(any, 17, "<"), "any to any");
+}
+
 TEST(PlainRunTest, NotWhereACharacterDoesNotFit) {
   EXPECT_EQ(After(testing::Schema(R"({"type":"string","pattern":"^[a-z]+$"})"), "\"").least, 0u);
   const auto calls = testing::Gbnf("root ::= \"<\" c [a-z] c \">\"\nc ::= [^\\\"\\\\\\x00-\\x1f]");
