@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
+#include "formats/gguf/gguf_metadata_builder.h"
+
 namespace inferflux::serving {
 namespace {
 
@@ -54,6 +58,44 @@ TEST(GpuLayers, ASetNumberIsKeptAndOthersAreChosenFromTheDevice) {
   BackendConfig second{.device = "1"};
   ChooseGpuLayers(engine, *source, second);
   EXPECT_EQ(second.gpu_layers, -1);
+}
+
+TEST(GpuLayers, NoLayersIsANumberToo) {
+  const auto source = Tiny();
+  const EngineEntry engine = Engine(Target::kVulkan, Provider::kLlamaCpp, {{"small", source->WeightBytes()}});
+  BackendConfig none{.gpu_layers = 0};
+  ChooseGpuLayers(engine, *source, none);
+  EXPECT_EQ(none.gpu_layers, 0);
+}
+
+TEST(GpuLayers, ADeviceThatIsNotThereIsTheFirst) {
+  const EngineEntry engine = Engine(Target::kVulkan, Provider::kLlamaCpp, {{"first", 1}, {"second", 2}});
+  EXPECT_EQ(DeviceOf(engine, {}).name, "first");
+  EXPECT_EQ(DeviceOf(engine, {.device = "1"}).name, "second");
+  EXPECT_EQ(DeviceOf(engine, {.device = "7"}).name, "first");
+  EXPECT_EQ(DeviceOf(EngineEntry{}, {}).name, "");
+  EXPECT_EQ(DeviceOf(Engine(Target::kVulkan, Provider::kLlamaCpp, {}), {}).name, "");
+}
+
+TEST(GpuLayers, AFileThatSaysNothingOfLayersHasNone) {
+  const auto layers = [](const std::function<void(formats::GgufMetadataBuilder&)>& set) {
+    formats::GgufMetadataBuilder builder;
+    set(builder);
+    return LayersOf(model::ModelSource("/m", "gguf", builder.Build("/m"), {}, nullptr));
+  };
+  EXPECT_EQ(layers([](auto&) {}), 0);
+  EXPECT_EQ(layers([](auto& file) { file.Set("general.architecture", int32_t{7}); }), 0);
+  EXPECT_EQ(layers([](auto& file) { file.Set("general.architecture", "llama"); }), 0);
+  EXPECT_EQ(layers([](auto& file) {
+              file.Set("general.architecture", "llama");
+              file.Set("llama.block_count", "many");
+            }),
+            0);
+  EXPECT_EQ(layers([](auto& file) {
+              file.Set("general.architecture", "llama");
+              file.Set("llama.block_count", uint32_t{3});
+            }),
+            3);
 }
 
 TEST(GpuLayers, OtherEnginesDivideNoLayers) {

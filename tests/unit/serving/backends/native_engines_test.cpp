@@ -196,13 +196,22 @@ TEST_F(NativeEntries, EachSettingReachesTheEngine) {
   EXPECT_EQ(why_, "there is no device 2: this backend has 0 (host, 0.0 GiB free); set 'device' to 0, or leave it out");
 }
 
+TEST_F(NativeEntries, AContextThatTheTrainedRopeAllowsStays) {
+  const auto source = model::ModelSource::Open(std::string(INFERFLUX_SOURCE_DIR) + "/tests/data/models/phi3_long.gguf");
+  ASSERT_TRUE(source);
+  for (const auto& [asked, told_context] : {std::pair(0, 16), {1, 1}, {16, 16}, {17, 16}}) {
+    EXPECT_FALSE(Entry(Target::kCpu)
+                     .make({.source = *source, .context = asked, .config = {.rope_context = "original"}, .stop = {}}));
+    EXPECT_EQ(told().created.back().context, told_context) << asked;
+  }
+}
+
 TEST_F(NativeEntries, TheOtherRanksAreToldTheSame) {
   const auto segment = *collective::Segment::Create(2);
   const auto job = std::make_shared<RankJob>();
   job->world = *collective::SharedMemoryCollective::Join(segment, 0);
   bool lost = false;
   job->on_lost = [&](const Error&) { lost = true; };
-  told().devices.push_back({.name = "third"});
   Status followed = Fail(ErrorCode::kInternal, "it did not end");
   std::thread other([&] {
     const std::shared_ptr<collective::Collective> world = *collective::SharedMemoryCollective::Join(segment, 1);

@@ -117,6 +117,37 @@ TEST(RankJob, ADeathIsToldAlsoWhileTheModelIsIdle) {
   EXPECT_THAT(Children(), testing::IsEmpty());
 }
 
+TEST(RankJob, ADeathOfWhichNobodyIsToldFailsTheNextStep) {
+  ThreadPool pool(1);
+  auto shared = MakeEngine(pool, {.tensor_parallel = 2}, std::make_shared<RankJob>());
+  auto jobless = MakeEngine(pool, {.tensor_parallel = 2});
+  ASSERT_TRUE(shared && jobless);
+  for (const int rank : Children()) ::kill(rank, SIGKILL);
+  for (auto* engine : {&shared, &jobless}) {
+    const auto sequence = (**engine)->Open(std::vector<TokenId>{}, 1)->sequence;
+    EXPECT_FALSE((**engine)->Prefill(sequence, std::vector<TokenId>{1, 2}));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // whoever watches them has seen it
+  shared->reset();
+  jobless->reset();
+  EXPECT_THAT(Children(), testing::IsEmpty());
+}
+
+// In a process of its own, which it ends.
+TEST(RankJobDeathTest, ARankWhoseJobFailedEndsWithTheGivenStatus) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        const auto segment = *collective::Segment::Create(2);
+        const std::shared_ptr<collective::Collective> zero = *collective::SharedMemoryCollective::Join(segment, 0);
+        const std::shared_ptr<collective::Collective> one = *collective::SharedMemoryCollective::Join(segment, 1);
+        zero->Abort({ErrorCode::kInternal, "rank 0 gives up"});
+        RunRank(one, 1, {}, 7);
+        std::_Exit(0);
+      },
+      ::testing::ExitedWithCode(7), "rank 0 gives up");
+}
+
 TEST(RankJob, AJobOfAnotherSizeIsRefused) {
   ThreadPool pool(1);
   const auto job = std::make_shared<RankJob>();

@@ -184,6 +184,17 @@ TEST(BuildChatTest, ErrorsNameTheFieldThatIsWrong) {
   EXPECT_EQ(Why(model, none), "the tool choice forces a call, but there are no 'tools'");
 }
 
+TEST(ToolCallParsersTest, WhatWasCutOfAForcedCallIsNoText) {
+  const auto content = [](ToolChoice::Kind kind) {
+    auto parsers = ToolCallParsers(MarkedModel(), WithTool(kind), 1);
+    const auto out = parsers.at(0)->Feed("<tool_");
+    return out.content + parsers.at(0)->Finish(true).content;
+  };
+  EXPECT_EQ(content(ToolChoice::Kind::kAuto), "<tool_");
+  EXPECT_EQ(content(ToolChoice::Kind::kRequired), "");
+  EXPECT_EQ(content(ToolChoice::Kind::kFunction), "");
+}
+
 TEST(ToolCallParsersTest, EachAnswerHasOneThatKnowsTheFunctions) {
   const ServedModel model = MarkedModel();
   EXPECT_TRUE(ToolCallParsers(model, Says("hi"), 2).empty()) << "no tools";

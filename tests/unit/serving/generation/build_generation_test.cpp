@@ -94,6 +94,7 @@ TEST(BuildGeneration, ARequestHasAllThatWasAskedFor) {
   ASSERT_TRUE(plain);
   const scheduler::GenerationRequest& request = plain->requests.at(0);
   EXPECT_FALSE(request.deadline);
+  EXPECT_TRUE(Build(Model(100), {3}, {.timeout = 0.5f})->requests.at(0).deadline);
   EXPECT_FALSE(request.session);
   EXPECT_EQ(request.grammar, nullptr);
   EXPECT_EQ(request.grammar_source, nullptr);
@@ -120,6 +121,7 @@ TEST(BuildGeneration, APromptLeavesRoomForAnAnswer) {
   EXPECT_EQ(capped(6, 8), "0 5");
   EXPECT_EQ(capped(6, 20), "6 -1");
   EXPECT_EQ(capped(1, 2), "0 0");
+  EXPECT_EQ(capped(2, 1, {1}), "0 1");
   EXPECT_EQ(capped(7, 0, {4, 6, 5}), "0 4") << "the fewest of all prompts";
 }
 
@@ -141,6 +143,7 @@ TEST(BuildGeneration, LogProbabilitiesHaveTheirLimits) {
       StartsWith(
           "the number of log probabilities asks for up to 4194432 log probabilities (64 choices of 32769 tokens with 1 "
           "alternatives), and the limit of a request is 4194304;"));
+  EXPECT_EQ(Text(Build(model, {1}, {.max_tokens = 1, .top_logprobs = 1, .choices = 64})), "built");
   answer.max_tokens = 1 << 14;
   EXPECT_EQ(Text(Build(model, {1, 1}, answer)), "built");
   EXPECT_THAT(Text(Build(model, {1, 1, 1}, answer)), HasSubstr("asks for up to 6291456 log probabilities"))
@@ -314,6 +317,15 @@ TEST(ToolUse, WhatAnAnswerIsHeldToByItsTools) {
     EXPECT_EQ(resolve({.tool_choice = {.kind = forced}}), "the tool choice forces a call, but there are no 'tools'");
   }
   EXPECT_EQ(resolve({}), "free 0");
+  Chat custom = WithTools(Choice::kRequired);
+  custom.functions[1].lark = "start: \"a\"";
+  GenerationSpec of_custom;
+  ASSERT_TRUE(ResolveTools(custom, of_custom));
+  EXPECT_EQ(of_custom.grammar->tool_calls.tools.at(0).lark, "");
+  EXPECT_EQ(of_custom.grammar->tool_calls.tools.at(1).lark, "start: \"a\"");
+  Chat both = WithTools(Choice::kAuto, true);
+  both.functions[0].strict = true;
+  EXPECT_EQ(resolve(both), held(Field::kStrictTool, 0) + R"( several f:{"title":"f"} g:)" + nothing) << "the first";
   Chat chat = WithTools(Choice::kAuto);
   GenerationSpec grammar;
   grammar.grammar.emplace();

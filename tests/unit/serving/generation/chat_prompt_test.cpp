@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "serving/generation/marked_model.h"
+#include "serving/models/model_recipe.h"
 #include "text/reasoning/reasoning_dialect.h"
 #include "text/tool_calls/tool_call_dialect.h"
 
@@ -156,8 +157,16 @@ TEST(ChatPromptTest, ATextThatCannotFitIsRefusedBeforeItIsTokenised) {
   EXPECT_EQ(refused.error().message, "the prompt has " + std::to_string(most + 1) +
                                          " bytes, and the context of 20 tokens holds no text of more than " +
                                          std::to_string(most) + " bytes");
+  model.info.context = 1;
+  EXPECT_FALSE(RenderChat(model, {.messages = SaidBy("user", std::string(5000, 'a'))}));
   model.info.context = 0;
   EXPECT_TRUE(RenderChat(model, {.messages = SaidBy("user", std::string(5000, 'a'))}));
+}
+
+TEST(ChatPromptTest, AModelsRecipeSpeaksFirst) {
+  ServedModel model = MarkedModel({}, "{% for m in messages %}{{ m.content }};{% endfor %}");
+  model.recipe = std::make_shared<const ModelRecipe>(ModelRecipe{.from = "a", .system = "S"});
+  EXPECT_EQ(Rendered(model, {.messages = SaidBy("user", "hi")}), "S;hi;");
 }
 
 TEST(ChatPromptTest, TextOfARequestNeverBecomesAControlToken) {

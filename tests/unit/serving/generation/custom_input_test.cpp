@@ -16,6 +16,12 @@ TEST(CustomInputTest, TheInputGrowsWithTheArguments) {
   }
   EXPECT_EQ(grown, (std::vector<std::string>{"", "", "", "a", "\n", "\"", "é", "🦩", "b", ""}));
   EXPECT_EQ(input.Finish(), "");
+  EXPECT_EQ(input.Take("more"), "") << "the call has ended";
+  CustomInput cut;
+  EXPECT_EQ(cut.Take("{\"in"), "");
+  EXPECT_EQ(cut.Finish(), "{\"in");
+  EXPECT_EQ(cut.Finish(), "");
+  EXPECT_EQ(cut.Take("more"), "");
 }
 
 TEST(CustomInputTest, WholeArgumentsGiveTheSame) {

@@ -74,6 +74,7 @@ TEST(PairTemplateTest, ADocumentIsCutUntilThePromptFits) {
   EXPECT_EQ(TextOf(model, "Q", "abcd", {.document = {}, .whole = 6}), "Q--.");
   EXPECT_EQ(TextOf(model, "Q", "abcd", {.document = {}, .whole = 1}), "Q--.") << "there is no more to cut";
   EXPECT_EQ(TextOf(model, "Q", "abcd", {.document = 0, .whole = {}}), "Q--.");
+  EXPECT_EQ(TextOf(model, "Q", "abcd", {.document = 1, .whole = 3}), "Q--.");
 }
 
 TEST(PairTemplateTest, AChatTemplateThatFailsSaysSo) {

@@ -1,12 +1,13 @@
 // A draft model beside its model: the vocabulary that both must have, and the engines of both, in this process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,7 +16,6 @@
 
 #include "base/host_memory.h"
 #include "formats/gguf/gguf_file.h"
-#include "formats/gguf/gguf_writer.h"
 #include "scheduler/scheduler_driver.h"
 #include "serving/models/load_testing.h"
 
@@ -37,25 +37,15 @@ struct TinyTokens {
 std::string VocabularyFile(const std::string& name, const std::function<void(TinyTokens&)>& edit) {
   const auto file = formats::GgufFile::Open(kTinyFile);
   EXPECT_TRUE(file);
-  const auto& metadata = (*file)->metadata();
   TinyTokens tokens;
-  const auto texts = metadata.Get<std::vector<std::string_view>>("tokenizer.ggml.tokens").value();
+  const auto texts = (*file)->metadata().Get<std::vector<std::string_view>>("tokenizer.ggml.tokens").value();
   tokens.texts.assign(texts.begin(), texts.end());
-  tokens.kinds = *metadata.Get<std::vector<int32_t>>("tokenizer.ggml.token_type");
+  tokens.kinds = (*file)->metadata().Get<std::vector<int32_t>>("tokenizer.ggml.token_type").value();
   edit(tokens);
-  const std::string path = fs::path(::testing::TempDir()) / ("draft_" + std::to_string(::getpid()) + name + ".gguf");
-  fs::remove(path);
-  std::ofstream out(path, std::ios::binary);
-  formats::GgufWriter writer(out);
-  for (const auto& entry : metadata.entries()) writer.Copy(entry);
-  writer.SetArray("tokenizer.ggml.tokens", std::span<const std::string>(tokens.texts));
-  writer.SetArray("tokenizer.ggml.token_type", std::span<const int32_t>(tokens.kinds));
-  const float value = 1;
-  EXPECT_TRUE(writer.AddTensor("output_norm.weight", formats::TensorType::kF32, std::vector<uint64_t>{1}));
-  EXPECT_TRUE(writer.WriteHeader());
-  EXPECT_TRUE(writer.WriteData(std::as_bytes(std::span(&value, 1))));
-  EXPECT_TRUE(writer.Finish());
-  return path;
+  return testing::MetadataFile(name, [&](formats::GgufWriter& writer) {
+    writer.SetArray("tokenizer.ggml.tokens", std::span<const std::string>(tokens.texts));
+    writer.SetArray("tokenizer.ggml.token_type", std::span<const int32_t>(tokens.kinds));
+  });
 }
 
 TEST(LoadDraft, ADraftHasTheTokensOfItsModel) {
@@ -103,7 +93,10 @@ struct MadeHere {
       auto engine = std::make_unique<scheduler::FakeEngine>(
           scheduler::FakeEngineOptions{.blocks = 512, .context = 1000, .vocab_size = 10'000},
           [](auto, const auto&) { return TokenId{97}; });
-      engine->on_step = [this](const engine::UnifiedBatch&) {
+      engine->on_step = [this](const engine::UnifiedBatch& batch) {
+        int64_t rows = 0;
+        for (const auto& item : batch.items) rows += static_cast<int64_t>(item.tokens.size());
+        most_rows = std::max(most_rows.load(), rows);
         while (held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       };
       return engine;
@@ -112,6 +105,7 @@ struct MadeHere {
   }
 
   std::atomic<bool> held{false};
+  std::atomic<int64_t> most_rows{0};  // of a step
   std::mutex mutex;
   std::vector<EngineRequest> made;
 };
@@ -152,13 +146,18 @@ TEST(LoadDraft, ADraftHasAnEighthOfTheMemoryAndOneRank) {
   EXPECT_EQ(draft.tensor_parallel, 1);
   EXPECT_EQ(draft.pipeline_parallel, 1);
   EXPECT_EQ(draft.kv_dtype, "fp32");
+  for (const EngineRequest& each : here.made) EXPECT_TRUE(each.stop.stop_possible()) << "a load can be called off";
   request.config = {.kv_budget = 1};
   EXPECT_EQ(made().second.kv_budget, 0);
   request.config = {};
-  const int64_t free = ReadHostMemory().free;
-  const auto planned = made().second.kv_budget.value_or(0);
-  EXPECT_GT(planned, free / 64);
-  EXPECT_LT(planned, free / 8) << "of half of what is free";
+  bool right = false;  // other programs use memory meanwhile, too
+  for (int i = 0; i < 20 && !right; ++i) {
+    const int64_t before = ReadHostMemory().free;
+    const int64_t planned = made().second.kv_budget.value_or(0);
+    const int64_t after = ReadHostMemory().free;
+    right = planned >= std::min(before, after) / 17 && planned <= std::max(before, after) / 15;
+  }
+  EXPECT_TRUE(right) << "an eighth of half of what is free";
 }
 
 TEST(LoadDraft, RequestsSpeculateAsTheLoadSays) {
@@ -184,6 +183,66 @@ TEST(LoadDraft, RequestsSpeculateAsTheLoadSays) {
   EXPECT_EQ(drafted("prompt_lookup", "", 0), 0);
   EXPECT_GT(drafted("auto", kTinyFile), 0);
   EXPECT_GT(drafted("draft", kTinyFile), 0);
+}
+
+TEST(LoadDraft, AStepHasAsManyTokensAsTheLoadSays) {
+  const auto most_rows = [](int32_t max_batch_tokens) {
+    MadeHere here;
+    const BackendFactory factory({here.Entry()}, {});
+    LoadRequest request{.id = "m", .path = kTinyFile, .requested_backend = "cpu"};
+    request.max_batch_tokens = max_batch_tokens;
+    const auto model = LoadModel(factory, request);
+    EXPECT_TRUE(model) << model.error().message;
+    if (!model) return int64_t{-1};
+    here.most_rows = 0;  // without the warm-up
+    scheduler::GenerationRequest ask = Ask(1);
+    ask.prompt.assign(100, 97);
+    const auto stream = (*model)->scheduler->Submit(ask);
+    EXPECT_TRUE(stream) << stream.error().message;
+    if (stream) EndOf(**stream);
+    (*model)->scheduler->Stop();
+    return here.most_rows.load();
+  };
+  EXPECT_EQ(most_rows(0), 100);
+  EXPECT_EQ(most_rows(10), 10);
+}
+
+TEST(LoadDraft, SessionsAreKeptForTheirModelOnly) {
+  const fs::path folder = fs::path(::testing::TempDir()) / ("load_sessions_" + std::to_string(::getpid()));
+  fs::remove_all(folder);
+  // How many tokens of its session a request finds, on a model with this weight.
+  const auto found = [&](float weight) {
+    MadeHere here;
+    const BackendFactory factory({here.Entry()}, {});
+    const std::string path = testing::MetadataFile(
+        "sessions", [](formats::GgufWriter&) {}, weight);
+    LoadRequest request{.id = "m", .path = path, .requested_backend = "cpu"};
+    request.sessions = {.memory_bytes = 1 << 20,
+                        .directory = folder.string(),
+                        .disk_bytes = 1 << 20,
+                        .store_url = "",
+                        .store_key_file = ""};
+    const auto model = LoadModel(factory, request);
+    EXPECT_TRUE(model) << model.error().message;
+    if (!model) return -1;
+    scheduler::GenerationRequest ask = Ask(2);
+    ask.prompt.assign(100, 97);
+    ask.session = scheduler::SessionUse{.id = "s"};
+    const auto stream = (*model)->scheduler->Submit(ask);
+    EXPECT_TRUE(stream) << stream.error().message;
+    const int32_t out = stream ? EndOf(**stream).usage.cached_tokens : -1;
+    std::promise<bool> saved;
+    (*model)->scheduler->Session({.action = scheduler::SessionCommand::Action::kSave, .id = "s"},
+                                 [&](const auto& sessions) { saved.set_value(sessions.has_value()); });
+    EXPECT_TRUE(saved.get_future().get());
+    (*model)->scheduler->Stop();
+    fs::remove(path);
+    return out;
+  };
+  EXPECT_EQ(found(1), 0);
+  EXPECT_GT(found(1), 50) << "of the file";
+  EXPECT_EQ(found(2), 0) << "the KV of another model is of no use";
+  fs::remove_all(folder);
 }
 
 TEST(LoadDraft, TheQueueIsAsLongAsTheLoadSays) {

@@ -92,6 +92,10 @@ TEST_F(LoadOrder, WhatASwitchForbidsIsNoFallback) {
   starts.faults["cpu/native"] = {ErrorCode::kIo, "broken"};
   EXPECT_EQ(Why("cpu", {EntryOf(Target::kCpu)}, {.allow_llama_fallback = false}),
             "cpu (native): broken; cpu (llama_cpp): runtime.backend_exposure.allow_llama_fallback is off");
+  starts.faults["cpu/native"] = {ErrorCode::kUnsupported, "unknown"};
+  EXPECT_EQ(Why("cpu", {EntryOf(Target::kCpu)}, {.allow_llama_fallback = false}),
+            "cpu (native): unknown; cpu (llama_cpp): runtime.backend_exposure.allow_llama_fallback is off")
+      << "to add it would not help";
 }
 
 TEST_F(LoadOrder, AnEngineThatMightRunTheModelIsNamedWithTheWayToAddIt) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/loading/model_source.h"
+#include "serving/backends/gpu_layers.h"
 #include "serving/backends/rank_job.h"
 #include "serving/models/load_testing.h"
 #include "serving/models/model_recipe.h"
@@ -155,6 +156,46 @@ TEST_F(LoadSettings, AModelIsDescribedByItsFileAndItsEngine) {
   EXPECT_EQ(served.pair_separators, 1);
   EXPECT_EQ(request.progress->Read().backend, "cpu");
   EXPECT_EQ(request.progress->Read().provider, "native");
+}
+
+TEST_F(LoadSettings, ItsTextsAreThoseOfItsFile) {
+  const auto with = [&](const std::string& chat_template) {
+    request.path = testing::MetadataFile("texts", [&](formats::GgufWriter& file) {
+      file.Set("tokenizer.chat_template", chat_template);
+      file.Set("tokenizer.chat_template.rerank", "{query}{document}");
+      file.Set("inferflux.tokenizer.pair_separators", int32_t{3});
+    });
+    auto model = Load();
+    fs::remove(request.path);
+    EXPECT_TRUE(model) << model.error().message;
+    return model ? *model : nullptr;
+  };
+  starts.info.capabilities.generation = true;
+  const auto model = with(
+      "{% for m in messages %}{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}"
+      "{{ m.content }}{% endfor %}");
+  EXPECT_EQ(model->rerank_template, "{query}{document}");
+  EXPECT_EQ(model->pair_separators, 3);
+  EXPECT_NE(model->reasoning, nullptr);
+  EXPECT_EQ(model->tool_calls, nullptr);
+  EXPECT_TRUE(model->capabilities.chat);
+  EXPECT_NE(model->tokenizer, nullptr);
+  const auto no_chat = with("");
+  EXPECT_EQ(no_chat->chat_template, nullptr);
+  EXPECT_EQ(no_chat->reasoning, nullptr);
+  EXPECT_FALSE(no_chat->capabilities.chat);
+  EXPECT_TRUE(no_chat->capabilities.completions);
+}
+
+TEST_F(LoadSettings, AsManyLayersGoToAGpuAsItHolds) {
+  const auto source = model::ModelSource::Open(kTinyFile);
+  ASSERT_TRUE(source);
+  const int64_t weights = (*source)->WeightBytes();
+  request.requested_backend = "llama_cpp_vulkan";
+  ASSERT_TRUE(Load(EntryOf(Target::kVulkan, Provider::kLlamaCpp, [weights] {
+    return std::vector<compute::Device>{{.name = "card", .free_bytes = weights, .gpu = true}};
+  })));
+  EXPECT_EQ(Told().config.gpu_layers, LayersOf(**source) * 4 / 5);
 }
 
 TEST_F(LoadSettings, AnEmbeddingHasTheSizeOfItsHead) {

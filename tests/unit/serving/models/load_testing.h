@@ -2,16 +2,22 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "formats/gguf/gguf_file.h"
+#include "formats/gguf/gguf_writer.h"
 #include "scheduler/generation_service.h"
 #include "serving/backends/backend_factory.h"
 #include "serving/models/load_model.h"
@@ -19,6 +25,25 @@
 namespace inferflux::testing {
 
 inline const std::string kTinyFile = std::string(INFERFLUX_SOURCE_DIR) + "/models/tiny/inferflux-tiny.gguf";
+
+// A file with the metadata of the bundled model and some edits, and one weight of this value. Returns its path.
+inline std::string MetadataFile(const std::string& name, const std::function<void(formats::GgufWriter&)>& edit,
+                                float weight = 1) {
+  const auto file = formats::GgufFile::Open(kTinyFile);
+  EXPECT_TRUE(file);
+  const std::string path =
+      std::filesystem::path(::testing::TempDir()) / ("metadata_" + std::to_string(::getpid()) + name + ".gguf");
+  std::filesystem::remove(path);
+  std::ofstream out(path, std::ios::binary);
+  formats::GgufWriter writer(out);
+  for (const auto& entry : (*file)->metadata().entries()) writer.Copy(entry);
+  edit(writer);
+  EXPECT_TRUE(writer.AddTensor("output_norm.weight", formats::TensorType::kF32, std::vector<uint64_t>{1}));
+  EXPECT_TRUE(writer.WriteHeader());
+  EXPECT_TRUE(writer.WriteData(std::as_bytes(std::span(&weight, 1))));
+  EXPECT_TRUE(writer.Finish());
+  return path;
+}
 
 // Refuses every request.
 class SilentService final : public scheduler::GenerationService {

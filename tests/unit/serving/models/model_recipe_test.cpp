@@ -74,6 +74,14 @@ TEST(ModelRecipeTest, EachMemberHasItsType) {
             "/models/a.inferflux.json: the member 'stop' of a recipe is unknown or wrong; create the model again");
 }
 
+TEST(ModelRecipeTest, ItsValuesAreNotDeep) {
+  const auto nested = [](int lists) {
+    return R"({"from":"a","parameters":{"x":)" + std::string(lists, '[') + std::string(lists, ']') + "}}";
+  };
+  EXPECT_EQ(RecipeError(nested(62)), "");
+  EXPECT_NE(RecipeError(nested(63)), "");
+}
+
 TEST(ModelRecipeTest, OnlyWhatIsSetIsWritten) {
   EXPECT_EQ(RecipeJson({.from = "a"}), R"({"inferflux_recipe":1,"from":"a"})");
   const std::string full =
@@ -104,6 +112,8 @@ TEST(ModelRecipeTest, AFileHasASizeAndABaseBesideIt) {
   EXPECT_EQ(BaseOf(path, {.from = "link.gguf"}).error().code, ErrorCode::kInvalidArgument);
   for (const char* from : {"x/b.gguf", ".b.gguf", "a.inferflux.json"})
     EXPECT_EQ(BaseOf(path, {.from = from}).error().code, ErrorCode::kDataLoss) << from;
+  EXPECT_EQ(BaseOf((folder / "none" / "a.inferflux.json").string(), {.from = "b.gguf"}).error().code,
+            ErrorCode::kDataLoss);
   fs::remove_all(folder);
 }
 

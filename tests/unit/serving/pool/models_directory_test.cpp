@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "session_store/file_limit.h"
+
 namespace inferflux::serving {
 namespace {
 
@@ -138,6 +140,22 @@ TEST_F(ModelsDirectoryTest, ARecipeHasTheTextThatWasSaved) {
   EXPECT_EQ(Open().RemoveRecipe("none").error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(ModelsDirectoryTest, ARecipeThatCannotBeWrittenIsSaid) {
+  {
+    const testing::FileLimit limit(3);
+    const auto full = Open().SaveRecipe("r", "more than three bytes");
+    ASSERT_FALSE(full);
+    EXPECT_EQ(full.error().code, ErrorCode::kIo);
+    EXPECT_EQ(full.error().message,
+              "cannot write into " + fs::canonical(base_ / "models").string() + ": let the server's user write there");
+  }
+  EXPECT_TRUE(fs::is_empty(base_ / "models")) << "nothing is left";
+  Touch("models/s.inferflux.json/in the way");
+  const auto taken = Open().SaveRecipe("s", "1");
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().message, "cannot write " + InModels("s.inferflux.json") + ": Is a directory");
+}
+
 TEST_F(ModelsDirectoryTest, NamesThatCouldLeadElsewhereAreRefused) {
   Touch("outside/a.gguf");
   Touch("models/.hidden.gguf");
@@ -193,6 +211,9 @@ TEST_F(ModelsDirectoryTest, AMissingDirectoryIsNamed) {
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(missing.error().message, HasSubstr("/none"));
+  Touch("file");
+  EXPECT_EQ(ModelsDirectory::Open((base_ / "file").string()).error().message,
+            "there is no directory " + (base_ / "file").string());
 }
 
 }  // namespace

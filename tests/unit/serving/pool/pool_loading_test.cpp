@@ -1,10 +1,13 @@
 // What a pool says and does while a model is being loaded, and what it keeps of a load that failed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <prometheus/collectable.h>
+#include <prometheus/text_serializer.h>
 
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -71,6 +74,13 @@ TEST_F(PoolLoading, ALoadIsShownWhileItGoesOn) {
     EXPECT_EQ(pool.Unloaded()[0].path, kTinyFile);
     EXPECT_EQ(pool.Unloaded()[0].state, UnloadedModel::State::kLoading);
     EXPECT_NE(pool.StartLoadOf("m").wait_for(0s), std::future_status::ready) << "it waits for this load";
+    EXPECT_EQ(pool.StartLoadOf("n").get().error().message, "there is no model 'n'; loaded: before; can be loaded: m");
+    std::stop_source stop;
+    stop.request_stop();
+    const auto cancelled = pool.LoadModel("m", stop.get_token());
+    ASSERT_FALSE(cancelled);
+    EXPECT_EQ(cancelled.error().code, ErrorCode::kCancelled);
+    EXPECT_EQ(cancelled.error().message, "the wait for the model 'm' was cancelled; its load goes on");
     constexpr Feature kScore[] = {Feature::kScores};
     EXPECT_EQ(pool.Select("", kScore).error().why, Why::kMissingCapability);
     pool.SetPolicy({.require_ready_backend = false});
@@ -80,6 +90,13 @@ TEST_F(PoolLoading, ALoadIsShownWhileItGoesOn) {
   EXPECT_TRUE(seen);
   EXPECT_EQ(starts_.starts.size(), 2u);
   EXPECT_EQ(pool.registry().default_id(), "before");
+}
+
+TEST_F(PoolLoading, AWaitThatNobodyCancelsEndsWithTheLoad) {
+  ModelPool pool = Pool();
+  pool.Offer(Request("m"));
+  const std::stop_source stop;
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(pool.LoadModel("m", stop.get_token()));
 }
 
 TEST_F(PoolLoading, TheTimeOfALoadBeginsWithItsTurn) {
@@ -210,6 +227,7 @@ TEST_F(PoolLoading, AModelStaysAsItsLoadSays) {
 }
 
 TEST_F(PoolLoading, AModelThatCameBackIsNotWithdrawn) {
+  starts_.info.memory = {{.device = "cpu", .weight_bytes = 100, .kv_bytes = 20}};
   ModelPool pool = Pool();
   pool.Offer(Request("m"));
   ASSERT_TRUE(pool.LoadModel("m"));
@@ -220,6 +238,12 @@ TEST_F(PoolLoading, AModelThatCameBackIsNotWithdrawn) {
   for (int i = 0; i < 5000 && !pool.List().empty(); ++i) std::this_thread::sleep_for(1ms);
   ASSERT_EQ(pool.Unloaded().size(), 1u);
   EXPECT_FALSE(pool.Unloaded()[0].withdrawn) << "it left by itself";
+  const auto gauge = [&] {
+    const std::string text = prometheus::TextSerializer().Serialize(metrics_.Collectable().Collect());
+    return text.find("\ninferflux_pool_used_bytes 0\n") != std::string::npos;
+  };
+  for (int i = 0; i < 5000 && !gauge(); ++i) std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(gauge()) << "its memory is free";
 }
 
 TEST_F(PoolLoading, AnUnloadWaitsForUsersNoLongerThanItsGrace) {

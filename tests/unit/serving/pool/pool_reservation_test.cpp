@@ -152,6 +152,10 @@ TEST_F(PoolReservation, ADevicesMemoryIsNotOfTheBudget) {
   request.id = "n";
   request.config.kv_budget = 5;
   EXPECT_EQ(Granted(pool, request), "5 0");
+  Holds(7, 8);
+  request.id = "o";
+  ASSERT_TRUE(pool.Load(request));
+  EXPECT_EQ(pool.use().used, 0) << "what its engine reports is the device's";
 }
 
 TEST_F(PoolReservation, AnEngineThatFailedGivesItsShareBack) {
@@ -217,6 +221,13 @@ TEST_F(PoolReservation, OnlyAsManyModelsLeaveAsMustAndThePinnedStay) {
   EXPECT_EQ(Gauge(), std::to_string(pool.use().used));
   EXPECT_FALSE(load("e", 30 * kMiB)) << "the pinned one's share would be needed";
   EXPECT_THAT(Ids(pool), ElementsAre("pinned", "c", "d"));
+}
+
+TEST_F(PoolReservation, TheBudgetIsShownFromTheBeginning) {
+  ModelPool pool(factory_, metrics_, {}, {.memory_budget = 1});
+  EXPECT_EQ(pool.use().budget, 1);
+  EXPECT_EQ(Gauge(), "0");
+  EXPECT_GT(ModelPool(factory_, metrics_, {}, {}).use().budget, 64 * kMiB) << "none is set";
 }
 
 TEST_F(PoolReservation, SizesAreRoundedUpToMebibytes) {
