@@ -13,6 +13,9 @@
 #include "formats/gguf/gguf_file.h"
 #include "formats/gguf/gguf_writer.h"
 #include "serving/backends/built_in_engines.h"
+#include "serving/backends/device_choice.h"
+#include "serving/backends/llama_engines.h"
+#include "serving/backends/llama_targets.h"
 #include "serving/models/load_model.h"
 
 namespace inferflux::serving {
@@ -117,6 +120,35 @@ TEST_F(LlamaFallback, IsAskedForByName) {
   EXPECT_EQ((*model)->exposure.provider, "llama_cpp");
   EXPECT_FALSE((*model)->exposure.fallback);
   EXPECT_NE(Answer(**model).find("Paris"), std::string::npos);
+}
+
+TEST_F(LlamaFallback, ItsSettingsReachTheLibrary) {
+  const auto source = model::ModelSource::Open(kModel);
+  ASSERT_TRUE(source);
+  const auto engines = LlamaEngines(Pool());
+  const auto cpu = std::ranges::find(engines, Target::kCpu, &EngineEntry::target);
+  ASSERT_TRUE(cpu != engines.end() && cpu->make);
+  const auto made = [&](BackendConfig config, int32_t context = 256) {
+    config.kv_budget = config.kv_budget.value_or(8 << 20);
+    return cpu->make({.source = *source, .context = context, .config = std::move(config), .stop = {}});
+  };
+  const auto plain = made({});
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_EQ((*plain)->info().context, 256);
+  EXPECT_EQ((*plain)->info().kv_dtype, "fp16");
+  const auto wide = made({.kv_dtype = "fp32", .tensor_parallel = 1, .pipeline_parallel = 1});
+  ASSERT_TRUE(wide) << wide.error().message;
+  EXPECT_EQ((*wide)->info().kv_dtype, "fp32");
+  EXPECT_LT((*wide)->info().kv_tokens, (*plain)->info().kv_tokens) << "in the same memory";
+  for (const BackendConfig& shared : {BackendConfig{.tensor_parallel = 2}, BackendConfig{.pipeline_parallel = 2}}) {
+    const auto refused = made(shared);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message,
+              "llama.cpp shares no model between processes (runtime.tensor_parallel, runtime.pipeline_parallel)");
+  }
+  EXPECT_FALSE(made({.device = "7"}));
+  EXPECT_TRUE(cpu->self_test(kAnyDevice));
+  EXPECT_EQ(engines.size(), kLlamaTargets.size());
 }
 
 TEST_F(LlamaFallback, ADeviceThatIsNotThereIsRefusedWithTheReason) {
