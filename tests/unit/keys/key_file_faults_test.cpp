@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -52,6 +53,16 @@ TEST_F(KeyFileFaults, AKeyForWhichThereIsNoRoomChangesNothing) {
     EXPECT_EQ(why, "cannot write " + path + (room == 0 ? ": File too large" : ": No space left on device"));
     EXPECT_EQ(Text(), before);
     EXPECT_FALSE(fs::exists(path + ".partial"));
+  }
+}
+
+TEST_F(KeyFileFaults, AnErrorOfSomethingBeforeIsNotTheirs) {
+  for (const int before : {ENOENT, EINTR, EDOM}) {
+    errno = before;
+    const auto made = CreateKey(path, "ci", kUsualScopes, std::nullopt);
+    EXPECT_TRUE(made) << made.error().message;
+    errno = before;
+    EXPECT_EQ(RevokeKey(path, "ci").value_or(0), 1);
   }
 }
 

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -51,6 +53,20 @@ TEST_F(FullDisk, TheSmallestSessionsAreKeptToo) {
   EXPECT_EQ(store->Get("ab10", 0).value(), "");
   ASSERT_TRUE(store->Put("ab11", "x", {}));
   EXPECT_EQ(store->Get("ab11", 1).value(), "x");
+}
+
+TEST_F(FullDisk, AnErrorOfSomethingBeforeIsNotTheirs) {
+  for (const int before : {ENOENT, EINTR, EDOM}) {
+    const FileLimit limit(10'000);
+    errno = before;
+    EXPECT_TRUE(store->Put("ab12", "body", {})) << before;
+    errno = before;
+    EXPECT_EQ(store->Get("ab12", 4).value_or(""), "body") << before;
+    errno = before;
+    EXPECT_TRUE(store->Remove("ab12")) << before;
+    errno = before;
+    EXPECT_TRUE(DirectoryStore::Open(path)) << before;
+  }
 }
 
 // The kernel has files that show a size and refuse to be read.
