@@ -3,13 +3,17 @@
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -106,6 +110,30 @@ TEST_F(ClientTlsTest, ATrustedCertificateOfAnotherHostIsRefused) {
 TEST_F(ClientTlsTest, ACertificateThatNobodyTrustsIsRefused) {
   const net::TlsFiles own = Certificate("IP:127.0.0.1");
   EXPECT_FALSE(Ask(own, Certificate("DNS:other.example").certificate));
+}
+
+TEST_F(ClientTlsTest, TheServerIsToldWhichNameIsMeant) {
+  static std::atomic<int> told;  // 1: localhost, 0: nothing, -1: something else
+  const net::TlsFiles named = Certificate("DNS:localhost"), numbered = Certificate("IP:127.0.0.1");
+  for (const auto& [host, files, right] : {std::tuple{"localhost", &named, 1}, {"127.0.0.1", &numbered, 0}}) {
+    ::setenv("SSL_CERT_FILE", files->certificate.c_str(), 1);
+    net::ServerOptions options;
+    options.tls = *net::TlsContext::Load(*files);
+    SSL_CTX_set_tlsext_servername_callback(
+        options.tls->current()->native_handle(), +[](SSL* session, int*, void*) {
+          const char* name = SSL_get_servername(session, TLSEXT_NAMETYPE_host_name);
+          told = name == nullptr ? 0 : std::string_view(name) == "localhost" ? 1 : -1;
+          return SSL_TLSEXT_ERR_OK;
+        });
+    told = -2;
+    const auto server = StartTestServer(faucet_, options);
+    net::ServerAddress to{host, server->port(), ""};
+    to.tls = true;
+    const auto answer = net::Client(to).Send({.target = "/hello"});
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->body, "hello");
+    EXPECT_EQ(told, right) << host;
+  }
 }
 
 TEST_F(ClientTlsTest, FilesThatDoNotServeAreNamedWithTheirSetting) {

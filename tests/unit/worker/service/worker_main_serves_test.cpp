@@ -22,6 +22,7 @@
 #include "net/server.h"
 #include "net/url.h"
 #include "scheduler/fake_engine.h"
+#include "serving/backends/rank_job.h"
 #include "worker/contract/codec.h"
 #include "worker/contract/generation_messages.h"
 #include "worker/contract/messages.h"
@@ -49,9 +50,12 @@ class MeetingPool {
     Take<Deregistration>(router, "/deregister", {});
     server_ = *net::Server::Start({}, std::move(router));
   }
-  ~MeetingPool() {
+  ~MeetingPool() { End(); }
+  // Returns when each meeting is over.
+  void End() {
     server_->Stop(0ms);
     for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
   }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
   std::string goodbye() const {
@@ -242,6 +246,7 @@ TEST(WorkerMainServes, WithItsSettingsUntilItIsToldToEnd) {
                           "--runtime-threads",
                           "3"},
                          {entry}, &threads);
+  pool.End();
   EXPECT_EQ(code, 0);
   EXPECT_EQ(threads, 3);
   EXPECT_EQ(pool.goodbye(), R"({"worker_id":"w-3","code":"CANCELLED","reason":"it was asked to stop"})");
@@ -362,6 +367,19 @@ TEST(WorkerMainServes, ADeviceThatComputesRightLoadsTheModel) {
   EXPECT_EQ(Serve({"--model", INFERFLUX_TINY_MODEL}, {entry}), kLoadFailed);
   EXPECT_EQ(tested.size(), 1u);
   EXPECT_EQ(times, 1);
+}
+
+TEST(WorkerMainServes, ALostRankEndsTheWorkerWithItsCode) {
+  BlockStopSignals();
+  serving::EngineEntry entry;
+  entry.make = [](const serving::EngineRequest& request) -> Result<std::unique_ptr<engine::Engine>> {
+    EXPECT_NE(request.rank_job, nullptr);
+    if (!request.rank_job) return Fail(ErrorCode::kInternal, "no job");
+    EXPECT_EQ(request.rank_job->world, nullptr) << "mpirun has not started this process";
+    request.rank_job->on_lost({ErrorCode::kUnavailable, "rank 1 has died"});
+    return std::make_unique<scheduler::FakeEngine>(scheduler::FakeEngineOptions{}, scheduler::Babble);
+  };
+  EXPECT_EQ(Serve({"--model", INFERFLUX_TINY_MODEL}, {entry}), kLostRank);
 }
 
 TEST(WorkerMainServes, AStoreThatCannotBeOpenedIsToldToThePool) {
