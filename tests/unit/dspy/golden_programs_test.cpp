@@ -186,5 +186,26 @@ TEST(DspyProgramsGoldenTest, NumbersAreThoseOfPythonsRandom) {
   }
 }
 
+// random.Random(seed)._randbelow(limit) of CPython, one after the other.
+TEST(PythonRandomTest, NumbersBelowALimitHaveUpTo64Bits) {
+  const uint64_t limits[] = {5, 1ULL << 31, 4294967295, 1ULL << 32, 4294967297, 8589934599, 1ULL << 63, ~0ULL, 1};
+  const std::pair<uint64_t, std::vector<uint64_t>> rows[] = {
+      {1ULL,
+       {1ULL, 271041745ULL, 1095513148ULL, 506456969ULL, 3268308804ULL, 901749037ULL, 522918558215449730ULL,
+        15417145005318368486ULL, 0ULL}},
+      {20261126ULL,
+       {3ULL, 1910666152ULL, 136073811ULL, 4181713966ULL, 3675561543ULL, 6985723412ULL, 7528652137860306345ULL,
+        4545112171395597098ULL, 0ULL}},
+      {1099511627776ULL,
+       {0ULL, 1517081360ULL, 2880015531ULL, 282029048ULL, 208659080ULL, 2407100149ULL, 5897663683784874162ULL,
+        13871222845468969404ULL, 0ULL}},
+  };
+  for (const auto& [seed, numbers] : rows) {
+    PythonRandom random(seed);
+    for (size_t i = 0; i < numbers.size(); ++i)
+      EXPECT_EQ(random.Below(limits[i]), numbers[i]) << seed << ", " << limits[i];
+  }
+}
+
 }  // namespace
 }  // namespace inferflux::dspy

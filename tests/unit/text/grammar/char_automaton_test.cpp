@@ -71,6 +71,9 @@ TEST(CharAutomatonBounds, RangesMeetAtTheirEnds) {
   EXPECT_EQ(taken(of({{'b', 'h'}}).Without(of({{'a', 'b'}, {'d', 'e'}, {'h', 'j'}}))), "cfg");
   EXPECT_EQ(taken(of({{'c', 'g'}}).Without(of({{'a', 'b'}, {'h', 'j'}}))), "cdefg");
   EXPECT_EQ(taken(of({{'c', 'd'}, {'f', 'g'}}).Without(of({{'d', 'f'}}))), "cg");
+  const auto next = CharAutomaton::Of(*OneOf({{'b', 'c'}, {'d', 'e'}, {'f', 'f'}, {'h', 'h'}}));
+  EXPECT_EQ(taken(next), "bcdefh") << "ranges that follow each other are one";
+  EXPECT_EQ(taken(next->Without(of({{'d', 'd'}}))), "bcefh");
   EXPECT_FALSE(of({{'b', 'h'}}).Matches("") || of({{'b', 'h'}}).Matches("bb"));
 }
 

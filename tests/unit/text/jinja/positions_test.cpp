@@ -76,6 +76,42 @@ TEST(TemplatePositions, ATemplateHasAMebibyteAtMost) {
   EXPECT_EQ(RenderText(most + "a").error().message, "the chat template has 1048577 bytes; at most 1048576 are allowed");
 }
 
+TEST(TemplateErrors, WhatIsUndefinedIsNamedWhereItIsUsed) {
+  for (const char* use : {"x|round",
+                          "x|int",
+                          "x|float",
+
+                          "x|filesizeformat",
+                          "x|indent",
+                          "x|dictsort",
+                          "x + 1",
+                          "1 + x",
+                          "x - 1",
+                          "2 * x",
+                          "x / 1",
+                          "x // 1",
+                          "x % 1",
+                          "x ** 1",
+                          "x < 1",
+                          "1 < x",
+                          "x >= 1",
+                          "-x",
+                          "+x",
+                          "x()",
+                          "x.a",
+                          "x['a']",
+                          "x[1:]",
+                          "'%d' % x",
+
+                          "'a' * x",
+
+                          "x is odd",
+                          "x is divisibleby 2"}) {
+    const auto rendered = RenderText("{{ " + std::string(use) + " }}");
+    EXPECT_EQ(rendered ? *rendered : rendered.error().message, "chat template, line 1: 'x' is undefined") << use;
+  }
+}
+
 TEST(TemplateNumbers, ThatAreNotFiniteAreWrittenAsPythonWritesThem) {
   const auto printed = [](const std::string& number) {
     return *RenderText("{{ (" + number + ")|tojson }} {{ " + number + " }}");

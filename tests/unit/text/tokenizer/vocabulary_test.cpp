@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "text/tokenizer/algorithms/bpe_merger.h"
+#include "text/tokenizer/algorithms/greedy_matcher.h"
 #include "text/tokenizer/vocabularies.h"
 #include "unicode/utf8.h"
 
@@ -145,6 +146,28 @@ TEST(GreedyMatcher, TakesTheLongestTokenAndPassesWhatNoTokenHas) {
   EXPECT_EQ(encoded(spec, "xa-c--"), (Ids{0, 3})) << "bytes of no token";
   spec.unk = 4;
   EXPECT_EQ(encoded(spec, "xa-c--"), (Ids{4, 0, 4, 3, 4, 4}));
+}
+
+TEST(GreedyMatcher, TokensAreWrittenWithEscapes) {
+  const std::pair<const char*, const char*> tokens[] = {{"a\\nb", "a\nb"},
+                                                        {"\\t\\r", "\t\r"},
+                                                        {"\\\\", "\\"},
+                                                        {"\\'\\\"", "'\""},
+                                                        {"\\q", "q"},
+                                                        {"\\", "\\"},
+                                                        {"a\\", "a\\"},
+                                                        {"\\x41\\xfFz", "A\xFFz"},
+                                                        {"\\x4", "x4"},
+                                                        {"\\x4g", "x4g"},
+                                                        {"\\xg4", "xg4"},
+                                                        {"\\x@0", "x@0"},
+                                                        {"\\x/0\\x:0", "x/0x:0"},
+                                                        {"\\x0", "x0"},
+                                                        {"\\xa0", "\xA0"},
+                                                        {"\\x9F", "\x9F"},
+                                                        {"\\x0`", "x0`"},
+                                                        {"", ""}};
+  for (const auto& [written, bytes] : tokens) EXPECT_EQ(UnescapeGreedyToken(written), bytes) << written;
 }
 
 TEST(Vocabulary, EmptyAndDoubleTokensAreHarmless) {

@@ -110,6 +110,23 @@ TEST(ToolCallBounds, EachCallOfAnAnswerGrows) {
   }
 }
 
+// What the text ends in is part of what the model wrote of the call.
+TEST(ToolCallBounds, ACallThatEndsEarlyHasItsWholeSource) {
+  const std::string begun = "<tool_call>\n<function=f>\n<parameter=a>\nheron\n</parameter>\n";
+  for (const std::string& text : {begun + "<param", begun + "<parameter=b", begun + "<parameter=b>\n3",
+                                  begun + "<parameter=b>\n3\n</par", begun}) {
+    ToolCallParser parser(SyntaxOf("qwen coder"),
+                          std::make_shared<const std::vector<OfferedTool>>(1, OfferedTool{"f", ""}), {});
+    ToolCallParser::Output out = parser.Feed(text);
+    ASSERT_TRUE(out.calls.empty()) << text;
+    out = parser.Finish();
+    ASSERT_EQ(out.calls.size(), 1u) << text;
+    EXPECT_EQ(out.calls[0].end, FoundToolCall::End::kBroken) << text;
+    EXPECT_EQ(out.calls[0].source, text);
+    EXPECT_EQ(out.content, "") << text;
+  }
+}
+
 TEST(ToolCallBounds, ReferencesToReferencesAreFollowedEightTimes) {
   json::object definitions = {{"d0", {{"type", "null"}}}};
   for (int i = 1; i < 12; ++i) {
