@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -148,6 +149,22 @@ TEST_F(RankProcessesTest, AProgramThatCannotRunIsNamed) {
   EXPECT_EQ(ranks.error().code, ErrorCode::kIo);
   EXPECT_THAT(ranks.error().message, ::testing::StartsWith("cannot start " + folder_.string() + ": "));
   EXPECT_EQ(OwnFolder(), fs::read_symlink("/proc/self/exe").parent_path().string());
+}
+
+TEST_F(RankProcessesTest, NoDescriptorOutlivesThem) {
+  const auto open = [] {
+    using Entries = fs::directory_iterator;
+    return std::distance(Entries("/proc/self/fd"), Entries());
+  };
+  const auto before = open();
+  {
+    const auto ranks = RankProcesses::Start(Job(3), Program("exit 0"), {}, nullptr);
+    ASSERT_TRUE(ranks) << ranks.error().message;
+    (*ranks)->Expect();
+  }
+  EXPECT_EQ(open(), before);
+  EXPECT_FALSE(RankProcesses::Start(Job(2), folder_.string(), {}, nullptr));
+  EXPECT_EQ(open(), before);
 }
 
 TEST_F(RankProcessesTest, AProgramThatIsNotThereIsNamed) {

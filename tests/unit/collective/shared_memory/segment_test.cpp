@@ -2,6 +2,7 @@
 #include "collective/shared_memory/segment.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,6 +10,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <utility>
@@ -108,6 +111,23 @@ TEST(Segment, IsTheSameMemoryWhereItIsOpened) {
   EXPECT_EQ((*segment)->failed().error().message, "why");
 }
 
+std::ptrdiff_t OpenDescriptors() {
+  using Entries = std::filesystem::directory_iterator;
+  return std::distance(Entries("/proc/self/fd"), Entries());
+}
+
+TEST(Segment, NoDescriptorOutlivesIt) {
+  const auto before = OpenDescriptors();
+  {
+    const auto segment = Segment::Create(2, 128);
+    ASSERT_TRUE(segment);
+    EXPECT_TRUE(Segment::Open((*segment)->descriptor(), 2));
+    EXPECT_FALSE(Segment::Open((*segment)->descriptor(), 3));
+    EXPECT_EQ(OpenDescriptors(), before + 1);
+  }
+  EXPECT_EQ(OpenDescriptors(), before);
+}
+
 TEST(Segment, KeepsTheFirstFailure) {
   for (const size_t size : {0u, 478u, 479u, 480u, 3000u}) {
     const auto segment = Segment::Create(1, 64);
@@ -149,6 +169,31 @@ TEST(Waiting, EndsWithTheValueOrWithTheError) {
   other.join();
   EXPECT_EQ(counter.value.load(), 9u);
   EXPECT_EQ(counter.sleepers.load(), 0u);
+}
+
+TEST(PeerWatch, KeepsADescriptorForEachRankUntilItGoes) {
+  const auto before = OpenDescriptors();
+  const auto start = [] {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::pause();
+      ::_exit(0);
+    }
+    return child;
+  };
+  const pid_t first = start(), second = start();
+  {
+    PeerWatch watch(1);
+    for (const pid_t process : {first, first, second, first}) {
+      EXPECT_TRUE(watch.IsAlive(0, process));
+      EXPECT_LE(OpenDescriptors(), before + 1);
+    }
+  }
+  EXPECT_EQ(OpenDescriptors(), before);
+  for (const pid_t child : {first, second}) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
 }
 
 TEST(PeerWatch, SeesWhichProcessesLive) {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 
@@ -92,6 +93,24 @@ TEST_F(UnixSocketTest, TakesThePlaceOfOneWhoseServerHasEnded) {
   const auto server = Start(path_);
   ASSERT_TRUE(server) << server.error().message;
   EXPECT_THAT(Ask(path_), EndsWith("\r\n\r\nunix"));
+}
+
+TEST_F(UnixSocketTest, LookingForAServerLeavesNothingOpen) {
+  const auto open = [] {
+    using Entries = fs::directory_iterator;
+    return std::distance(Entries("/proc/self/fd"), Entries());
+  };
+  const int other = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  const sockaddr_un address = AddressOf(path_);
+  ASSERT_EQ(::bind(other, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(other, 4), 0);
+  const auto before = open();
+  EXPECT_FALSE(net::MakeWayForUnixSocket(path_)) << "a server answers there";
+  EXPECT_EQ(open(), before);
+  ::close(other);
+  EXPECT_TRUE(net::MakeWayForUnixSocket(path_));
+  EXPECT_EQ(open(), before - 1);
+  EXPECT_FALSE(fs::exists(path_));
 }
 
 TEST_F(UnixSocketTest, LeavesAFileThatIsNoSocket) {

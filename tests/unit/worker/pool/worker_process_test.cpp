@@ -11,9 +11,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace inferflux::worker {
 namespace {
@@ -54,6 +57,26 @@ TEST(WorkerProcess, GetsItsSecretItsArgumentsAndItsEnvironmentAndNothingElse) {
   EXPECT_EQ(ReadAll(process->TakeLog()), "token|value|word|0 1 2 3 /dev/null\n");
   EXPECT_EQ(AwaitEnd(*process), "exit code 5");
   for (const int each : {null, low, high}) ::close(each);
+}
+
+TEST(WorkerProcess, NoDescriptorOutlivesIt) {
+  const auto open = [] {
+    using Entries = std::filesystem::directory_iterator;
+    return std::distance(Entries("/proc/self/fd"), Entries());
+  };
+  const auto before = open();
+  {
+    auto read = WorkerProcess::Start({.program = "/bin/true"}), left = WorkerProcess::Start({.program = "/bin/true"});
+    ASSERT_TRUE(read && left);
+    EXPECT_EQ(open(), before + 2) << "their logs";
+    ReadAll(read->TakeLog());
+    EXPECT_EQ(AwaitEnd(*read), "exit code 0");
+    const WorkerProcess moved = std::move(*left);
+    EXPECT_EQ(open(), before + 1);
+  }
+  EXPECT_EQ(open(), before);
+  EXPECT_FALSE(WorkerProcess::Start({.program = "/no/such/worker"}));
+  EXPECT_EQ(open(), before);
 }
 
 TEST(WorkerProcess, HearsTheSignalsThatThePoolDoesNot) {
