@@ -310,7 +310,8 @@ TEST(LiteralEdgesTest, TextsHaveTheEscapesOfBothLanguages) {
     ASSERT_TRUE(value) << text;
     EXPECT_EQ(JsonDumps(*value), json) << text;
   }
-  for (const char* text : {R"('\x4')", R"('\u00e')", R"('\xg0')", R"('\)", R"('a\')", "\"a'"}) {
+  for (const char* text :
+       {R"('\x4')", R"('\u00e')", R"('\xg0')", R"('\x4gz')", R"('\u12g45')", R"('\)", R"('a\')", "\"a'"}) {
     EXPECT_FALSE(ReadLiteral(text)) << text;
   }
 }

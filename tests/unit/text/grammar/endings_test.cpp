@@ -53,6 +53,38 @@ TEST(GrammarEndings, APartOfASchemaClosesItself) {
             "at #/allOf/0/unevaluatedProperties: is not supported beside 'not'");
 }
 
+TEST(GrammarEndings, LooksAheadHaveAlternativesOfTheirOwn) {
+  const auto pattern = [](const std::string& text) { return R"({"type":"string","pattern":")" + text + "\"}"; };
+  ExpectMatches(pattern("^(?=a|b).{2}$"), {R"("ax")", R"("bx")"}, {R"("cx")", R"("a")"});
+  ExpectMatches(pattern("^(?=(a|b)c)[a-z]+$"), {R"("acx")", R"("bc")"}, {R"("ab")", R"("cc")", R"("a")"});
+  ExpectMatches(pattern("^(?=(a|b)c|d)[a-z]+$"), {R"("d")", R"("acz")"}, {R"("ad")", R"("cd")"});
+  ExpectMatches(pattern("^(?![|)]|x|^y)..$"), {R"("ab")", R"("bx")"}, {R"("|a")", R"(")a")", R"("xa")", R"("ya")"});
+  ExpectMatches(pattern("^(?!\\\\||\\\\)).{2}$"), {R"("ab")"}, {R"("|a")", R"(")a")"});
+  ExpectMatches(pattern("^(?=a)(x|a)b$"), {R"("ab")"}, {R"("xb")"});
+  ExpectMatches(pattern("^(?=.*a)(?!.*b).{2}$"), {R"("xa")", R"("ay")"}, {R"("xy")", R"("ab")"});
+  EXPECT_NE(ErrorOf(Schema(pattern("^(?=a)x|y"))).find("look-around"), std::string::npos);
+  EXPECT_NE(ErrorOf(Schema(pattern("^(?=a"))), "");
+}
+
+TEST(GrammarEndings, WhatIsAdditionalToOnePartIsHeldToItsPatterns) {
+  ExpectMatches(
+      R"({"type":"object","allOf":[{"patternProperties":{"^x":{"type":"integer"}},"additionalProperties":{"enum":[1,null]}},
+                    {"properties":{"xa":{"enum":[5,"s"]},"b":{"enum":[1,2]},"c":{"enum":[null,3]}}}]})",
+      {"{}", R"({"xa":5})", R"({"xa":5,"b":1,"c":null})"}, {R"({"b":2})", R"({"c":3})", R"({"xa":"s"})"});
+}
+
+TEST(GrammarEndings, OfNamesOnlyWhatIsSaidOfTextsCanBeSaid) {
+  const std::string only =
+      ": of a text only its type, its length, patterns, formats and lists of texts can be said here";
+  for (const char* keyword : {"required", "oneOf", "items"}) {
+    EXPECT_EQ(
+        ErrorOf(Schema(R"({"type":"object","propertyNames":{")" + std::string(keyword) + R"(":[{"type":"string"}]}})")),
+        "at #/propertyNames/" + std::string(keyword) + only);
+  }
+  ExpectMatches(R"({"type":"object","propertyNames":{"anyOf":[{"const":"a"},{"minLength":3,"maxLength":3}]}})",
+                {R"({"a":1})", R"({"abc":1})"}, {R"({"ab":1})", R"({"b":1})"});
+}
+
 // Alternatives are told apart by members of their members, but not without an end.
 TEST(GrammarEndings, AlternativesThatContainThemselvesEnd) {
   const auto tree = [](const std::string& name) {
