@@ -153,12 +153,19 @@ TEST(BadModels, StreamsThatMakeNoSense) {
   EXPECT_THAT(refused("gemma3n.altup.num_inputs", 2), HasSubstr("altup_proj.weight"));
   EXPECT_THAT(refused("gemma3n.attention.shared_kv_layers", 5), HasSubstr("shared_kv_layers is 5 of 5 layers"));
   EXPECT_THAT(refused("gemma3n.embedding_length_per_layer_input", 0), HasSubstr("embedding_length_per_layer_input"));
-  const std::vector<float> cuts{1.0f, 0.0f, std::numeric_limits<float>::infinity(), 0.0f, 0.0f};
-  EXPECT_THAT(Refusal(EditedModel("gemma3n",
-                                  [&](GgufWriter& w) {
-                                    w.SetArray("gemma3n.activation_sparsity_scale", std::span<const float>(cuts));
-                                  })),
-              HasSubstr("of layer 2 is inf, which cuts all"));
+  const auto cut = [](std::vector<float> cuts) {
+    return Refusal(EditedModel("gemma3n", [&](GgufWriter& w) {
+      w.SetArray("gemma3n.activation_sparsity_scale", std::span<const float>(cuts));
+    }));
+  };
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_THAT(cut({1.0f, 0.0f, kInfinity, 0.0f, 0.0f}), HasSubstr("of layer 2 is inf, which cuts all"));
+  EXPECT_THAT(cut({1.0f, 0.0f, 0.0f, 0.0f, 40.5f}), HasSubstr("of layer 4 is 40.5, which cuts all"));
+  EXPECT_THAT(cut({std::numeric_limits<float>::quiet_NaN(), 0.0f, 0.0f, 0.0f, 0.0f}),
+              HasSubstr("of layer 0 is nan, which cuts all"));
+  EXPECT_EQ(cut({40.0f, -kInfinity, -41.0f, 0.0f, 0.0f}), "");
+  EXPECT_THAT(cut({0.0f, 0.0f, 0.0f, 0.0f}), HasSubstr("gemma3n.activation_sparsity_scale has 4 entries for 5 layers"));
+  EXPECT_EQ(cut({0.0f, 0.0f, 0.0f, 0.0f, 0.0f, kInfinity}), "") << "a sixth entry is of no layer";
   EXPECT_THAT(Refusal(EditedModel("gemma3n", [](GgufWriter&) {}, {"blk.0.laurel_l.weight"})), HasSubstr("laurel_l"));
 }
 
