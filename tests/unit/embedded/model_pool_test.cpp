@@ -156,6 +156,21 @@ TEST_F(ModelPoolTest, ACancelledWaitLeavesTheLoadToOthers) {
   EXPECT_TRUE(pool.LoadModel("one", Small()));
 }
 
+TEST_F(ModelPoolTest, AWaitBehindOtherLoadsEndsWithItsOwn) {
+  const std::vector<std::string> names = {"a", "b", "c", "d", "last"};
+  for (const std::string& name : names) fs::copy_file(testing::TinyPath(), dir_ / (name + ".gguf"));
+  const ModelPool pool = Open();
+  std::vector<std::jthread> others;
+  for (size_t i = 0; i + 1 < names.size(); ++i) {
+    others.emplace_back([&, i] { EXPECT_TRUE(pool.LoadModel(names[i], Small())); });
+  }
+  const std::stop_source stop;  // which nobody uses
+  LoadOptions options = Small();
+  options.cancel = stop.get_token();
+  const auto last = pool.LoadModel("last", options);
+  EXPECT_TRUE(last) << last.error().message;
+}
+
 TEST_F(ModelPoolTest, ABudgetWithoutRoomIsAnErrorThatSaysWhatIsNeeded) {
   const ModelPool pool = ModelPool::Open({.models_dir = dir_.string(), .threads = 2, .memory_budget = 1 << 20}).value();
   const auto refused = pool.LoadModel("one", Small());

@@ -97,6 +97,7 @@ struct MadeHere {
         int64_t rows = 0;
         for (const auto& item : batch.items) rows += static_cast<int64_t>(item.tokens.size());
         most_rows = std::max(most_rows.load(), rows);
+        if (row_time.count() > 0) std::this_thread::sleep_for(row_time * rows);
         while (held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       };
       return engine;
@@ -105,7 +106,8 @@ struct MadeHere {
   }
 
   std::atomic<bool> held{false};
-  std::atomic<int64_t> most_rows{0};  // of a step
+  std::atomic<int64_t> most_rows{0};      // of a step
+  std::chrono::milliseconds row_time{0};  // how long a step takes for each row
   std::mutex mutex;
   std::vector<EngineRequest> made;
 };
@@ -205,6 +207,35 @@ TEST(LoadDraft, AStepHasAsManyTokensAsTheLoadSays) {
   };
   EXPECT_EQ(most_rows(0), 100);
   EXPECT_EQ(most_rows(10), 10);
+}
+
+TEST(LoadDraft, AnswersGoOnBesideALongPromptWhereTheGoalIsLatency) {
+  const auto most_rows = [](scheduler::StepGoal goal) {
+    MadeHere here;
+    here.row_time = std::chrono::milliseconds(2);
+    const BackendFactory factory({here.Entry()}, {});
+    LoadRequest request{.id = "m", .path = kTinyFile, .requested_backend = "cpu"};
+    request.goal = goal;
+    const auto model = LoadModel(factory, request);
+    EXPECT_TRUE(model) << model.error().message;
+    if (!model) return int64_t{-1};
+    const auto answer = (*model)->scheduler->Submit(Ask(900));
+    EXPECT_TRUE(answer) << answer.error().message;
+    for (int wait = 0, tokens = 0; wait < 20'000 && tokens < 20; ++wait) {
+      if (answer && (*answer)->TryPop()) ++tokens;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    here.most_rows = 0;
+    scheduler::GenerationRequest ask = Ask(1);
+    ask.prompt.assign(300, 98);
+    const auto prompt = (*model)->scheduler->Submit(ask);
+    EXPECT_TRUE(prompt) << prompt.error().message;
+    if (prompt) EndOf(**prompt);
+    (*model)->scheduler->Stop();
+    return here.most_rows.load();
+  };
+  EXPECT_GE(most_rows(scheduler::StepGoal::kThroughput), 300);
+  EXPECT_LT(most_rows(scheduler::StepGoal::kLatency), 200);
 }
 
 TEST(LoadDraft, SessionsAreKeptForTheirModelOnly) {

@@ -107,6 +107,13 @@ TEST_F(ModelsDirectoryTest, ADirectoryMayHaveSoManyFilesAndFolders) {
   EXPECT_THAT(Refusal("wide"), HasSubstr("leads out"));
 }
 
+TEST_F(ModelsDirectoryTest, ADirectoryHasAtMostTenThousandEntries) {
+  for (int i = 0; i < 10'000; ++i) Touch("models/" + std::to_string(i) + ".gguf");
+  EXPECT_EQ(Names().size(), 10'000u);
+  Touch("models/more.gguf");
+  EXPECT_EQ(Names().size(), 10'000u);
+}
+
 TEST_F(ModelsDirectoryTest, NamesHaveTheirBounds) {
   const std::string longest(255, 'n');
   EXPECT_THAT(Refusal(longest), HasSubstr("there is no model"));
