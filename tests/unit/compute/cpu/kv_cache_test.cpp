@@ -66,6 +66,23 @@ TEST_F(CpuKvCache, BlocksDivideASpanOrAreMultiplesOfIt) {
             "a KV cache of 1073741824 blocks of 256 positions overflows; ask for fewer");
 }
 
+TEST_F(CpuKvCache, TheBytesOfAllLayersAreCounted) {
+  constexpr int32_t kHuge = 1 << 30;
+  const KvGeometry most{.heads = 2, .head_dim = 1024}, none{.heads = 0, .head_dim = 0}, one{.heads = 1, .head_dim = 1};
+  const KvGeometry beyond{.heads = kHuge, .head_dim = kHuge};
+  const auto made = [&](std::vector<KvGeometry> layers) {
+    const std::string said = Made<Cpu>(cpu_, {std::move(layers), kHuge, 1024});
+    return said.substr(0, said.find(':'));
+  };
+  constexpr const char* kRefused = "a KV cache of 1073741824 blocks of 1024 positions overflows; ask for fewer";
+  EXPECT_EQ(made({most, none, most}), "no memory for the KV cache") << "as many bytes as can be counted";
+  EXPECT_EQ(made({most, most, one}), kRefused);
+  EXPECT_EQ(made({one, most, most}), kRefused);
+  EXPECT_EQ(made({beyond, none}), kRefused);
+  EXPECT_EQ(made({none, beyond}), kRefused);
+  EXPECT_EQ(made({{.heads = 1, .head_dim = 4096, .latent = 4096, .index = 4097}}), kRefused) << "the wider row counts";
+}
+
 TEST_F(CpuKvCache, ACopyIsOfAllLayersOfItsBlockOnly) {
   auto cache = *Cpu::CreateKvCache<KvFp32>(
       cpu_, {{{.heads = 2, .head_dim = 5}, {.heads = 0, .head_dim = 5}, {.heads = 1, .head_dim = 8}}, 3, 4});
