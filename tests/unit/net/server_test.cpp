@@ -185,6 +185,26 @@ TEST_F(ServerTest, GracefulStopLetsARunningStreamEnd) {
   EXPECT_FALSE(RawClient(server_->port()).connected());
 }
 
+TEST_F(ServerTest, GracefulStopAnswersWhatIsBeingReadAndSaysThatItCloses) {
+  RawClient idle(server_->port());
+  idle.Send(kGetHello);
+  idle.ReadUntil("hello");
+  RawClient client(server_->port());
+  client.Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_EQ(client.ReadUntil("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  std::thread stopper([&] { server_->Stop(std::chrono::seconds(20)); });
+  idle.ReadToEnd();
+  EXPECT_TRUE(idle.closed());
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // until the other connection has been told, too
+  client.Send("yes");
+  const std::string answer = client.ReadToEnd();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(answer, HasSubstr("\r\nConnection: close\r\n"));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\nyes"));
+  EXPECT_TRUE(client.closed());
+  stopper.join();
+}
+
 TEST_F(ServerTest, StopCancelsWhatOutlastsTheGrace) {
   RawClient client(server_->port());
   client.Send(kGetStream);

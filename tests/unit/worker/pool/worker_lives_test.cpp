@@ -145,6 +145,19 @@ TEST_F(WorkerLivesTest, AnAddressThatLeadsNowhereIsTriedUntilItIsRight) {
   EXPECT_TRUE(Reaches(*worker, WorkerPhase::kServing)) << "only what serves can drain";
 }
 
+TEST_F(WorkerLivesTest, APhaseBeginsWithIt) {
+  const auto worker = Make(1);
+  ASSERT_TRUE(Reaches(*worker, WorkerPhase::kStarting));
+  std::this_thread::sleep_for(300ms);
+  EXPECT_GE(worker->View().seconds_in_phase, 0.29);
+  const auto before = std::chrono::steady_clock::now();
+  Register(*worker);
+  ASSERT_TRUE(Reaches(*worker, WorkerPhase::kServing));
+  const double seconds = worker->View().seconds_in_phase;
+  EXPECT_GE(seconds, 0);
+  EXPECT_LE(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count());
+}
+
 TEST_F(WorkerLivesTest, WhileItDrainsItGetsNothingMore) {
   const auto worker = Serving(1, "trap '' TERM; " + Wait());
   worker->Drain();
