@@ -204,6 +204,7 @@ TEST(TemplateBounds, OfStepsAreExact) {
       {"ones|join(',')", 303},
       {"ones|batch(3)|list", 109},
       {"ones|slice(3)|list", 120},
+      {"[1]|batch(3200, 0)|list", 3608},
       {"ones|min", 301},
       {"ones|tojson", 103},
       {"long|tojson", 103},
