@@ -184,9 +184,10 @@ TEST(PoolLink, AWorkerThatEndsWhileItWaitsForThePoolIsNotLost) {
   pool.Answer("/heartbeat", 300);
   {
     const PoolLink link(worker.status(), Options(pool), [&] { ++lost; });
-    EXPECT_TRUE(Eventually([&] { return pool.count("/ready") == 1; }));
+    EXPECT_TRUE(Eventually([&] { return pool.count("/ready") >= 1; }));
     pool.Answer("/ready", 300);
-    EXPECT_TRUE(Eventually([&] { return pool.count("/ready") >= 3; })) << "it tries to come back";
+    const int tried = pool.count("/ready");
+    EXPECT_TRUE(Eventually([&] { return pool.count("/ready") >= tried + 2; })) << "it tries to come back";
   }
   EXPECT_EQ(lost, 0);
   EXPECT_EQ(pool.count("/deregister"), 2);
