@@ -131,6 +131,8 @@ TEST(ConvertEdgesTest, ErrorsQuoteUpTo200Bytes) {
             "the field 'f' must be int, and the answer has \"" + most + "...\"");
   EXPECT_EQ(ConvertText(field, std::string(199, 'x') + "üy").error().message,
             "the field 'f' must be int, and the answer has \"" + std::string(199, 'x') + "ü...\"");
+  EXPECT_EQ(ConvertText(field, "ü" + std::string(199, 'x')).error().message,
+            "the field 'f' must be int, and the answer has \"ü" + std::string(198, 'x') + "...\"");
   EXPECT_EQ(ConvertValue(field, {1, "x"}).error().message,
             "the field 'f' must be int, and the answer has \"[1, 'x']\"");
   const Field object{.name = "p", .type = FieldType::Object("P", {{"type", "object"}})};

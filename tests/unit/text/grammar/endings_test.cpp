@@ -73,6 +73,13 @@ TEST(GrammarEndings, WhatIsAdditionalToOnePartIsHeldToItsPatterns) {
       {"{}", R"({"xa":5})", R"({"xa":5,"b":1,"c":null})"}, {R"({"b":2})", R"({"c":3})", R"({"xa":"s"})"});
 }
 
+TEST(GrammarEndings, BoundsMayHaveTheSameWholePart) {
+  ExpectMatches(R"({"type":"number","minimum":1.2,"maximum":1.5})", {"1.2", "1.25", "1.3", "1.5", "1.50"},
+                {"1", "1.1", "1.19", "1.51", "1.6", "2"});
+  ExpectMatches(R"({"type":"number","exclusiveMinimum":-1.5,"exclusiveMaximum":-1.2})", {"-1.3", "-1.49", "-1.21"},
+                {"-1.5", "-1.2", "-1.6", "-1.1", "-1", "1.3"});
+}
+
 TEST(GrammarEndings, OfNamesOnlyWhatIsSaidOfTextsCanBeSaid) {
   const std::string only =
       ": of a text only its type, its length, patterns, formats and lists of texts can be said here";

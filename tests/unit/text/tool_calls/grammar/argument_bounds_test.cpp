@@ -202,6 +202,18 @@ TEST(ArgumentBounds, ArgumentsOfEachNotationAreObjects) {
   EXPECT_THAT(error("true"), HasSubstr("at #: must be an object"));
 }
 
+TEST(ArgumentBounds, EachCustomToolHasItsOwnRules) {
+  GrammarSpec spec = ForcedCall("hermes", "");
+  spec.tool_calls.tools = {{"f", "", "start: a a\na: \"x\""}, {"g", "", "start: b c\nb: \"y\"\nc: \"z\""}};
+  const auto grammar = CompileOrFail(spec);
+  const auto takes = [&](const std::string& name, const std::string& input) {
+    return Matches(grammar,
+                   R"(<tool_call>{"name": ")" + name + R"(", "arguments": {"input": ")" + input + R"("}}</tool_call>)");
+  };
+  EXPECT_TRUE(takes("f", "xx") && takes("g", "yz"));
+  EXPECT_FALSE(takes("f", "yz") || takes("g", "xx") || takes("g", "yy") || takes("f", "x"));
+}
+
 TEST(ArgumentBounds, TextBetweenTagsCannotHaveItsEnd) {
   const auto error = [](const std::string& property) {
     return ErrorOf(ForcedCall("glm", R"({"type":"object","properties":{"p":)" + property + "}}"));
