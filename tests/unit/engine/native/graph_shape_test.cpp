@@ -47,6 +47,24 @@ TEST(GraphShape, NothingWhereThereIsNoRoomForMoreLines) {
   EXPECT_EQ(ShapeOf(StepAt({1, 1, 1}), {.sequences = 50, .context = 2}, &Doubled).rows, 0) << "position 2 of 2";
 }
 
+TEST(GraphShape, ADecodeStepHasOneTokenAndOneRowOfLogitsEach) {
+  const BatchItem plain{{0, 1}, {5}, 3, 0, {OutputSpec()}};
+  EXPECT_TRUE(IsDecodeItem(plain));
+  BatchItem pair = plain, longer = plain, silent = plain, twice = plain, hidden = plain, scored = plain;
+  pair.second_text = 1;
+  longer.tokens = {5, 6};
+  silent.outputs.clear();
+  twice.outputs.push_back(OutputSpec());
+  hidden.outputs[0].kind = OutputSpec::Kind::kHidden;
+  scored.outputs[0].kind = OutputSpec::Kind::kLogprobs;
+  for (const BatchItem& item : {pair, longer, silent, twice, hidden}) {
+    EXPECT_FALSE(IsDecodeItem(item));
+    EXPECT_FALSE(IsDecodeStep({{plain, item}}));
+  }
+  EXPECT_TRUE(IsDecodeStep({{plain, scored}}));
+  EXPECT_FALSE(IsDecodeStep({}));
+}
+
 TEST(GraphShape, AddedLinesHaveTheirOwnPlacesInTheSpareBlock) {
   const compute::StepGeometry step = StepAt({9, 2});
   const compute::StepGeometry out =
