@@ -71,6 +71,7 @@ struct Call {
   std::string url = {};
   bool json = false;
   bool url_is_flag = false;
+  bool url_is_default = false;
   config::Environment environment = {};
   std::string input = {};  // on standard input
 };
@@ -88,7 +89,10 @@ inline std::string Called(Run (*add)(Command&), const std::vector<std::string>& 
   std::streambuf* const usual = std::cin.rdbuf(input.rdbuf());
   ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
-  const int code = run({.settings = *settings, .url_is_flag = call.url_is_flag, .json = call.json});
+  const int code = run({.settings = *settings,
+                        .url_is_default = call.url_is_default,
+                        .url_is_flag = call.url_is_flag,
+                        .json = call.json});
   const std::string out = ::testing::internal::GetCapturedStdout();
   const std::string err = ::testing::internal::GetCapturedStderr();
   std::cin.rdbuf(usual);
