@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -22,17 +23,16 @@ class PseudoTerminal {
   // gives it one, so that all of them may be typed at the start.
   explicit PseudoTerminal(const std::vector<int>& streams) : person_(::posix_openpt(O_RDWR | O_NOCTTY)) {
     EXPECT_TRUE(::grantpt(person_) == 0 && ::unlockpt(person_) == 0);
-    const int program = ::open(::ptsname(person_), O_RDWR | O_NOCTTY);
+    program_ = ::open(::ptsname(person_), O_RDWR | O_NOCTTY);
     termios keys{};
-    ::tcgetattr(program, &keys);
+    ::tcgetattr(program_, &keys);
     ::cfmakeraw(&keys);
-    ::tcsetattr(program, TCSANOW, &keys);
+    ::tcsetattr(program_, TCSANOW, &keys);
     Flush();
     for (const int stream : streams) {
       usual_.emplace_back(stream, ::dup(stream));
-      ::dup2(program, stream);
+      ::dup2(program_, stream);
     }
-    ::close(program);
   }
   ~PseudoTerminal() {
     Flush();
@@ -40,12 +40,17 @@ class PseudoTerminal {
       ::dup2(usual, stream);
       ::close(usual);
     }
+    ::close(program_);
     ::close(person_);
   }
   PseudoTerminal(const PseudoTerminal&) = delete;
   PseudoTerminal& operator=(const PseudoTerminal&) = delete;
 
-  void Type(const std::string& text) const { EXPECT_EQ(::write(person_, text.data(), text.size()), std::ssize(text)); }
+  // Returns when the keys are there to be read; nobody reads them meanwhile.
+  void Type(const std::string& text) const {
+    EXPECT_EQ(::write(person_, text.data(), text.size()), std::ssize(text));
+    for (int there = 0; there < std::ssize(text); ::usleep(1000)) ::ioctl(program_, FIONREAD, &there);
+  }
   // What has been written since the last call.
   std::string Seen() const {
     Flush();
@@ -65,7 +70,7 @@ class PseudoTerminal {
     std::fflush(stderr);
   }
 
-  int person_;
+  int person_, program_ = -1;
   std::vector<std::pair<int, int>> usual_;  // a stream, and what it was
 };
 
