@@ -261,13 +261,13 @@ TEST(Scheduler, ResultsThatWereNotAskedForEndTheirRequestsAlone) {
   ASSERT_TRUE(received.done());
   EXPECT_EQ(received.finish->reason, FinishReason::kLength);
   EXPECT_EQ(received.text.size(), 3u);
-  for (const auto& stream : {too_many, too_few, missing}) {
+  for (const auto& [stream, count] : {std::pair(too_many, 2), {too_few, 0}, {missing, 0}}) {
     Received failed;
     Read(*stream, failed);
     ASSERT_TRUE(failed.done());
     EXPECT_EQ(failed.finish->reason, FinishReason::kError);
-    EXPECT_NE(failed.finish->error.message.find("results, but 1 were requested"), std::string::npos)
-        << failed.finish->error.message;
+    EXPECT_EQ(failed.finish->error.code, ErrorCode::kInternal);
+    EXPECT_EQ(failed.finish->error.message, fmt::format("the engine returned {} results, but 1 were requested", count));
   }
 }
 
