@@ -18,10 +18,7 @@ Value Default(Runtime& rt, const Value& self, const Arguments& args) {
 }
 
 Value AttrFilter(Runtime& rt, const Value& self, const Arguments& args) {
-  // Unlike x.name, it does not look up items.
-  if (self.AsDict() == nullptr) return GetAttribute(rt, self, args.Text(0).view());
-  const Value no_items = Value::DictPtr(NewDict(rt));
-  return GetAttribute(rt, no_items, args.Text(0).view());
+  return GetOwnAttribute(rt, self, args.Text(0).view());
 }
 
 Value LengthFilter(Runtime& rt, const Value& self, const Arguments&) {

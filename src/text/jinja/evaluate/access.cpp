@@ -93,6 +93,10 @@ Value SliceStr(Runtime& rt, const Str& str, const SliceBounds& bounds) {
   return MakeStr(rt, out, str.markup);
 }
 
+Value NoAttribute(Runtime& rt, const Value& value, std::string_view name) {
+  return MakeUndefined(rt, "'{} object' has no attribute '{}'", value.TypeName(), Shorten(name));
+}
+
 }  // namespace
 
 Value GetAttribute(Runtime& rt, const Value& value, std::string_view name) {
@@ -101,7 +105,13 @@ Value GetAttribute(Runtime& rt, const Value& value, std::string_view name) {
   if (const DictData* dict = value.AsDict()) {
     if (const Value* item = dict->Find(name)) return *item;
   }
-  return MakeUndefined(rt, "'{} object' has no attribute '{}'", value.TypeName(), Shorten(name));
+  return NoAttribute(rt, value, name);
+}
+
+Value GetOwnAttribute(Runtime& rt, const Value& value, std::string_view name) {
+  RaiseIfUndefined(value);
+  if (auto attribute = OwnAttribute(rt, value, name)) return *attribute;
+  return NoAttribute(rt, value, name);
 }
 
 Value GetItem(Runtime& rt, const Value& value, const Value& key) {
@@ -109,7 +119,7 @@ Value GetItem(Runtime& rt, const Value& value, const Value& key) {
   if (auto item = OwnItem(rt, value, key)) return *item;
   if (const Str* name = key.AsStr()) {
     if (auto attribute = OwnAttribute(rt, value, name->view())) return *attribute;
-    return MakeUndefined(rt, "'{} object' has no attribute '{}'", value.TypeName(), Shorten(name->view()));
+    return NoAttribute(rt, value, name->view());
   }
   if (const auto* index = key.AsInt()) {
     return MakeUndefined(rt, "{} object has no element {}", value.TypeName(), index->value);

@@ -10,6 +10,8 @@ namespace inferflux::text::jinja {
 
 // value.name: first an attribute or method, then an item. Undefined if there is neither.
 Value GetAttribute(Runtime& rt, const Value& value, std::string_view name);
+// As GetAttribute, without the items.
+Value GetOwnAttribute(Runtime& rt, const Value& value, std::string_view name);
 // value[key]: first an item, then an attribute.
 Value GetItem(Runtime& rt, const Value& value, const Value& key);
 // value[start:stop:step]; absent bounds are none.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "text/jinja/evaluate/arithmetic.h"
 #include "text/jinja/evaluate/operators.h"
@@ -139,6 +140,7 @@ NumberText FloatText(double value, const FormatSpec& spec) {
     NumberText text = FormatFloat(value, format);
     const std::string repr = FloatRepr(value);
     text.digits = repr.substr(repr[0] == '-' ? 1 : 0);
+    if (format.alternate && std::isfinite(value)) text.digits = WithPoint(std::move(text.digits));
     if (format.grouping != '\0') {
       for (size_t end = std::min(text.digits.find_first_of(".e"), text.digits.size()); end > 3; end -= 3) {
         text.digits.insert(end - 3, 1, format.grouping);
@@ -146,6 +148,7 @@ NumberText FloatText(double value, const FormatSpec& spec) {
     }
     return text;
   }
+  format.type = '\0';
   NumberText text = FormatFloat(value, format);
   if (text.digits.find_first_of(".en") == std::string::npos) text.digits += ".0";
   return text;

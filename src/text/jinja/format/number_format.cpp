@@ -31,11 +31,30 @@ std::string ToChars(double value, std::chars_format format, int precision) {
   return out;
 }
 
+// As C's %g, except that the exponent from which the number has one is given.
+std::string General(double magnitude, int precision, int first_exponent, bool keep_zeros) {
+  std::string out = ToChars(magnitude, std::chars_format::scientific, precision - 1);
+  const int exponent = std::stoi(out.substr(out.find('e') + 1));
+  if (exponent >= -4 && exponent < first_exponent) {
+    out = ToChars(magnitude, std::chars_format::fixed, precision - 1 - exponent);
+  }
+  const size_t end = std::min(out.find('e'), out.size());
+  if (keep_zeros || out.find('.') == std::string::npos) return out;
+  size_t kept = out.find_last_not_of('0', end - 1);
+  if (out[kept] != '.') ++kept;
+  return out.erase(kept, end - kept);
+}
+
 void ToUpper(std::string& text) {
   std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'a' && c <= 'z' ? c - 32 : c; });
 }
 
 }  // namespace
+
+std::string WithPoint(std::string digits) {
+  if (digits.find('.') == std::string::npos) digits.insert(std::min(digits.find('e'), digits.size()), 1, '.');
+  return digits;
+}
 
 NumberText FormatInt(int64_t value, const NumberFormat& format) {
   const int base = format.type == 'b' ? 2 : format.type == 'o' ? 8 : (format.type | 0x20) == 'x' ? 16 : 10;
@@ -63,12 +82,16 @@ NumberText FormatFloat(double value, const NumberFormat& format) {
     out.digits = std::isnan(magnitude) ? "nan" : "inf";
   } else if (type == 'e') {
     out.digits = ToChars(magnitude, std::chars_format::scientific, precision);
-  } else if (type == 'g') {
-    out.digits = ToChars(magnitude, std::chars_format::general, std::max(precision, 1));
+  } else if (type == 'g' || format.type == '\0') {
+    precision = std::max(precision, 1);
+    out.digits = General(magnitude, precision, format.type == '\0' ? precision - 1 : precision, format.alternate);
   } else {
     out.digits = ToChars(magnitude, std::chars_format::fixed, precision);
   }
-  if (std::isfinite(magnitude)) out.digits = Group(std::move(out.digits), format.grouping, 3);
+  if (std::isfinite(magnitude)) {
+    if (format.alternate) out.digits = WithPoint(std::move(out.digits));
+    out.digits = Group(std::move(out.digits), format.grouping, 3);
+  }
   if (format.type == 'E' || format.type == 'G' || format.type == 'F') ToUpper(out.digits);
   if (is_percent) out.digits += '%';
   return out;

@@ -7,10 +7,10 @@
 namespace inferflux::text::jinja {
 
 struct NumberFormat {
-  char type = 'g';         // d b o x X e E f F g G %
+  char type = 'g';         // d b o x X e E f F g G %; of a float '\0': as g, and with an exponent one digit earlier
   int precision = -1;      // -1: the type's own
   char sign = '-';         // '-': only for negatives, '+': always, ' ': a space for positives
-  bool alternate = false;  // 0x and the like
+  bool alternate = false;  // 0x and the like; a float keeps its point, and its zeros in g
   char grouping = '\0';    // ',' or '_' between groups of digits
 };
 
@@ -23,5 +23,7 @@ struct NumberText {
 };
 NumberText FormatInt(int64_t value, const NumberFormat& format);
 NumberText FormatFloat(double value, const NumberFormat& format);
+// A finite float's digits with a decimal point, at the end of the whole part if there was none.
+std::string WithPoint(std::string digits);
 
 }  // namespace inferflux::text::jinja

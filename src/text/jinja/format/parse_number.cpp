@@ -44,13 +44,14 @@ int TakeBasePrefix(std::string_view& text) {
   return base;
 }
 
-// Removes single underscores between digits; false if one is elsewhere.
-bool RemoveUnderscores(std::string& text) {
+// Removes single underscores between digits, which may be letters where `letters`; false if one is elsewhere.
+bool RemoveUnderscores(std::string& text, bool letters) {
+  const auto is_digit = [&](char c) {
+    return letters ? std::isalnum(static_cast<unsigned char>(c)) != 0 : IsDigitChar(c);
+  };
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '_') continue;
-    if (i == 0 || i + 1 == text.size() || text[i - 1] == '_' || text[i + 1] == '_') return false;
-    if (std::isalnum(static_cast<unsigned char>(text[i - 1])) == 0) return false;
-    if (std::isalnum(static_cast<unsigned char>(text[i + 1])) == 0) return false;
+    if (i == 0 || i + 1 == text.size() || !is_digit(text[i - 1]) || !is_digit(text[i + 1])) return false;
   }
   std::erase(text, '_');
   return true;
@@ -93,7 +94,7 @@ std::optional<int64_t> ParseInt(std::string_view text, int64_t base) {
   }
   std::string digits(rest);
   if (digits.empty() || (had_prefix && (digits[0] == '-' || digits[0] == '+'))) return std::nullopt;
-  if (digits[0] == '-' || digits[0] == '+' || !RemoveUnderscores(digits)) return std::nullopt;
+  if (digits[0] == '-' || digits[0] == '+' || !RemoveUnderscores(digits, true)) return std::nullopt;
   std::string number = negative ? "-" : "";
   number += digits;
   int64_t value = 0;
@@ -116,7 +117,7 @@ std::optional<double> ParseFloat(std::string_view text) {
   if (digits == "inf" || digits == "infinity") return sign * std::numeric_limits<double>::infinity();
   if (digits == "nan") return std::numeric_limits<double>::quiet_NaN();
   if (digits.empty() || !(IsDigitChar(digits[0]) || digits[0] == '.')) return std::nullopt;
-  if (!RemoveUnderscores(digits)) return std::nullopt;
+  if (!RemoveUnderscores(digits, false)) return std::nullopt;
   double value = 0;
   const char* end = digits.data() + digits.size();
   const auto parsed = std::from_chars(digits.data(), end, value);
