@@ -40,14 +40,15 @@ ApiResult<json::array> PastItems(const Services& services, const ResponsesReques
   return json::array();
 }
 
-// Keeps the response, and appends it to its conversation.
+// Keeps the response, and appends it to its conversation. One that runs in the background is kept when it begins, too.
 ResponsesReply::OnEnd Keeper(ObjectStore& objects, const Caller& caller, const ResponsesRequest& request,
                              json::array history) {
   if (!request.store && request.conversation.empty()) return {};
   return [&objects, owner = caller.account, store = request.store, conversation = request.conversation,
           input = request.input.items, history = std::move(history)](const json::object& response) {
     if (store) KeepResponse(objects, owner, response, input, history);
-    if (!conversation.empty() && response.at("status") != "failed") {
+    const json::value& status = response.at("status");
+    if (!conversation.empty() && status != "failed" && status != "in_progress") {
       json::array added = input;
       for (const json::value& item : response.at("output").as_array()) added.push_back(item);
       AppendToConversation(objects, owner, conversation, added);

@@ -120,6 +120,17 @@ TEST(StoredResponsesTest, AConversationGrowsByWhatDidNotFail) {
   EXPECT_EQ(TextsOf(fake, id), "one|Ho|two|Ho|");
 }
 
+TEST(StoredResponsesTest, ABackgroundAnswerJoinsItsConversationOnce) {
+  FakeServer fake(SayHo);
+  const std::string id = IdOf(fake.PostJson("/v1/conversations", "{}"));
+  const auto started =
+      fake.PostJson("/v1/responses", R"({"conversation":")" + id + R"(","input":"one","background":true})");
+  boost::json::value done = started;
+  while (done.at("status") == "in_progress") done = boost::json::parse(fake.Get("/v1/responses/" + IdOf(started)).body);
+  EXPECT_EQ(done.at("status"), "completed");
+  EXPECT_EQ(TextsOf(fake, id), "one|Ho|");
+}
+
 TEST(StoredResponsesTest, AtMost256RunInTheBackground) {
   std::atomic<bool> go = false;
   FakeServer fake([&](const GenerationRequest&, TokenStream& stream) {
