@@ -47,7 +47,6 @@ struct Exchange::State {
   beast::flat_buffer buffer;
   http::response_parser<http::buffer_body> parser;
   std::vector<Header> headers;
-  std::optional<std::chrono::steady_clock::time_point> expiry;
 };
 
 Exchange::Exchange(std::shared_ptr<AsyncClient> client, std::unique_ptr<State> state)
@@ -68,11 +67,7 @@ asio::awaitable<Result<std::string>> Exchange::Read() {
     auto& body = state_->parser.get().body();
     body.data = piece.data();
     body.size = piece.size();
-    if (state_->expiry) {
-      state_->stream->expires_at(*state_->expiry);
-    } else {
-      state_->stream->expires_after(client_->options_.silence_timeout);
-    }
+    state_->stream->expires_after(client_->options_.silence_timeout);
     auto [error, read] = co_await http::async_read_some(*state_->stream, state_->buffer, state_->parser, kAsTuple);
     if (error && error != http::error::need_buffer) co_return Failed(client_->address_, "reading from", error);
     const size_t got = piece.size() - state_->parser.get().body().size;
@@ -93,11 +88,6 @@ asio::awaitable<Result<std::string>> Exchange::ReadAll() {
     }
     out += *piece;
   }
-}
-
-void Exchange::Expire(std::chrono::milliseconds in) {
-  state_->expiry = std::chrono::steady_clock::now() + in;
-  if (state_->stream) state_->stream->expires_at(*state_->expiry);
 }
 
 void Exchange::Close() {

@@ -45,8 +45,6 @@ class Exchange {
   // The rest of the body, of at most Client::kMaxBodyBytes.
   boost::asio::awaitable<Result<std::string>> ReadAll();
 
-  // The whole rest of the body must arrive within this time.
-  void Expire(std::chrono::milliseconds in);
   // Ends a waiting Read with an error.
   void Close();
 

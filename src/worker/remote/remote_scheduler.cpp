@@ -71,9 +71,9 @@ class InFlight {
 }  // namespace
 
 // One request, on the io thread, except for its stream.
-struct RemoteScheduler::Call {
+struct RemoteScheduler::Call : std::enable_shared_from_this<Call> {
   Call(asio::io_context& io, scheduler::GenerationRequest spec, std::string name)
-      : request(std::move(spec)), id(std::move(name)), wake(io) {
+      : request(std::move(spec)), id(std::move(name)), wake(io), give_up(io) {
     wake.expires_at(Clock::time_point::max());
   }
 
@@ -87,6 +87,7 @@ struct RemoteScheduler::Call {
   std::unique_ptr<net::SentRequest> sent;  // on a connection to `link`; null: not yet
   net::Exchange* exchange = nullptr;       // while its answer is read
   asio::steady_timer wake;                 // cancelled when the client has read something, or has gone
+  asio::steady_timer give_up;              // ends the reading of a cancelled answer
   EventReader reader;
   bool cancel_sent = false;
   std::optional<Clock::time_point> last_token;
@@ -268,7 +269,11 @@ void RemoteScheduler::OnWake(Call& call) {
   if (call.stream->cancelled() && call.prefill != nullptr) return call.prefill->Close();
   if (!call.stream->cancelled() || call.cancel_sent || call.exchange == nullptr) return;
   call.cancel_sent = true;
-  call.exchange->Expire(kCancelTime);
+  call.give_up.expires_after(kCancelTime);
+  call.give_up.async_wait([weak = call.weak_from_this()](boost::system::error_code) {
+    const auto late = weak.lock();
+    if (late && late->exchange != nullptr) late->exchange->Close();
+  });
   net::ClientRequest request{
       .method = "POST", .target = "/cancel", .headers = call.link->headers, .body = ToText(CancelRequest{call.id})};
   asio::co_spawn(

@@ -63,6 +63,9 @@ TEST(MemoryCheck, CountsAllPartsOfASplitFile) {
   std::ofstream(folder / "m-00001-of-00003.ggml") << std::string(30, 'x');
   std::ofstream(folder / "n-00001-of-00001.gguf") << std::string(500, 'x');
   std::ofstream(folder / "other-m-00002-of-00003.gguf") << std::string(700, 'x');
+  std::ofstream(folder / "m-2-00001-of-00001.gguf") << std::string(40, 'x');
+  std::ofstream(folder / "m-2-00001-of-00003.gguf") << std::string(50, 'x');
+  std::ofstream(folder / "m-00001-of-00004.gguf") << std::string(60, 'x');
   EXPECT_EQ(WeightBytes((folder / "m-00001-of-00003.ggml").string()).value(), 30);
   EXPECT_EQ(WeightBytes((folder / "m-00001-of-00003.gguf").string()).value(), 3000);
   EXPECT_EQ(WeightBytes((folder / "n-00001-of-00001.gguf").string()).value(), 500);

@@ -156,6 +156,18 @@ TEST_F(RemoteSchedulerTest, ACancelledRequestLeavesTheWorkerWithinAStep) {
   EXPECT_EQ(received.finish->usage.prompt_tokens, 9) << "the worker was told, and said what it had done";
 }
 
+TEST_F(RemoteSchedulerTest, ACancelledRequestEndsThoughItsWorkerHangs) {
+  first_.closed = true;
+  const int steps = first_.steps;
+  const auto stream = *remote_->Submit(Request("cancel me", 3000));
+  ASSERT_TRUE(Eventually([&] { return first_.steps > steps; }));
+  stream->Cancel();
+  const Received received = ReadAll(*stream);
+  first_.closed = false;
+  ASSERT_TRUE(received.finish);
+  EXPECT_EQ(received.finish->reason, FinishReason::kCancelled);
+}
+
 TEST_F(RemoteSchedulerTest, ARequestIsInFlightUntilItHasEnded) {
   first_.slow = true;
   const auto stream = *remote_->Submit(Request("count me", 3000));
