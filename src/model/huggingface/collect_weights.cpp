@@ -114,8 +114,7 @@ Result<std::array<uint32_t, 2>> WeightCollector::Fp8Block(const SafetensorsTenso
   std::array<uint32_t, 2> block{};
   if (!config_.quantization) return block;
   const auto& sizes = config_.quantization->weight_block_size;
-  if (!sizes.empty() && sizes.size() != 2)
-    return Fail(ErrorCode::kDataLoss, "{}: weight_block_size should be two sizes", config_.raw.source());
+  if (!sizes.empty() && sizes.size() != 2) return Fail(ErrorCode::kDataLoss, "weight_block_size should be two sizes");
   std::copy(sizes.begin(), sizes.end(), block.begin());
   if (!sizes.empty() || weight.shape.size() != 2) return block;
   const auto blocks = [&](size_t dimension, uint64_t size) { return (weight.shape[dimension] + size - 1) / size; };

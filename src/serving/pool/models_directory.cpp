@@ -175,6 +175,8 @@ Status ModelsDirectory::SaveRecipe(std::string_view name, std::string_view text)
   }
   fs::rename(partial, place, error);
   if (!error) return {};
+  std::error_code ignored;
+  fs::remove(partial, ignored);
   return Fail(ErrorCode::kIo, "cannot write {}: {}", place.string(), error.message());
 }
 

@@ -11,6 +11,7 @@
 
 #include "apps/console/output_file.h"
 #include "apps/inferctl/client/interrupt.h"
+#include "apps/inferctl/client/json_member.h"
 #include "apps/inferctl/client/streams.h"
 
 namespace inferflux::apps {

@@ -94,8 +94,7 @@ TEST(CollectedWeights, EightBitFloatsHaveOneKindOfScales) {
   EXPECT_EQ(Collected({weight, blocks}, block("[2,8]")), "a.weight F32[4,8] 40");
   EXPECT_EQ(Collected({weight, one, blocks}, block("[2,8]")),
             "config.json: tensors 'a.weight_scale' and 'a.weight_scale_inv' both scale 'a.weight'");
-  EXPECT_NE(Collected({weight, blocks}, block("[2,8,1]")).find("weight_block_size should be two sizes"),
-            std::string::npos);
+  EXPECT_EQ(Collected({weight, blocks}, block("[2,8,1]")), "config.json: weight_block_size should be two sizes");
   EXPECT_EQ(Collected({weight, blocks}, block("[]")).substr(0, 40), "config.json: tensor 'a.weight_scale_inv'");
   EXPECT_EQ(
       Collected({weight}),

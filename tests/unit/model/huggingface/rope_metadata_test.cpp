@@ -2,13 +2,16 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "formats/gguf/gguf_metadata_builder.h"
+#include "model/families/family.h"
 #include "model/families/rope_scaling.h"
 #include "model/huggingface/metadata.h"
 
@@ -120,6 +123,30 @@ TEST(HfMetadata, EachSettingIsItsKey) {
   const Checkpoint own{.numbers = {{"x", "a.number"}}, .counts = {{"y", "a.count"}}};
   EXPECT_EQ(Changes(R"("x":0.5,"y":3)", [](auto&) {}, own), "a.count=3; a.number=0.5; ");
   EXPECT_EQ(Changes(R"("y":0.5)", [](auto&) {}, own), "c: y is not a whole number in range");
+}
+
+// As the configuration classes of transformers have it: all layers behind the first ones, or every other of the first.
+TEST(HfMetadata, EachQwenHasItsWindows) {
+  const auto windows = [](std::string_view model_type) {
+    auto config = formats::ParseHfConfig(
+        *formats::JsonObject::Parse(
+            R"({"vocab_size":9,"hidden_size":16,"num_hidden_layers":9,"num_attention_heads":2,"max_position_embeddings":100,
+                "use_sliding_window":true,"sliding_window":7,"max_window_layers":5})",
+            "c"),
+        {});
+    std::string out;
+    for (const Family* family : Families()) {
+      for (const Checkpoint& checkpoint : family->checkpoints) {
+        if (!std::ranges::count(checkpoint.model_types, model_type)) continue;
+        EXPECT_TRUE(checkpoint.prepare(*config));
+      }
+    }
+    for (const std::string& type : config->layer_types) out += type == "sliding_attention" ? 'w' : '-';
+    return out;
+  };
+  EXPECT_EQ(windows("qwen2"), "-----wwww");
+  EXPECT_EQ(windows("qwen3"), "-----wwww");
+  EXPECT_EQ(windows("qwen2_moe"), "w-w-w----");
 }
 
 TEST(HfMetadata, WindowsAreAPeriodOrAList) {

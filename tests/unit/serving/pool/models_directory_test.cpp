@@ -161,6 +161,8 @@ TEST_F(ModelsDirectoryTest, ARecipeThatCannotBeWrittenIsSaid) {
   const auto taken = Open().SaveRecipe("s", "1");
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().message, "cannot write " + InModels("s.inferflux.json") + ": Is a directory");
+  const fs::directory_iterator files(base_ / "models");
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "only what was in the way is there";
 }
 
 TEST_F(ModelsDirectoryTest, NamesThatCouldLeadElsewhereAreRefused) {
