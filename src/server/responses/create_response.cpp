@@ -46,13 +46,14 @@ ResponsesReply::OnEnd Keeper(ObjectStore& objects, const Caller& caller, const R
   if (!request.store && request.conversation.empty()) return {};
   return [&objects, owner = caller.account, store = request.store, conversation = request.conversation,
           input = request.input.items, history = std::move(history)](const json::object& response) {
-    if (store) KeepResponse(objects, owner, response, input, history);
     const json::value& status = response.at("status");
     if (!conversation.empty() && status != "failed" && status != "in_progress") {
       json::array added = input;
       for (const json::value& item : response.at("output").as_array()) added.push_back(item);
       AppendToConversation(objects, owner, conversation, added);
     }
+    // Last: whoever reads that it is complete may go on with its conversation.
+    if (store) KeepResponse(objects, owner, response, input, history);
   };
 }
 
