@@ -2,15 +2,22 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 namespace inferflux::worker {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+
+// Of this process alone.
+std::filesystem::path FolderOf(const std::string& name) {
+  return std::filesystem::path(::testing::TempDir()) / (name + "_" + std::to_string(::getpid()));
+}
 
 TEST(MemoryCheck, NamesBothFigures) {
   const Status fits = CheckMemory(100 << 20, 100 << 20, 200 << 20, "this machine");
@@ -33,7 +40,7 @@ TEST(MemoryCheck, NeedsATenthMoreThanTheModel) {
 }
 
 TEST(MemoryCheck, OfADirectoryCountsItsWeights) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "memory_check_folder";
+  const std::filesystem::path folder = FolderOf("memory_check_folder");
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "a.safetensors") << std::string(100, 'x');
   std::ofstream(folder / "b.safetensors") << std::string(20, 'x');
@@ -46,11 +53,11 @@ TEST(MemoryCheck, OfADirectoryCountsItsWeights) {
   }
   const auto none = WeightBytes((folder / "none.gguf").string());
   EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(MemoryCheck, CountsAllPartsOfASplitFile) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "memory_check_parts";
-  std::filesystem::remove_all(folder);
+  const std::filesystem::path folder = FolderOf("memory_check_parts");
   std::filesystem::create_directories(folder);
   for (int part = 1; part <= 3; ++part) {
     std::ofstream(folder / ("m-0000" + std::to_string(part) + "-of-00003.gguf")) << std::string(1000, 'x');
@@ -69,6 +76,7 @@ TEST(MemoryCheck, CountsAllPartsOfASplitFile) {
   EXPECT_EQ(WeightBytes((folder / "m-00001-of-00003.ggml").string()).value(), 30);
   EXPECT_EQ(WeightBytes((folder / "m-00001-of-00003.gguf").string()).value(), 3000);
   EXPECT_EQ(WeightBytes((folder / "n-00001-of-00001.gguf").string()).value(), 500);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -89,6 +89,7 @@ TEST_F(ChatTest, APipeIsAConversationLineByLine) {
 }
 
 TEST_F(ChatTest, AtATerminalEachAnswerHasItsSpeed) {
+  if (!PseudoTerminal::Available()) GTEST_SKIP() << "there are no pseudo terminals";
   const std::string home = ::testing::TempDir() + "chat_home_" + std::to_string(::getpid());
   const Variables variables{{"HOME", home}, {"XDG_STATE_HOME", home}, {"TERM", "xterm"}};
   CommandLine line("inferctl", "asks");

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -26,10 +28,32 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+// While it exists, this process is a group of its own: libedit's handler sends a signal on to its whole group. What
+// reads and writes a controlling terminal meanwhile may be stopped; a PseudoTerminal is none.
+class OwnGroup {
+ public:
+  OwnGroup() : usual_(::getpgrp()) {
+    if (usual_ != ::getpid()) {
+      EXPECT_EQ(::setpgid(0, 0), 0);
+    }
+  }
+  ~OwnGroup() {
+    if (usual_ != ::getpid()) ::setpgid(0, usual_);
+  }
+  OwnGroup(const OwnGroup&) = delete;
+  OwnGroup& operator=(const OwnGroup&) = delete;
+
+ private:
+  const pid_t usual_;
+};
+
 class LineEditorTest : public ::testing::Test {
  protected:
   LineEditorTest() { fs::create_directories(folder_ / "state"); }
   ~LineEditorTest() override { fs::remove_all(folder_); }
+  void SetUp() override {
+    if (!PseudoTerminal::Available()) GTEST_SKIP() << "there are no pseudo terminals";
+  }
 
   // The lines that these keys make, "^C" for a line that is dropped, in one session; what is seen goes to `seen_`.
   std::vector<std::string> Lines(const std::string& keys) {
@@ -124,6 +148,7 @@ TEST_F(LineEditorTest, AnInterruptOfAnotherProgramDropsTheLine) {
   const InterruptScope keeps;
   std::optional<InputLine> dropped, next;
   {
+    const OwnGroup group;
     const PseudoTerminal terminal({STDIN_FILENO, STDOUT_FILENO});
     LineEditor editor;
     std::atomic<bool> ended = false;

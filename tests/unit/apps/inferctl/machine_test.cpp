@@ -211,6 +211,7 @@ TEST_F(BenchCommandTest, NumbersReachFromTheLeastToTheMost) {
 }
 
 TEST_F(BenchCommandTest, ATerminalShowsHowFarItIs) {
+  if (!PseudoTerminal::Available()) GTEST_SKIP() << "there are no pseudo terminals";
   CommandLine line("inferctl", "asks");
   const auto run = AddBench(line);
   ASSERT_TRUE(line.Parse({"bench", "-n", "2", "-c", "1", "--prompt-tokens", "2", "--max-tokens", "4"}));

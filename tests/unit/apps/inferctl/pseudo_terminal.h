@@ -19,6 +19,12 @@ namespace inferflux::apps {
 
 class PseudoTerminal {
  public:
+  // Whether the system has one; a test that needs it is skipped otherwise.
+  static bool Available() {
+    const int one = ::posix_openpt(O_RDWR | O_NOCTTY);
+    if (one >= 0) ::close(one);
+    return one >= 0;
+  }
   // `streams`: of STDIN_FILENO, STDOUT_FILENO and STDERR_FILENO. No key has a meaning of its own before the program
   // gives it one, so that all of them may be typed at the start.
   explicit PseudoTerminal(const std::vector<int>& streams) : person_(::posix_openpt(O_RDWR | O_NOCTTY)) {
@@ -46,10 +52,16 @@ class PseudoTerminal {
   PseudoTerminal(const PseudoTerminal&) = delete;
   PseudoTerminal& operator=(const PseudoTerminal&) = delete;
 
-  // Returns when the keys are there to be read; nobody reads them meanwhile.
+  // Returns when the keys are there to be read, or fails after 20 s; nobody reads them meanwhile.
   void Type(const std::string& text) const {
     EXPECT_EQ(::write(person_, text.data(), text.size()), std::ssize(text));
-    for (int there = 0; there < std::ssize(text); ::usleep(1000)) ::ioctl(program_, FIONREAD, &there);
+    int there = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      ::ioctl(program_, FIONREAD, &there);
+      if (there >= std::ssize(text)) return;
+      ::usleep(1000);
+    }
+    ADD_FAILURE() << there << " of " << text.size() << " keys have arrived";
   }
   // What has been written since the last call.
   std::string Seen() const {

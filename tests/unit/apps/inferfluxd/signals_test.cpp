@@ -46,47 +46,6 @@ class SignalsTest : public DaemonTest {
   int reloads_ = 0;
 };
 
-TEST_F(SignalsTest, RoutingChangesOnlyWhereItsSettingsDo) {
-  const std::string models = "runtime: {models_dir: " + Path("models");
-  const std::string yaml = Settings(models + "}\n");
-  RunningDaemon daemon({"--config", yaml, "--log-level", "error"}, Path("port"));
-  daemon.AwaitReady();
-  EXPECT_EQ(Routing(daemon).at("fallback_scope"), "same_path_only");
-  net::Client client({"127.0.0.1", daemon.port(), ""});
-  const auto set = client.Send({.method = "PUT",
-                                .target = "/v1/admin/routing",
-                                .headers = {{"Authorization", "Bearer admin"}},
-                                .body = R"({"allow_default_fallback":false})"});
-  ASSERT_TRUE(set && set->status == 200);
-  Reload(daemon, models + ", context: 64}\n");
-  EXPECT_EQ(Routing(daemon).at("allow_default_fallback"), false) << "the administrator's choice stays";
-  Reload(daemon, models + ", capability_routing: {fallback_scope: any_compatible}}\n");
-  EXPECT_EQ(Routing(daemon).at("fallback_scope"), "any_compatible");
-  EXPECT_EQ(Routing(daemon).at("allow_default_fallback"), true);
-  EXPECT_EQ(daemon.Stop(), 0);
-}
-
-TEST_F(SignalsTest, WhatWaitsForTheNextStartIsSaid) {
-  const std::string models = "runtime: {models_dir: " + Path("models");
-  const std::string yaml = Settings(models + "}\nlog: {level: info}\n");
-  ::testing::internal::CaptureStderr();
-  RunningDaemon daemon({"--config", yaml, "--log-format", "text"}, Path("port"));
-  daemon.AwaitReady();
-  Reload(daemon, models +
-                     ", context: 64, capability_routing: {require_ready_backend: false}}\n"
-                     "limits: {running: 3, preparation_threads: 2}\nlog: {level: info}\n");
-  Reload(daemon, models + "}\nlog: {level: error}\n");
-  Reload(daemon, models + "}\nlog: {level: info}\n");
-  EXPECT_EQ(daemon.Stop(), 0);
-  const std::string log = ::testing::internal::GetCapturedStderr();
-  EXPECT_THAT(log, HasSubstr(" info SIGHUP: read the configuration again; 2 API keys\n"));
-  const std::string next = " differs from the start; that takes effect at the next one\n";
-  for (const char* fixed : {"runtime.context", "limits.preparation_threads"})
-    EXPECT_THAT(log, HasSubstr(std::string(" warning SIGHUP: ") + fixed + next));
-  for (const char* name : {"limits.running", "capability_routing", "log.level", "api_keys_file"})
-    EXPECT_THAT(log, Not(HasSubstr(name))) << "it has changed";
-}
-
 // Standard error goes to a file while it exists.
 class ErrorFile {
  public:
@@ -113,6 +72,50 @@ class ErrorFile {
   const std::string path_;
   const int usual_;
 };
+
+TEST_F(SignalsTest, RoutingChangesOnlyWhereItsSettingsDo) {
+  const std::string models = "runtime: {models_dir: " + Path("models");
+  const std::string yaml = Settings(models + "}\n");
+  const ErrorFile log(Path("log"));
+  RunningDaemon daemon({"--config", yaml, "--log-level", "info", "--log-format", "text"}, Path("port"));
+  daemon.AwaitReady();
+  EXPECT_EQ(Routing(daemon).at("fallback_scope"), "same_path_only");
+  net::Client client({"127.0.0.1", daemon.port(), ""});
+  const auto set = client.Send({.method = "PUT",
+                                .target = "/v1/admin/routing",
+                                .headers = {{"Authorization", "Bearer admin"}},
+                                .body = R"({"allow_default_fallback":false})"});
+  ASSERT_TRUE(set && set->status == 200);
+  Reload(daemon, models + ", context: 64}\n");
+  log.AwaitLine(" SIGHUP: read the configuration again; 2 API keys");  // the keys are in use before that
+  EXPECT_EQ(Routing(daemon).at("allow_default_fallback"), false) << "the administrator's choice stays";
+  Reload(daemon, models + ", capability_routing: {fallback_scope: any_compatible}}\n");
+  while (Routing(daemon).at("fallback_scope") != "any_compatible")
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(Routing(daemon).at("allow_default_fallback"), true);
+  EXPECT_EQ(daemon.Stop(), 0);
+}
+
+TEST_F(SignalsTest, WhatWaitsForTheNextStartIsSaid) {
+  const std::string models = "runtime: {models_dir: " + Path("models");
+  const std::string yaml = Settings(models + "}\nlog: {level: info}\n");
+  ::testing::internal::CaptureStderr();
+  RunningDaemon daemon({"--config", yaml, "--log-format", "text"}, Path("port"));
+  daemon.AwaitReady();
+  Reload(daemon, models +
+                     ", context: 64, capability_routing: {require_ready_backend: false}}\n"
+                     "limits: {running: 3, preparation_threads: 2}\nlog: {level: info}\n");
+  Reload(daemon, models + "}\nlog: {level: error}\n");
+  Reload(daemon, models + "}\nlog: {level: info}\n");
+  EXPECT_EQ(daemon.Stop(), 0);
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr(" info SIGHUP: read the configuration again; 2 API keys\n"));
+  const std::string next = " differs from the start; that takes effect at the next one\n";
+  for (const char* fixed : {"runtime.context", "limits.preparation_threads"})
+    EXPECT_THAT(log, HasSubstr(std::string(" warning SIGHUP: ") + fixed + next));
+  for (const char* name : {"limits.running", "capability_routing", "log.level", "api_keys_file"})
+    EXPECT_THAT(log, Not(HasSubstr(name))) << "it has changed";
+}
 
 TEST_F(SignalsTest, AConfigurationWithAnErrorChangesNothing) {
   const std::string models = "runtime: {models_dir: " + Path("models") + "}\n";

@@ -104,7 +104,8 @@ TEST(WorkerProcess, IsAskedToEndWhenItsPoolIsGone) {
   if (pool == 0) {
     auto process = WorkerProcess::Start(
         {.program = "/bin/sh",
-         .arguments = {"-c", "trap 'echo asked > " + told + "; exit' TERM; echo up; while :; do sleep 0.02; done"},
+         .arguments = {"-c", "trap 'echo asked > " + told +
+                                 "; exit' TERM; echo up; n=0; while [ $n -lt 3000 ]; do sleep 0.02; n=$((n+1)); done"},
          .environment = {"PATH=/usr/bin:/bin"}});
     char up = 0;
     const bool runs = process && ::read(process->TakeLog(), &up, 1) == 1;
@@ -124,7 +125,7 @@ TEST(WorkerProcess, IsAskedToEndWhenItsPoolIsGone) {
 #endif
 
 TEST(WorkerProcess, AFileThatIsNoProgramEndsAtOnce) {
-  const std::string path = ::testing::TempDir() + "/no_program";
+  const std::string path = ::testing::TempDir() + "/no_program_" + std::to_string(::getpid());
   std::ofstream(path) << "some text";
   ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
   auto process = WorkerProcess::Start({.program = path});

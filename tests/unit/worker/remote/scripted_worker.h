@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <chrono>
@@ -126,6 +127,14 @@ class RemoteAnswersTest : public ::testing::Test {
       }
       if (!wake.try_acquire_for(std::chrono::seconds(20))) return text + "|nothing came";
     }
+  }
+  // Whether no request is in flight any more: one counts until a moment after its last event.
+  bool Idle() const {
+    for (int i = 0; i < 20'000; ++i) {
+      if (std::ranges::all_of(directory_->links, [](const auto& link) { return link->in_flight == 0; })) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
   }
   static std::string Code(ErrorCode code) { return "|" + std::to_string(static_cast<int>(code)) + " "; }
   std::string Sessions(scheduler::SessionCommand::Action action) {

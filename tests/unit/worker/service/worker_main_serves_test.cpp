@@ -1,6 +1,7 @@
 // A worker program that serves, with the settings that it was given, until it is told to end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -139,7 +140,7 @@ std::string PromptOf(const std::string& id, int tokens, int most) {
 }
 
 TEST(WorkerMainServes, WithItsSettingsUntilItIsToldToEnd) {
-  const std::string token_file = ::testing::TempDir() + "/worker_main_serves_token";
+  const std::string token_file = ::testing::TempDir() + "/worker_main_serves_token_" + std::to_string(::getpid());
   std::ofstream(token_file) << "0123456789abcdef\n";
   const Token token("0123456789abcdef");
   std::atomic<bool> closed{false};
@@ -162,7 +163,7 @@ TEST(WorkerMainServes, WithItsSettingsUntilItIsToldToEnd) {
     };
     return engine;
   };
-  const std::string sessions = ::testing::TempDir() + "/worker_main_serves_sessions";
+  const std::string sessions = ::testing::TempDir() + "/worker_main_serves_sessions_" + std::to_string(::getpid());
   std::filesystem::remove_all(sessions);
   std::string served, last;
   MeetingPool pool({}, [&](const net::ServerAddress& to) {
