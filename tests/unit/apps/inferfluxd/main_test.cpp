@@ -51,7 +51,8 @@ TEST_F(MainTest, TheServerPrintsItsSettingsOrWhatItHas) {
               AllOf(HasSubstr("unknown backend 'nope'"), EndsWith("|1")));
 }
 
-TEST_F(MainTest, ARankIsOfNoUseAlone) {
+TEST(RankMainDeathTest, ARankIsOfNoUseAlone) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   static char name[] = "rank";
   char* words[] = {name, nullptr};
   EXPECT_EXIT(std::exit(RankMain(1, words)), ::testing::ExitedWithCode(1),

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -171,17 +172,21 @@ TEST(Waiting, EndsWithTheValueOrWithTheError) {
   EXPECT_EQ(counter.sleepers.load(), 0u);
 }
 
+// A process that waits to be killed. It ends with the test, however that ends.
+pid_t StartSleeper() {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::alarm(120);  // the test may have ended before
+    ::pause();
+    ::_exit(0);
+  }
+  return child;
+}
+
 TEST(PeerWatch, KeepsADescriptorForEachRankUntilItGoes) {
   const auto before = OpenDescriptors();
-  const auto start = [] {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::pause();
-      ::_exit(0);
-    }
-    return child;
-  };
-  const pid_t first = start(), second = start();
+  const pid_t first = StartSleeper(), second = StartSleeper();
   {
     PeerWatch watch(1);
     for (const pid_t process : {first, first, second, first}) {
@@ -201,15 +206,7 @@ TEST(PeerWatch, SeesWhichProcessesLive) {
   EXPECT_TRUE(watch.IsAlive(0, 0)) << "the rank has not started yet";
   EXPECT_TRUE(watch.IsAlive(0, -1));
   EXPECT_TRUE(watch.IsAlive(0, ::getpid()));
-  const auto start = [] {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::pause();
-      ::_exit(0);
-    }
-    return child;
-  };
-  const pid_t first = start(), second = start();
+  const pid_t first = StartSleeper(), second = StartSleeper();
   EXPECT_TRUE(watch.IsAlive(0, first));
   EXPECT_TRUE(watch.IsAlive(1, second));
   ::kill(first, SIGKILL);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -194,7 +195,7 @@ TEST(GgufHeader, CountsAreBoundByTheBytesThatFollow) {
 }
 
 TEST(GgufSplitData, EachPartsDataStayThere) {
-  const auto folder = std::filesystem::path(::testing::TempDir()) / "gguf_split_data";
+  const auto folder = std::filesystem::path(::testing::TempDir()) / fmt::format("gguf_split_data_{}", ::getpid());
   std::filesystem::create_directories(folder);
   for (uint16_t part = 0; part < 2; ++part) {
     std::ofstream out(folder / fmt::format("m-{:05}-of-00002.gguf", part + 1), std::ios::binary);

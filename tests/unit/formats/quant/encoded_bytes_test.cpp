@@ -25,7 +25,10 @@ class Steps {
     return static_cast<float>(static_cast<int32_t>(state_ >> 40) - (1 << 23)) * 0x1p-23f;
   }
   // Most are near 0.
-  float Bell() { return (Next() + Next() + Next()) * Next() * 0.05f; }
+  float Bell() {
+    const float a = Next(), b = Next(), c = Next(), d = Next();  // in this order
+    return (a + b + c) * d * 0.05f;
+  }
 
  private:
   uint64_t state_;

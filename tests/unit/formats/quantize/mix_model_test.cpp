@@ -1,7 +1,9 @@
 // What a model's file says about itself to the choice of types, and each named mix as a whole.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -147,13 +149,14 @@ TEST(QuantMixTable, OneExpertIsNoStackAndOtherNamesHaveNoLayer) {
 }
 
 TEST(ImportanceFile, OfTheOldFormatIsTold) {
-  const std::string path = ::testing::TempDir() + "importance_old.dat";
+  const std::string path = fmt::format("{}importance_old_{}.dat", ::testing::TempDir(), ::getpid());
   std::ofstream(path, std::ios::binary) << "\x04\x03\x02\x01 an old one";
   EXPECT_EQ(ImportanceMatrix::Open(path).error().message,
             path +
                 ": not a GGUF file: it starts with 0x01020304, not with \"GGUF\" (an importance matrix in the old "
                 ".dat format must be regenerated as GGUF)");
   EXPECT_EQ(ImportanceMatrix::Open(path + ".none").error().code, ErrorCode::kNotFound);
+  std::filesystem::remove(path);
 }
 
 }  // namespace

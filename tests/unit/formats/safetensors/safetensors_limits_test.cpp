@@ -1,6 +1,7 @@
 // Safetensors files at the edges of what is read, and what is said of each, word for word.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -104,7 +105,7 @@ TEST(SafetensorsLimits, MetadataAreTexts) {
 }
 
 TEST(SafetensorsLimits, AnIndexNamesFilesBesideIt) {
-  const auto folder = std::filesystem::path(::testing::TempDir()) / "safetensors_limits";
+  const auto folder = std::filesystem::path(::testing::TempDir()) / fmt::format("safetensors_limits_{}", ::getpid());
   std::filesystem::create_directories(folder);
   const std::string index = (folder / "model.safetensors.index.json").string();
   const auto said = [&](const std::string& file) {

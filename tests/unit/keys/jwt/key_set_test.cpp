@@ -1,11 +1,13 @@
 #include "keys/jwt/key_set.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -157,6 +159,15 @@ TEST(KeySetTest, ErrorsNameTheKey) {
                                      "keys[2] is not used: its kty or crv is not one of RSA, P-256 and Ed25519"));
 }
 
+// Whether the address 0 of this process is read with EIO. Some sandboxes answer otherwise.
+bool ReadingMemoryFails() {
+  const int file = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  char byte = 0;
+  const bool fails = ::read(file, &byte, 1) < 0 && errno == EIO;
+  ::close(file);
+  return fails;
+}
+
 TEST(KeySetTest, AFileOfTheLargestSizeIsReadAndNoneStaysOpen) {
   using Entries = std::filesystem::directory_iterator;
   const auto open = [] { return std::distance(Entries("/proc/self/fd"), Entries()); };
@@ -175,6 +186,8 @@ TEST(KeySetTest, AFileOfTheLargestSizeIsReadAndNoneStaysOpen) {
   std::filesystem::remove(path);
   EXPECT_EQ(KeySet::Read(path).error().message, "cannot read " + path + ": No such file or directory");
   EXPECT_EQ(KeySet::Read("/").error().message, "/ is not a file");
+  EXPECT_EQ(open(), before);
+  if (!ReadingMemoryFails()) GTEST_SKIP() << "no file here fails to be read";
   EXPECT_EQ(KeySet::Read("/proc/self/mem").error().message, "cannot read /proc/self/mem: Input/output error");
   EXPECT_EQ(open(), before);
 }

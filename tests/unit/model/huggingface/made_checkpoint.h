@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -32,7 +33,8 @@ class MadeCheckpoint {
  public:
   explicit MadeCheckpoint(std::vector<MadeTensor> tensors) {
     folder_ = std::filesystem::path(::testing::TempDir()) /
-              ("made_checkpoint_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+              fmt::format("made_checkpoint_{}_{}", ::testing::UnitTest::GetInstance()->current_test_info()->name(),
+                          ::getpid());
     std::filesystem::create_directories(folder_);
     std::string header, data;
     for (MadeTensor& tensor : tensors) {

@@ -1,6 +1,7 @@
 // The modules of sentence-transformers' directories, and classifiers' settings, as GGUF's keys.
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -38,7 +39,7 @@ formats::HfConfig ConfigOf(const std::string& more = "") {
 class SentenceModules : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(::testing::TempDir()) / "sentence_modules";
+    folder_ = std::filesystem::path(::testing::TempDir()) / fmt::format("sentence_modules_{}", ::getpid());
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
   }

@@ -96,7 +96,9 @@ struct MadeHere {
       engine->on_step = [this](const engine::UnifiedBatch& batch) {
         int64_t rows = 0;
         for (const auto& item : batch.items) rows += static_cast<int64_t>(item.tokens.size());
-        most_rows = std::max(most_rows.load(), rows);
+        // A test may set it back to 0 meanwhile.
+        for (int64_t most = most_rows; most < rows && !most_rows.compare_exchange_weak(most, rows);) {
+        }
         if (row_time.count() > 0) std::this_thread::sleep_for(row_time * rows);
         while (held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       };
