@@ -15,7 +15,23 @@
 #include <utility>
 #include <vector>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace inferflux::apps {
+
+// What libedit and the terminal's library allocate and keep is not ours to free: names of functions, a terminal's
+// entry.
+class TerminalAllocations {
+ public:
+#ifdef __SANITIZE_ADDRESS__
+  TerminalAllocations() { __lsan_disable(); }
+  ~TerminalAllocations() { __lsan_enable(); }
+#else
+  TerminalAllocations() {}
+#endif
+};
 
 class PseudoTerminal {
  public:
@@ -82,6 +98,7 @@ class PseudoTerminal {
     std::fflush(stderr);
   }
 
+  const TerminalAllocations kept_;
   int person_, program_ = -1;
   std::vector<std::pair<int, int>> usual_;  // a stream, and what it was
 };
