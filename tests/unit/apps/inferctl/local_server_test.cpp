@@ -32,12 +32,12 @@ std::string TextAt(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Of the program in its folder.
+// Of the program in its folder, so disabled for any other: FoundBesideTest starts each.
 class BesideTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const char* folder = std::getenv(kFolder);
-    if (folder == nullptr) GTEST_SKIP() << "a part of FoundBesideTest";
+    ASSERT_NE(folder, nullptr);
     folder_ = folder;
   }
   void WriteServer(const std::string& script) const {
@@ -59,14 +59,14 @@ class BesideTest : public ::testing::Test {
   fs::path folder_;
 };
 
-TEST_F(BesideTest, NoServer) {
+TEST_F(BesideTest, DISABLED_NoServer) {
   const std::string said = Called(AddChat, {"chat", "x"}, {.url = kNoServerThere, .url_is_default = true});
   EXPECT_EQ(said, "|inferctl: no server at " + std::string(kNoServerThere) +
                       "; starting one on the model that comes with InferFlux\ninferctl: there is no inferfluxd beside "
                       "inferctl to start; start a server, or name one with --url\n|1");
 }
 
-TEST_F(BesideTest, AServerThatEnds) {
+TEST_F(BesideTest, DISABLED_AServerThatEnds) {
   WriteServer("exit 3\n");
   const auto started = LocalServer::Start();
   ASSERT_FALSE(started);
@@ -76,7 +76,7 @@ TEST_F(BesideTest, AServerThatEnds) {
   EXPECT_FALSE(LocalServer::Start()) << "it is no program";
 }
 
-TEST_F(BesideTest, AServerThatTakesItsTime) {
+TEST_F(BesideTest, DISABLED_AServerThatTakesItsTime) {
   WriteGoodServer();
   std::atomic<int> tries = 0;
   net::Router router;
@@ -108,7 +108,7 @@ TEST_F(BesideTest, AServerThatTakesItsTime) {
   EXPECT_FALSE(fs::exists(port_file));
 }
 
-TEST_F(BesideTest, AServerThatAnswers) {
+TEST_F(BesideTest, DISABLED_AServerThatAnswers) {
   WriteGoodServer();
   ScriptedServer server(Answers{
       {"GET /readyz", ""},
@@ -120,7 +120,7 @@ TEST_F(BesideTest, AServerThatAnswers) {
   EXPECT_TRUE(fs::exists(folder_ / "ended"));
 }
 
-TEST_F(BesideTest, AServerWithoutItsProgram) {
+TEST_F(BesideTest, DISABLED_AServerWithoutItsProgram) {
   WriteGoodServer();
   ScriptedServer server(Answers{{"GET /readyz", ""}});
   const Variables variables{{kUrl, server.url()}};
@@ -130,7 +130,7 @@ TEST_F(BesideTest, AServerWithoutItsProgram) {
   std::_Exit(0);  // without an end of its own
 }
 
-TEST_F(BesideTest, Models) {
+TEST_F(BesideTest, DISABLED_Models) {
   const std::string file = "inferflux-tiny.gguf";
   const auto none = FindEmbeddedModel();
   ASSERT_FALSE(none) << *none;
@@ -144,7 +144,6 @@ TEST_F(BesideTest, Models) {
   }
 }
 
-// Starts each of them.
 class FoundBesideTest : public ::testing::Test {
  protected:
   // Beside this program, on the same disk, its link takes no space.
@@ -160,11 +159,12 @@ class FoundBesideTest : public ::testing::Test {
   void Begin(const std::string& name) const {
     const Variables variables{{kFolder, folder_.string()}, {"TMPDIR", folder_.string()}};
     const std::string output = (folder_ / "output").string();
-    const int status = std::system(
-        ((folder_ / "bin" / "program").string() + " --gtest_filter=BesideTest." + name + " >" + output + " 2>&1")
-            .c_str());
+    const int status = std::system(((folder_ / "bin" / "program").string() +
+                                    " --gtest_also_run_disabled_tests --gtest_filter=BesideTest.DISABLED_" + name +
+                                    " >" + output + " 2>&1")
+                                       .c_str());
     EXPECT_EQ(status, 0) << TextAt(output);
-    EXPECT_THAT(TextAt(output), HasSubstr("RUN      ] BesideTest." + name));
+    EXPECT_THAT(TextAt(output), HasSubstr("RUN      ] BesideTest.DISABLED_" + name));
   }
 
   static fs::path Self() { return fs::read_symlink("/proc/self/exe"); }
