@@ -1,8 +1,9 @@
 #include "worker/memory_check.h"
 
 #include <filesystem>
-#include <string_view>
 #include <system_error>
+
+#include "formats/gguf/split_name.h"
 
 namespace inferflux::worker {
 namespace fs = std::filesystem;
@@ -10,49 +11,32 @@ namespace {
 
 constexpr double kMiB = 1 << 20;
 
-constexpr std::string_view kPart = "-00001";
-constexpr std::string_view kCount = "-of-00003.gguf";
-
-// "model-00001-of-00003.gguf" or a sibling of it.
-bool IsPart(std::string_view name) {
-  if (name.size() <= kPart.size() + kCount.size() || !name.ends_with(".gguf")) return false;
-  const std::string_view tail = name.substr(name.size() - kPart.size() - kCount.size());
-  return tail.starts_with("-") && tail.substr(kPart.size(), 4) == "-of-";
-}
-
-// Whether two names differ in the number of the part alone.
-bool AreSiblings(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && IsPart(a) && IsPart(b) &&
-         a.substr(a.size() - kCount.size()) == b.substr(b.size() - kCount.size()) &&
-         a.substr(0, a.size() - kCount.size() - kPart.size()) == b.substr(0, b.size() - kCount.size() - kPart.size());
-}
-
-template <typename Counts>
-int64_t SizesIn(const fs::path& folder, const Counts& counts) {
-  int64_t out = 0;
-  std::error_code failed;
-  for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
-    if (!counts(it->path().filename().string())) continue;
-    std::error_code unread;
-    const auto size = it->file_size(unread);
-    if (!unread) out += static_cast<int64_t>(size);
-  }
-  return out;
+// 0 for a file that cannot be read.
+int64_t SizeOf(const fs::path& file) {
+  std::error_code unread;
+  const auto size = fs::file_size(file, unread);
+  return unread ? 0 : static_cast<int64_t>(size);
 }
 
 }  // namespace
 
 Result<int64_t> WeightBytes(const std::string& path) {
   std::error_code failed;
+  int64_t out = 0;
   if (fs::is_directory(path, failed)) {
-    return SizesIn(path, [](std::string_view name) { return name.ends_with(".safetensors"); });
+    for (fs::directory_iterator it(path, failed), end; !failed && it != end; it.increment(failed)) {
+      if (it->path().extension() == ".safetensors") out += SizeOf(it->path());
+    }
+    return out;
   }
   const auto size = fs::file_size(path, failed);
   if (failed) return Fail(ErrorCode::kNotFound, "cannot read {}: {}", path, failed.message());
-  const std::string name = fs::path(path).filename().string();
-  if (!IsPart(name)) return static_cast<int64_t>(size);
-  return SizesIn(fs::absolute(path, failed).parent_path(),
-                 [&](std::string_view other) { return AreSiblings(name, other); });
+  const auto split = formats::ParseSplitName(fs::path(path).filename().string());
+  if (!split) return static_cast<int64_t>(size);
+  for (uint32_t part = 1; part <= split->parts; ++part) {
+    out += SizeOf(fs::path(path).parent_path() / (split->base + formats::SplitSuffix(part, split->parts)));
+  }
+  return out;
 }
 
 int64_t NeededBytes(int64_t weight_bytes, int64_t kv_bytes) {

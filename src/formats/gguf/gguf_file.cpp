@@ -4,16 +4,11 @@
 #include <optional>
 
 #include "formats/gguf/gguf_parser.h"
+#include "formats/gguf/split_name.h"
 #include "formats/printable.h"
 
 namespace inferflux::formats {
 namespace {
-
-constexpr uint32_t kMaxSplits = 99999;  // five digits in the name
-
-std::string SplitSuffix(uint32_t number, uint32_t count) {
-  return fmt::format("-{:05}-of-{:05}.gguf", number + 1, count);
-}
 
 struct SplitPlace {
   uint32_t number;  // from 0
@@ -62,7 +57,7 @@ Status GgufFile::OpenSplits(const std::string& path) {
   if (!place) return Forward(place);
   if (!*place) return {};
   const auto [number, count] = **place;
-  const std::string suffix = SplitSuffix(number, count);
+  const std::string suffix = SplitSuffix(number + 1, count);
   if (!path.ends_with(suffix)) {
     return Fail(ErrorCode::kDataLoss, "{}: part {} of {} of a split model must be named '...{}'", path, number + 1,
                 count, suffix);
@@ -70,10 +65,10 @@ Status GgufFile::OpenSplits(const std::string& path) {
   const std::string stem = path.substr(0, path.size() - suffix.size());
   if (number != 0) {
     return Fail(ErrorCode::kInvalidArgument, "{}: this is part {} of {} of a split model; open its first part, '{}{}'",
-                path, number + 1, count, stem, SplitSuffix(0, count));
+                path, number + 1, count, stem, SplitSuffix(1, count));
   }
   for (uint32_t i = 1; i < count; ++i) {
-    const std::string part_path = stem + SplitSuffix(i, count);
+    const std::string part_path = stem + SplitSuffix(i + 1, count);
     auto mapping = MappedFile::Open(part_path);
     if (!mapping) return Forward(mapping, fmt::format("{}: part {} of {}", path, i + 1, count));
     auto part = ParseGguf((*mapping)->bytes(), part_path);

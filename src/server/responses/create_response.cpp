@@ -52,7 +52,7 @@ ResponsesReply::OnEnd Keeper(ObjectStore& objects, const Caller& caller, const R
       for (const json::value& item : response.at("output").as_array()) added.push_back(item);
       AppendToConversation(objects, owner, conversation, added);
     }
-    // Last: whoever reads that it is complete may go on with its conversation.
+    // Last: a client that reads "completed" may continue the conversation at once.
     if (store) KeepResponse(objects, owner, response, input, history);
   };
 }

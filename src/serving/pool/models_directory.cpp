@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -11,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "formats/gguf/split_name.h"
 #include "serving/models/model_recipe.h"
 
 namespace inferflux::serving {
@@ -26,29 +26,6 @@ constexpr std::string_view kGguf = ".gguf";
 bool IsName(std::string_view name) {
   const auto bad = [](char c) { return c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   return !name.empty() && name.size() <= kMaxName && name.front() != '.' && std::ranges::none_of(name, bad);
-}
-
-struct SplitName {
-  std::string_view base;
-  int part = 0, parts = 0;
-};
-
-std::optional<int> FiveDigits(std::string_view digits) {
-  int out = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
-  if (digits.size() != 5 || error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return out;
-}
-
-// "NAME-00001-of-00003" without its suffix.
-std::optional<SplitName> ParseSplit(std::string_view stem) {
-  constexpr size_t kTail = std::string_view("-00001-of-00003").size();
-  if (stem.size() <= kTail) return std::nullopt;
-  const std::string_view tail = stem.substr(stem.size() - kTail);
-  const auto part = FiveDigits(tail.substr(1, 5)), parts = FiveDigits(tail.substr(10, 5));
-  if (tail[0] != '-' || tail.substr(6, 4) != "-of-" || !part || !parts || *part < 1 || *part > *parts)
-    return std::nullopt;
-  return SplitName{stem.substr(0, stem.size() - kTail), *part, *parts};
 }
 
 // Whether the path, with its links resolved, is in the directory `root`.
@@ -90,15 +67,15 @@ std::optional<Entry> ReadEntry(const fs::directory_entry& entry, const fs::path&
   }
   if (!entry.is_regular_file(error) || !name.ends_with(kGguf) || name.size() == kGguf.size()) return std::nullopt;
   const std::string stem = name.substr(0, name.size() - kGguf.size());
-  const auto split = ParseSplit(stem);
+  const auto split = formats::ParseSplitName(name);
   if (!split) return Entry{{stem, entry.path().string()}, IsInside(entry.path(), root)};
   if (split->part != 1) return std::nullopt;
   bool inside = true;
-  for (int part = 1; inside && part <= split->parts; ++part) {
-    const fs::path file = root / fmt::format("{}-{:05}-of-{:05}{}", split->base, part, split->parts, kGguf);
+  for (uint32_t part = 1; inside && part <= split->parts; ++part) {
+    const fs::path file = root / (split->base + formats::SplitSuffix(part, split->parts));
     inside = !fs::exists(file, error) || IsInside(file, root);  // the load names a missing part
   }
-  return Entry{{std::string(split->base), entry.path().string()}, inside};
+  return Entry{{split->base, entry.path().string()}, inside};
 }
 
 // All models by name, also those that lead out.

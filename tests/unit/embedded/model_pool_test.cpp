@@ -164,7 +164,7 @@ TEST_F(ModelPoolTest, AWaitBehindOtherLoadsEndsWithItsOwn) {
   for (size_t i = 0; i + 1 < names.size(); ++i) {
     others.emplace_back([&, i] { EXPECT_TRUE(pool.LoadModel(names[i], Small())); });
   }
-  const std::stop_source stop;  // which nobody uses
+  const std::stop_source stop;  // never used
   LoadOptions options = Small();
   options.cancel = stop.get_token();
   const auto last = pool.LoadModel("last", options);

@@ -90,7 +90,6 @@ TEST_F(LostFiles, OfOthersAreNoMatter) {
   EXPECT_EQ(received.text.size(), 5u);
 }
 
-// The least of all deadlines, whoever has it.
 TEST(NextDeadline, IsTheFirstOfAllRequests) {
   using std::chrono::seconds;
   SchedulerDriver driver(Babble, {}, {.max_running = 1});

@@ -198,7 +198,7 @@ TEST_F(LineEditorTest, AStreamThatIsNoTerminalIsReadLineByLine) {
     std::cin.clear();
     EXPECT_THAT(lines, ElementsAre("one", "\xC3\xA4", "", "last"));
   }
-  EXPECT_EQ(seen_, "") << "nobody reads a prompt";
+  EXPECT_EQ(seen_, "") << "a prompt is only for a terminal";
 }
 
 }  // namespace

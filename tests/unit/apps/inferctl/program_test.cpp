@@ -8,6 +8,7 @@
 
 #include "apps/inferctl/command_testing.h"
 #include "apps/inferctl/pseudo_terminal.h"
+#include "apps/run_main.h"
 
 int InferctlMain(int argc, char** argv);
 
@@ -21,17 +22,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// Standard output, "|", standard error, "|", and the exit code.
 std::string Ran(std::vector<std::string> words) {
   const NoInput nothing;
-  words.insert(words.begin(), "inferctl");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  const int code = InferctlMain(static_cast<int>(argv.size()), argv.data());
-  const std::string out = ::testing::internal::GetCapturedStdout();
-  return fmt::format("{}|{}|{}", out, ::testing::internal::GetCapturedStderr(), code);
+  return apps::Ran(InferctlMain, std::move(words));
 }
 
 TEST(InferctlTest, EachCommandHasItsName) {

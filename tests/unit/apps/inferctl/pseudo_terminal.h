@@ -68,7 +68,7 @@ class PseudoTerminal {
   PseudoTerminal(const PseudoTerminal&) = delete;
   PseudoTerminal& operator=(const PseudoTerminal&) = delete;
 
-  // Returns when the keys are there to be read, or fails after 20 s; nobody reads them meanwhile.
+  // Waits until all keys can be read, and fails after 20 s. The program must not read meanwhile.
   void Type(const std::string& text) const {
     EXPECT_EQ(::write(person_, text.data(), text.size()), std::ssize(text));
     int there = 0;

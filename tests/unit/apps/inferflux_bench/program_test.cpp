@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "apps/inferflux_bench/report.h"
+#include "apps/run_main.h"
 
 int BenchMain(int argc, char** argv);
 
@@ -26,21 +27,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-struct Ended {
-  std::string out, err;
-  int code;
-};
-
-Ended Bench(std::vector<std::string> words) {
-  words.insert(words.begin(), "inferflux-bench");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  const int code = BenchMain(static_cast<int>(argv.size()), argv.data());
-  std::string out = ::testing::internal::GetCapturedStdout();
-  return {std::move(out), ::testing::internal::GetCapturedStderr(), code};
-}
+Ended Bench(std::vector<std::string> words) { return RunMain(BenchMain, std::move(words)); }
 
 const std::string kModels = std::string(INFERFLUX_SOURCE_DIR) + "/models/tiny/",
                   kTiny = kModels + "inferflux-tiny.gguf";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/inferflux_convert/converted.h"
+#include "apps/run_main.h"
 
 int ConvertMain(int argc, char** argv);
 int QuantizeMain(int argc, char** argv);
@@ -21,20 +22,6 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::StartsWith;
-
-using Program = int (*)(int, char**);
-
-// Standard output, "|", standard error, "|", and the exit code.
-std::string Ran(Program program, std::vector<std::string> words) {
-  words.insert(words.begin(), "program");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  const int code = program(static_cast<int>(argv.size()), argv.data());
-  const std::string out = ::testing::internal::GetCapturedStdout();
-  return fmt::format("{}|{}|{}", out, ::testing::internal::GetCapturedStderr(), code);
-}
 
 // Two programs and the files between them.
 class ProgramsTest : public ::testing::Test {

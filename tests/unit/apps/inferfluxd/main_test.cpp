@@ -7,6 +7,7 @@
 
 #include "apps/console/backend_list.h"
 #include "apps/inferfluxd/daemon_testing.h"
+#include "apps/run_main.h"
 
 int InferfluxdMain(int argc, char** argv);
 int RankMain(int argc, char** argv);
@@ -19,18 +20,6 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-// Standard output, "|", standard error, "|", and the exit code.
-std::string Ran(int (*program)(int, char**), std::vector<std::string> words) {
-  words.insert(words.begin(), "program");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  const int code = program(static_cast<int>(argv.size()), argv.data());
-  const std::string out = ::testing::internal::GetCapturedStdout();
-  return fmt::format("{}|{}|{}", out, ::testing::internal::GetCapturedStderr(), code);
-}
 
 class MainTest : public DaemonTest {};
 

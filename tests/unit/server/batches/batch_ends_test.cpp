@@ -214,7 +214,7 @@ TEST_F(BatchEndsTest, WhatAServerLeftGoesOnInTheNext) {
 
 TEST_F(BatchEndsTest, WhatCannotRunAnyMoreFails) {
   Leave("batch_lost", "validating", 1000, "", "/v1/chat/completions", false);
-  Leave("batch_stranger", "in_progress", 1000, "nobody");
+  Leave("batch_stranger", "in_progress", 1000, "no such key");
   Leave("batch_elsewhere", "in_progress", 1000, "", "/v1/images");
   const auto error = [](const json::object& batch) {
     EXPECT_TRUE(batch.contains("failed_at"));
@@ -234,7 +234,7 @@ TEST_F(BatchEndsTest, WhatCannotRunAnyMoreFails) {
   }
   auto database = server::OpenBatchDatabase(Store());
   server::BatchStore batches(*database);
-  const auto stranger = batches.Get("nobody", "batch_stranger");
+  const auto stranger = batches.Get("no such key", "batch_stranger");
   ASSERT_TRUE(stranger);
   EXPECT_FALSE(stranger->unfinished);
   EXPECT_EQ(error(json::parse(stranger->body).as_object()),

@@ -127,7 +127,7 @@ TEST(RankJob, ADeathOfWhichNobodyIsToldFailsTheNextStep) {
     const auto sequence = (**engine)->Open(std::vector<TokenId>{}, 1)->sequence;
     EXPECT_FALSE((**engine)->Prefill(sequence, std::vector<TokenId>{1, 2}));
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // whoever watches them has seen it
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // longer than the watch of ranks takes to see it
   shared->reset();
   jobless->reset();
   EXPECT_THAT(Children(), testing::IsEmpty());

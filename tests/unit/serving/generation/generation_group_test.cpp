@@ -66,7 +66,7 @@ TEST(GenerationGroupTest, EventsOfAllAreDeliveredWithTheirNumbers) {
   EXPECT_FALSE(group->Drain(hear));
   EXPECT_FALSE(group->finished());
   Say(*service.streams[0], "after its end");
-  EXPECT_EQ(told, 3) << "nobody listens to it any more";
+  EXPECT_EQ(told, 3) << "the group has left this stream";
   EXPECT_FALSE(group->Drain(hear));
   Say(*service.streams[2], "d", true);
   Say(*service.streams[1], "e", true);

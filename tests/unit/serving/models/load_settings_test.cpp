@@ -218,7 +218,7 @@ TEST_F(LoadSettings, WhatHasNoEffectIsNoted) {
   request.config.gpu_layers = 2;
   request.config.repack = false;
   request.shared_changes.mlx_requantise = true;
-  request.shared.cuda_graphs = false;  // the default of all, which nobody set
+  request.shared.cuda_graphs = false;  // a default, which the request does not set
   request.max_running = 9;
   starts.info.max_sequences = 8;
   const auto model = Load();

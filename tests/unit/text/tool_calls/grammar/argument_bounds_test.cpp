@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "text/grammar/grammar_text.h"
+#include "text/tool_calls/grammar/forced_call.h"
 #include "text/tool_calls/grammar/tool_call_grammar.h"
 #include "text/tool_calls/syntax_of.h"
 
@@ -14,14 +15,10 @@ namespace {
 
 using testing::CompileOrFail;
 using testing::ErrorOf;
+using testing::ForcedCall;
 using ::testing::HasSubstr;
 using testing::Matches;
 using testing::SyntaxOf;
-
-GrammarSpec ForcedCall(std::string_view syntax, const std::string& parameters) {
-  return {.kind = GrammarSpec::Kind::kToolCalls,
-          .tool_calls = {.syntax = &SyntaxOf(syntax), .tools = {{"f", parameters}}, .forced = true}};
-}
 
 // Of the ASCII characters, those that are taken where `call` puts them.
 template <typename CallWith>

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "text/grammar/grammar_text.h"
+#include "text/tool_calls/grammar/forced_call.h"
 #include "text/tool_calls/grammar/tool_call_grammar.h"
 #include "text/tool_calls/syntax_of.h"
 #include "text/tool_calls/tool_call_parser.h"
@@ -17,14 +18,10 @@ namespace {
 
 using testing::CompileOrFail;
 using testing::ErrorOf;
+using testing::ForcedCall;
 using ::testing::HasSubstr;
 using testing::Matches;
 using testing::SyntaxOf;
-
-GrammarSpec Forced(std::string_view syntax, const std::string& parameters) {
-  return {.kind = GrammarSpec::Kind::kToolCalls,
-          .tool_calls = {.syntax = &SyntaxOf(syntax), .tools = {{"f", parameters}}, .forced = true}};
-}
 
 std::string Property(const std::string& schema) {
   return R"({"type":"object","properties":{"p":)" + schema + R"(},"required":["p"],"additionalProperties":false})";
@@ -33,7 +30,7 @@ std::string Property(const std::string& schema) {
 // Expects the schema of the argument `p` to allow the valid values and to reject the invalid ones.
 void ExpectMarked(const std::string& schema, std::initializer_list<const char*> valid,
                   std::initializer_list<const char*> invalid) {
-  const auto grammar = CompileOrFail(Forced("gemma 4", Property(schema)));
+  const auto grammar = CompileOrFail(ForcedCall("gemma 4", Property(schema)));
   ASSERT_TRUE(grammar);
   const auto call = [](std::string_view value) {
     return "<|tool_call>call:f{p:" + std::string(value) + "}<tool_call|>";
@@ -84,7 +81,7 @@ TEST(ValueGrammarTest, NamesOfMarkedMembersAreHeldToTheirSchemas) {
 
 void ExpectPython(const std::string& schema, std::initializer_list<const char*> valid,
                   std::initializer_list<const char*> invalid) {
-  const auto grammar = CompileOrFail(Forced("lfm", Property(schema)));
+  const auto grammar = CompileOrFail(ForcedCall("lfm", Property(schema)));
   ASSERT_TRUE(grammar);
   const auto call = [](std::string_view value) {
     return "<|tool_call_start|>[f(p=" + std::string(value) + ")]<|tool_call_end|>";
@@ -123,7 +120,7 @@ TEST(ValueGrammarTest, PythonsArgumentsComeInTheSchemasOrder) {
   const auto call = [](std::string_view arguments) {
     return "<|tool_call_start|>[f(" + std::string(arguments) + ")]<|tool_call_end|>";
   };
-  const auto some = CompileOrFail(Forced(
+  const auto some = CompileOrFail(ForcedCall(
       "lfm", R"({"type":"object","properties":{"a":{"type":"integer"},"b":{"$ref":"#/$defs/b"},"c":{"type":"integer"}},
                  "required":["b"],"$defs":{"b":{"const":2}},"description":"F."})"));
   for (const char* valid : {"b=2", "a=1, b=2", "a=1,b=2,c=3", "b=2, c=3", "\n\n  a=1,\n  b=2\n"}) {
@@ -132,15 +129,15 @@ TEST(ValueGrammarTest, PythonsArgumentsComeInTheSchemasOrder) {
   for (const char* invalid : {"", "a=1", "b=1", "b=2,", ",b=2", "b=2,a=1", "a=1,a=1,b=2", "b=2,d=4", "2", "a=1 b=2"}) {
     EXPECT_FALSE(Matches(some, call(invalid))) << invalid;
   }
-  const auto free = CompileOrFail(Forced("lfm", R"({"properties":{"a":{"const":1},"b":{"const":2}}})"));
+  const auto free = CompileOrFail(ForcedCall("lfm", R"({"properties":{"a":{"const":1},"b":{"const":2}}})"));
   for (const char* valid : {"", "a=1", "b=2", "a=1, b=2"}) EXPECT_TRUE(Matches(free, call(valid))) << valid;
   for (const char* invalid : {"a=1,", "b=2, a=1"}) EXPECT_FALSE(Matches(free, call(invalid))) << invalid;
   for (const char* schema : {"", "{}", R"({"type":"object","additionalProperties":true})"}) {
-    const auto any = CompileOrFail(Forced("lfm", schema));
+    const auto any = CompileOrFail(ForcedCall("lfm", schema));
     EXPECT_TRUE(Matches(any, call("")) && Matches(any, call("x_1=[True], y={}"))) << schema;
     EXPECT_FALSE(Matches(any, call("1x=2")) || Matches(any, call("3"))) << schema;
   }
-  const auto none = CompileOrFail(Forced("lfm", R"({"type":"object","additionalProperties":false})"));
+  const auto none = CompileOrFail(ForcedCall("lfm", R"({"type":"object","additionalProperties":false})"));
   EXPECT_TRUE(Matches(none, call("")));
   EXPECT_FALSE(Matches(none, call("x=1")));
 }
@@ -155,7 +152,8 @@ TEST(ValueGrammarTest, WhatPythonCannotCallIsAnError) {
         {R"({"anyOf":[{"required":["a"]}]})", "at #/anyOf: "},
         {R"({"additionalProperties":{"type":"string"}})", "at #/additionalProperties: "},
         {R"({"type":"array"})", "at #/type: "}}) {
-    EXPECT_THAT(ErrorOf(Forced("lfm", schema)), HasSubstr("the parameters of 'f': " + std::string(where))) << schema;
+    EXPECT_THAT(ErrorOf(ForcedCall("lfm", schema)), HasSubstr("the parameters of 'f': " + std::string(where)))
+        << schema;
   }
 }
 
@@ -172,7 +170,7 @@ std::string ElementCall(std::string_view arguments) {
 
 void ExpectElements(const std::string& schema, std::initializer_list<const char*> valid,
                     std::initializer_list<const char*> invalid) {
-  const auto grammar = CompileOrFail(Forced("minimax 3", Property(schema)));
+  const auto grammar = CompileOrFail(ForcedCall("minimax 3", Property(schema)));
   ASSERT_TRUE(grammar);
   const auto call = [](std::string_view value) { return ElementCall("~<p>" + std::string(value) + "~</p>"); };
   for (const char* value : valid) EXPECT_TRUE(Matches(grammar, call(value))) << schema << "\nrefuses " << value;
@@ -218,13 +216,13 @@ TEST(ValueGrammarTest, WhatElementsCannotShowIsAnError) {
         {R"({"properties":{"a b":{}},"type":"object"})", "at #/properties/p/properties/a b"},
         {R"({"items":{"type":"string"}})", "at #/properties/p"},
         {R"({"type":"object","required":["a"]})", "at #/properties/p/required"}}) {
-    EXPECT_THAT(ErrorOf(Forced("minimax 3", Property(schema))),
+    EXPECT_THAT(ErrorOf(ForcedCall("minimax 3", Property(schema))),
                 HasSubstr("the parameters of 'f': " + std::string(where) + ": "))
         << schema;
   }
   const std::string long_name = R"({"type":"object","properties":{")" + std::string(300, 'x') + R"(":{}}})";
-  EXPECT_THAT(ErrorOf(Forced("minimax 3", long_name)), HasSubstr("cannot be used in a tag"));
-  EXPECT_THAT(ErrorOf(Forced("minimax 3", R"({"type":"array"})")), HasSubstr("the parameters of 'f': at #/type: "));
+  EXPECT_THAT(ErrorOf(ForcedCall("minimax 3", long_name)), HasSubstr("cannot be used in a tag"));
+  EXPECT_THAT(ErrorOf(ForcedCall("minimax 3", R"({"type":"array"})")), HasSubstr("the parameters of 'f': at #/type: "));
 }
 
 TEST(ValueGrammarTest, ListsOfElementsHaveTheirNumbers) {
@@ -239,7 +237,7 @@ TEST(ValueGrammarTest, ListsOfElementsHaveTheirNumbers) {
 
 // Sorted as by the template: otherwise the model could not write an optional argument at its usual position.
 TEST(ValueGrammarTest, SortedMembersComeInTheOrderOfTheirNames) {
-  const auto grammar = CompileOrFail(Forced(
+  const auto grammar = CompileOrFail(ForcedCall(
       "gemma 4", R"({"properties":{"b":{"type":"integer"},"C":{"type":"integer"},"a":{"properties":{"z":{"const":1},
                      "y":{"const":2}}}},"required":["a"]})"));
   EXPECT_TRUE(Matches(grammar, "<|tool_call>call:f{a:{y:2,z:1},b:1,C:2}<tool_call|>"));
@@ -254,7 +252,7 @@ TEST(ValueGrammarTest, WhatMarkedValuesCannotBeIsAnError) {
                                       {R"({"const":{"a:b":1}})", "at #/properties/p/const"},
                                       {R"({"type":"string","pattern":"^<\\|\"\\|>$"})", "at #/properties/p"},
                                       {R"({"unevaluatedItems":false})", "at #/properties/p/unevaluatedItems"}}) {
-    EXPECT_THAT(ErrorOf(Forced("gemma 4", Property(schema))),
+    EXPECT_THAT(ErrorOf(ForcedCall("gemma 4", Property(schema))),
                 HasSubstr("the parameters of 'f': " + std::string(where) + ": "))
         << schema;
   }
@@ -262,7 +260,8 @@ TEST(ValueGrammarTest, WhatMarkedValuesCannotBeIsAnError) {
 
 // The parser finds every call that the grammar allows, and its arguments are valid: random texts, byte by byte.
 void ExpectRandomCallsAreValid(std::string_view syntax, const std::string& parameters) {
-  const auto grammar = CompileOrFail(Forced(syntax, parameters)), valid = CompileOrFail(testing::Schema(parameters));
+  const auto grammar = CompileOrFail(ForcedCall(syntax, parameters)),
+             valid = CompileOrFail(testing::Schema(parameters));
   ASSERT_TRUE(grammar && valid);
   std::mt19937 random(13);
   const auto tools = std::make_shared<const std::vector<OfferedTool>>(std::vector<OfferedTool>{{"f", parameters}});
